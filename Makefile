@@ -1,0 +1,106 @@
+# Everything one does with OpenCrab. Environments are made on demand from the locks in
+# requirements/, and a stamp file in each says that it is complete.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup up test check crash bench lock format
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+ARGS ?=
+BIN := .venv/bin
+PYTHONS := python3 python3.13 python3.12 python3.11
+
+# The development environment holds all that running needs, so it serves for both once it is there.
+RUNNABLE := $(if $(wildcard .venv/.dev),.venv/.dev,.venv/.runtime)
+
+# Prints the first line of help of every target.
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# Only prepares: the other targets do this themselves when they need it.
+setup: .venv/.dev .venv-llama/.ready .venv-schemathesis/.ready ## Install everything for development
+
+# Replaces its shell, so that signals reach OpenCrab itself.
+up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
+	@exec $(BIN)/opencrab up $(ARGS)
+
+# The peers that some tests speak to live in environments of their own: they pin other versions.
+test: setup ## Run the tests (ARGS="-k name"); pytest's summary is the last line
+	@$(BIN)/python -m pytest -q $(ARGS)
+
+# The quickest first: whatever needs no test to be seen.
+check: .venv/.dev ## Check format, lint, types and architecture
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest -q tests/architecture
+
+# Stops a turn at every point where it could stop, and looks at what is left.
+crash: .venv/.dev ## Explore every crash point of a turn
+	@$(BIN)/python -m tests.crash.explore $(ARGS)
+
+# Runs alone, so that nothing else disturbs the clock.
+bench: .venv/.dev ## Measure speed against the budgets
+	@$(BIN)/python -m tests.bench.run $(ARGS)
+
+# Changes the files in place, as editors and the commit hook do.
+format: .venv/.dev ## Format the code and fix what can be fixed
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+# One resolution for every supported Python and system; keeps what is locked unless told otherwise.
+lock: .venv-lock/.ready ## Write the locks again (ARGS="--upgrade" for newer versions)
+	@$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
+	@$(COMPILE) pyproject.toml --group build --output-file requirements/runtime.txt
+	@$(COMPILE) pyproject.toml --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
+	@$(COMPILE) requirements/llama.in --output-file requirements/llama.txt
+	@$(COMPILE) requirements/schemathesis.in --output-file requirements/schemathesis.txt
+
+COMPILE = .venv-lock/bin/uv pip compile --quiet --universal --python .venv-lock/bin/python \
+	--python-version 3.11 --generate-hashes --no-emit-index-url \
+	--custom-compile-command 'make lock' $(ARGS)
+
+.venv/.runtime: requirements/runtime.txt pyproject.toml
+	$(call install,.venv,$<,--editable .)
+	@touch $@
+
+.venv/.dev: requirements/dev.txt pyproject.toml
+	$(call install,.venv,$<,--editable .)
+	@touch $@
+
+.venv-%/.ready: requirements/%.txt
+	$(call install,.venv-$*,$<)
+	@touch $@
+
+.venv-lock/.ready: requirements/uv.txt
+	$(call install,.venv-lock,$<)
+	@touch $@
+
+# $(call install,FOLDER,LOCK[,PROJECT]): make FOLDER unless its Python runs, and install exactly
+# what LOCK names. Debian may lack ensurepip; then the pip outside installs into the folder.
+define install
+	@set -eu; \
+	echo "installing $(2) into $(1)"; \
+	python=; \
+	for candidate in $(PYTHONS); do \
+	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
+	  then python="$$candidate"; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "OpenCrab needs Python 3.11 or newer; none of $(PYTHONS) is one (make PYTHONS=/path/to/python)" >&2; \
+	  exit 1; \
+	fi; \
+	if ! $(1)/bin/python -c '' >/dev/null 2>&1; then \
+	  if "$$python" -c 'import ensurepip' >/dev/null 2>&1; \
+	  then "$$python" -m venv --clear $(1); \
+	  else "$$python" -m venv --clear --without-pip $(1); fi; \
+	fi; \
+	if $(1)/bin/python -c 'import pip' >/dev/null 2>&1; \
+	then pip="$(1)/bin/python -m pip"; \
+	else pip="$$python -m pip --python $(1)/bin/python"; fi; \
+	$$pip install -qq --require-hashes --requirement $(2); \
+	$(if $(3),$$pip install -qq --no-deps --no-build-isolation $(3))
+endef

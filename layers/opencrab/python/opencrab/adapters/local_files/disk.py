@@ -1,0 +1,158 @@
+"""How bytes reach the disk whole or not at all, and what its errors mean.
+
+A write fills a temporary file of the same file system, brings it to the disk, and takes the old
+file's place by one rename: after a crash there is the old content or the new, never half of one.
+"""
+
+import errno
+import os
+import secrets
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+
+from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+_MISNAMED = {errno.ENAMETOOLONG, errno.ELOOP}
+
+
+def _set_times(descriptor: int, nanoseconds: int) -> None:
+    os.utime(descriptor, ns=(nanoseconds, nanoseconds))
+
+
+@dataclass(frozen=True)
+class Disk:
+    """The calls to the operating system that change something, so that a test can make one fail."""
+
+    open_file: Callable[[Path, int, int], int] = os.open
+    write: Callable[[int, memoryview], int] = os.write
+    set_times: Callable[[int, int], None] = _set_times
+    fsync: Callable[[int], None] = os.fsync
+    close: Callable[[int], None] = os.close
+    mkdir: Callable[[Path, int], None] = os.mkdir
+    replace: Callable[[Path, Path], None] = os.replace
+    unlink: Callable[[Path], None] = os.unlink
+    rmdir: Callable[[Path], None] = os.rmdir
+
+
+REAL_DISK = Disk()
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Replaces files whole; `temporary` is where they grow."""
+
+    disk: Disk
+    temporary: Path
+
+    def clean(self) -> None:
+        """Remove what a dead process left behind."""
+        for leftover in entries(self.temporary):
+            self.disk.unlink(self.temporary / leftover)
+
+    def replace(self, target: Path, content: bytes, *, after_ns: int = 0) -> os.stat_result:
+        """Put the content in the target's place; its time of change is later than `after_ns`."""
+        self._make_folder(self.temporary)
+        growing = self.temporary / secrets.token_hex(8)
+        try:
+            status = self._fill(growing, content, after_ns)
+            self._make_folder(target.parent)
+            self.disk.replace(growing, target)
+        except OSError:
+            with suppress(OSError):
+                self.disk.unlink(growing)
+            raise
+        return status
+
+    def sync(self, folder: Path) -> None:
+        """Bring a folder's entries to the disk: only then a rename in it is lasting."""
+        descriptor = self.disk.open_file(folder, os.O_RDONLY | os.O_DIRECTORY, 0)
+        try:
+            self.disk.fsync(descriptor)
+        finally:
+            self.disk.close(descriptor)
+
+    def prune(self, folder: Path, top: Path) -> Path:
+        """Remove empty folders from here up to the top; answers the first that stays."""
+        while folder != top:
+            with suppress(OSError):
+                self.disk.rmdir(folder)
+            if folder.exists():
+                break
+            folder = folder.parent
+        return folder
+
+    def _fill(self, path: Path, content: bytes, after_ns: int) -> os.stat_result:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        descriptor = self.disk.open_file(path, flags, 0o600)
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[self.disk.write(descriptor, rest) :]
+            changed_ns = os.fstat(descriptor).st_mtime_ns
+            if changed_ns <= after_ns:
+                self.disk.set_times(descriptor, after_ns + 1)
+            self.disk.fsync(descriptor)
+            return os.fstat(descriptor)
+        finally:
+            self.disk.close(descriptor)
+
+    def _make_folder(self, folder: Path) -> None:
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        for each in reversed(missing):
+            with suppress(FileExistsError):
+                self.disk.mkdir(each, 0o700)
+            self.sync(each.parent)
+
+
+def prepared(root: Path, disk: Disk) -> Writer:
+    """A writer for a root that now exists, without what a dead process left in it."""
+    with translated(root):
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        writer = Writer(disk, root / ".writing")
+        writer.clean()
+    return writer
+
+
+@contextmanager
+def opened(place: Path) -> Generator[BufferedReader]:
+    """A file to read, never through a link; raises FileNotFoundError."""
+    descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW)
+    with os.fdopen(descriptor, "rb") as file:
+        yield file
+
+
+def entries(folder: Path) -> list[str]:
+    """The names in a folder; one that does not exist has none."""
+    try:
+        return [entry.name for entry in folder.iterdir()]
+    except FileNotFoundError:
+        return []
+
+
+@contextmanager
+def translated(root: Path) -> Generator[None]:
+    """Turn the operating system's errors into ours, naming the directory."""
+    try:
+        yield
+    except OSError as error:
+        raise _translation(error, root) from error
+
+
+def _translation(error: OSError, root: Path) -> OpenCrabError:
+    shown = str(root)
+    if error.errno in _FULL:
+        return Unavailable(f"disk full: no space left in {shown!r}", cure="free some space there")
+    if error.errno in _FORBIDDEN:
+        return Unavailable(f"no permission to write or read in {shown!r}", cure="grant it")
+    if error.errno in _MISNAMED:
+        return Invalid(
+            f"the file system of {shown!r} cannot take this name: {error.strerror}",
+            field="path",
+            cure="choose a shorter one that is no link",
+        )
+    return Unavailable(f"directory {shown!r} does not work: {error.strerror or error}")

@@ -1,0 +1,1 @@
+"""Language models behind one port: OpenAI-shaped servers, local ones, and one that is scripted."""

@@ -1,0 +1,156 @@
+"""Scripts for the scripted model: what it will answer, or how it will fail, in order."""
+
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opencrab.adapters.providers.openai_answer import from_wire
+from opencrab.domain.errors import Invalid, NeverSent, OpenCrabError, Refused, Unavailable
+from opencrab.domain.money import Usage
+from opencrab.domain.record import Answer
+from opencrab.ports.model import ChatRequest, Returned, Said
+
+_FAILURES: dict[str, tuple[type[OpenCrabError], str]] = {
+    "unavailable": (Unavailable, "the script says that the provider does not answer"),
+    "never_sent": (NeverSent, "the script says that there is no connection"),
+    "refused": (Refused, "the script says that the provider refuses the key"),
+    "nonsense": (Unavailable, "the script says that the answer is not JSON: '<html>'"),
+}
+_FIELDS = {"text", "calls", "error", "usage", "delay_ms", "when"}
+_CALL_FIELDS = {"name", "arguments"}
+
+
+@dataclass(frozen=True)
+class ScriptedCall:
+    """A call to make; arguments as text are read as a model's would be, broken ones too."""
+
+    name: str
+    arguments: dict[str, Any] | str
+
+
+@dataclass(frozen=True)
+class ScriptedAnswer:
+    """One answer of a script; `when` limits it to conversations that end with such words."""
+
+    text: str = ""
+    calls: tuple[ScriptedCall, ...] = ()
+    error: str = ""
+    usage: Usage | None = None
+    delay_ms: int = 0
+    when: str = ""
+
+    def __post_init__(self) -> None:
+        if self.error and self.error not in _FAILURES:
+            raise Invalid(
+                f"a script has the unknown error {self.error!r}",
+                field="error",
+                cure=f"use one of {', '.join(_FAILURES)}",
+            )
+
+    @property
+    def failure(self) -> OpenCrabError | None:
+        """The error that this answer stands for."""
+        if not self.error:
+            return None
+        kind, message = _FAILURES[self.error]
+        return kind(message)
+
+    @property
+    def answer(self) -> Answer:
+        """The answer, as if a provider had sent it."""
+        functions = [
+            {"function": {"name": call.name, "arguments": call.arguments}} for call in self.calls
+        ]
+        message = {"content": self.text, "tool_calls": functions}
+        finish = "tool_calls" if functions else "stop"
+        return from_wire({"choices": [{"message": message, "finish_reason": finish}]})
+
+
+def last_words(request: ChatRequest) -> str:
+    """What a person said last, without the name that the context puts before it."""
+    index = _last_user_index(request)
+    turn = request.turns[index] if index >= 0 else None
+    if not isinstance(turn, Said):
+        return ""
+    speaker, mark, words = turn.text.partition(f" ({turn.name}): ")
+    return words if mark and "\n" not in speaker else turn.text
+
+
+def since_last_words(request: ChatRequest) -> tuple[Said | Returned, ...]:
+    """What happened after a person spoke last."""
+    return request.turns[_last_user_index(request) + 1 :]
+
+
+def choose(script: Sequence[ScriptedAnswer], request: ChatRequest) -> ScriptedAnswer | None:
+    """The answer whose turn it is: one for each answer since a person spoke last.
+
+    Answers whose `when` fits the person's words come before all others; None when the script has
+    run out.
+    """
+    words = last_words(request)
+    fitting = [answer for answer in script if answer.when and answer.when in words]
+    answers = fitting or [answer for answer in script if not answer.when]
+    given = sum(
+        isinstance(turn, Said) and turn.role == "assistant" for turn in since_last_words(request)
+    )
+    return answers[given] if given < len(answers) else None
+
+
+def load_script(path: Path) -> tuple[ScriptedAnswer, ...]:
+    """The answers in a TOML or JSON file: a list named `answers`, or in JSON the list alone.
+
+    Raises Invalid, naming the file, for what is not a script.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (OSError, ValueError) as error:
+        raise Invalid(f"cannot read the script {str(path)!r}: {error}") from error
+    listed = content.get("answers") if isinstance(content, dict) else content
+    if not isinstance(listed, list):
+        raise Invalid(f"the script {str(path)!r} has no list named 'answers'")
+    return tuple(_answer(entry, f"{path.name}, answer {n}") for n, entry in enumerate(listed, 1))
+
+
+def _last_user_index(request: ChatRequest) -> int:
+    """Where a person spoke last, -1 if never; facts that nobody said come without a name."""
+    users = [
+        (index, turn)
+        for index, turn in enumerate(request.turns)
+        if isinstance(turn, Said) and turn.role == "user"
+    ]
+    people = [index for index, turn in users if turn.name] or [index for index, _ in users]
+    return people[-1] if people else -1
+
+
+def _answer(entry: Any, place: str) -> ScriptedAnswer:
+    _check_fields(entry, _FIELDS, place)
+    try:
+        return ScriptedAnswer(
+            text=str(entry.get("text", "")),
+            calls=tuple(_call(call, place) for call in entry.get("calls", [])),
+            error=str(entry.get("error", "")),
+            usage=Usage(**entry["usage"]) if "usage" in entry else None,
+            delay_ms=int(entry.get("delay_ms", 0)),
+            when=str(entry.get("when", "")),
+        )
+    except (TypeError, ValueError) as error:
+        raise Invalid(f"{place}: {error}") from error
+
+
+def _call(entry: Any, place: str) -> ScriptedCall:
+    _check_fields(entry, _CALL_FIELDS, place)
+    return ScriptedCall(name=str(entry.get("name", "")), arguments=entry.get("arguments", {}))
+
+
+def _check_fields(entry: Any, fields: set[str], place: str) -> None:
+    if not isinstance(entry, dict):
+        raise Invalid(f"{place}: must be a table")
+    if unknown := set(entry) - fields:
+        raise Invalid(
+            f"{place}: unknown {', '.join(map(repr, sorted(unknown)))}",
+            cure=f"use {', '.join(sorted(fields))}",
+        )

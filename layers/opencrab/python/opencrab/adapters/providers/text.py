@@ -1,0 +1,70 @@
+"""Text as providers send it: repaired where it is broken, and freed of blocks for nobody's eyes."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+MAX_DEPTH = 64
+"""Deepest nesting of arguments that is read: nobody means more."""
+
+_THINK = re.compile(r"<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_MEMORY = re.compile(r"<memory>(.*?)(?:</memory>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_MEMORY_END = re.compile(r"</memory>", re.IGNORECASE)
+_GAP = re.compile(r"\n{3,}")
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """An answer's words, sorted by whom they are for."""
+
+    text: str
+    thought: str
+    memory: str | None
+
+
+def repaired(text: str) -> str:
+    """The text with surrogate pairs joined, lone ones replaced, and NUL characters removed."""
+    if not text.isascii():
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\x00", "")
+
+
+def sort_blocks(text: str) -> Sorted:
+    """Move thoughts and memories out of the words that will be delivered.
+
+    A block that never ends reaches to the end of the text; a thought that never began reaches to
+    its beginning, as some chat templates open it for the model.
+    """
+    thoughts = [found.group(1) for found in _THINK.finditer(text)]
+    *unopened, text = _THOUGHT_END.split(_THINK.sub("\n", text))
+    thoughts.extend(unopened)
+    memories = [found.group(1) for found in _MEMORY.finditer(text)]
+    text = _MEMORY_END.sub("\n", _MEMORY.sub("\n", text))
+    memory = "\n".join(filter(None, (part.strip() for part in memories)))
+    return Sorted(
+        text=_GAP.sub("\n\n", text).strip(),
+        thought="\n".join(filter(None, (part.strip() for part in thoughts))),
+        memory=memory or None,
+    )
+
+
+def cleaned(value: Any, depth: int = 0) -> Any:
+    """A JSON value with its texts repaired.
+
+    Raises ValueError on what is not JSON after all (NaN, Infinity) or nested too deeply.
+    """
+    if depth > MAX_DEPTH:
+        raise ValueError("nested too deeply")
+    match value:
+        case str():
+            return repaired(value)
+        case float() if not math.isfinite(value):
+            raise ValueError("not a finite number")
+        case dict():
+            return {repaired(str(key)): cleaned(item, depth + 1) for key, item in value.items()}
+        case list():
+            return [cleaned(item, depth + 1) for item in value]
+        case _:
+            return value

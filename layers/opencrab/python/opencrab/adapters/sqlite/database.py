@@ -1,0 +1,256 @@
+"""The SQLite file: one writer behind a lock, pooled readers, items by partition and sort key.
+
+Everything that DynamoDB would keep as an item is a row of `item`; a transaction here is one
+conditional transaction there. It knows nothing of agents or turns.
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from queue import Empty, LifoQueue
+from typing import Any
+
+from opencrab.adapters.sqlite.file import connect, explained, hold, inspect, make
+from opencrab.domain.errors import Unavailable
+
+_PURGES = 20
+_PURGED_AT_ONCE = 1_000
+_PURGE_ITEMS = (
+    "DELETE FROM item WHERE (pk, sk) IN (SELECT pk, sk FROM item WHERE expires_at<=? LIMIT ?)"
+)
+_PURGE_SENT = (
+    "DELETE FROM sent WHERE (queue, deduplication) IN "
+    "(SELECT queue, deduplication FROM sent WHERE until<=? LIMIT ?)"
+)
+_PURGE_FEED = (
+    "DELETE FROM feed WHERE at<=? AND position IN "
+    "(SELECT position FROM feed WHERE position>0 ORDER BY position LIMIT ?)"
+)
+"""The feed has no index of times: its oldest entries are its first."""
+
+
+class AlreadyThere(Exception):
+    """A put-if-absent found an item."""
+
+
+FEED = "feed"
+
+
+class Items:
+    """Reads and writes of items on one connection; inside a transaction they belong together."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.execute = connection.execute
+        self.touched: set[str] = set()
+
+    def get(self, pk: str, sk: str) -> str | None:
+        """An item's body, or None."""
+        row = self.execute("SELECT body FROM item WHERE pk=? AND sk=?", (pk, sk)).fetchone()
+        return row[0] if row else None
+
+    def between(
+        self, pk: str, low: str, high: str, *, limit: int = -1, newest_first: bool = False
+    ) -> list[tuple[str, str]]:
+        """Sort keys and bodies with low <= sk < high."""
+        order = "DESC" if newest_first else "ASC"
+        return self.execute(
+            f"SELECT sk, body FROM item WHERE pk=? AND sk>=? AND sk<? ORDER BY sk {order} LIMIT ?",  # noqa: S608 - order is a constant
+            (pk, low, high, limit),
+        ).fetchall()
+
+    def listed(self, listing: str, *, after: str, limit: int) -> list[str]:
+        """Bodies of a listing in order of their partition keys."""
+        rows = self.execute(
+            "SELECT body FROM item WHERE listing=? AND pk>? ORDER BY pk LIMIT ?",
+            (listing, after, limit),
+        )
+        return [row[0] for row in rows]
+
+    def overdue(self, due_list: str, now: int, limit: int) -> list[str]:
+        """Bodies of a due list whose time is before now, oldest first."""
+        rows = self.execute(
+            "SELECT body FROM item WHERE due_list=? AND due_at<=? ORDER BY due_at LIMIT ?",
+            (due_list, now, limit),
+        )
+        return [row[0] for row in rows]
+
+    def put(
+        self,
+        pk: str,
+        sk: str,
+        body: str,
+        *,
+        absent: bool = False,
+        listing: str | None = None,
+        due: tuple[str, int] | None = None,
+        expires_at: int | None = None,
+    ) -> None:
+        """Write an item; with `absent` raise AlreadyThere instead of replacing one."""
+        due_list, due_at = due or (None, None)
+        row = (pk, sk, body, listing, due_list, due_at, expires_at)
+        if not absent:
+            self.execute("INSERT OR REPLACE INTO item VALUES (?,?,?,?,?,?,?)", row)
+            return
+        try:
+            self.execute("INSERT INTO item VALUES (?,?,?,?,?,?,?)", row)
+        except sqlite3.IntegrityError as error:
+            raise AlreadyThere(f"{pk}/{sk}") from error
+
+    def delete(self, pk: str, sk: str) -> None:
+        """Remove an item, if it is there."""
+        self.execute("DELETE FROM item WHERE pk=? AND sk=?", (pk, sk))
+
+    def expire(self, pk: str, expires_at: int) -> None:
+        """Let a whole partition expire."""
+        self.execute("UPDATE item SET expires_at=? WHERE pk=?", (expires_at, pk))
+
+    def feed(self, at: int, kind: str, session_id: str, turn_id: str | None, body: str) -> None:
+        """Append to the change feed."""
+        self.touched.add(FEED)
+        self.execute(
+            "INSERT INTO feed (at, kind, session_id, turn_id, body) VALUES (?,?,?,?,?)",
+            (at, kind, session_id, turn_id, body),
+        )
+
+
+class Topic:
+    """A number that grows with each commit that touched one thing, and a way to wait for that."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self.generation = 0
+
+    def advance(self) -> None:
+        """Tell that it was touched."""
+        with self._changed:
+            self.generation += 1
+            self._changed.notify_all()
+
+    def wait(self, generation: int, seconds: float) -> bool:
+        """Block until it was touched after a generation; False after the wait."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.generation != generation, seconds)
+
+
+class Database:
+    """One open file. `durable=False` trades crash safety for speed, for tests only.
+
+    Another program that holds the file is waited for, for `patience_seconds`.
+    """
+
+    def __init__(self, path: Path, *, durable: bool = True, patience_seconds: float = 5.0) -> None:
+        self.path = path
+        self._durable = durable
+        self._patience_seconds = patience_seconds
+        self._write_lock = threading.Lock()
+        self._readers: LifoQueue[Items] = LifoQueue()
+        self._topics: dict[str, Topic] = {}
+        self._lock_file = hold(path)
+        try:
+            self._prepare()
+            self._writer = self._open()
+            self._writes = Items(self._writer)
+        except BaseException:
+            os.close(self._lock_file)
+            raise
+
+    @contextmanager
+    def writing(self) -> Iterator[Items]:
+        """One transaction: all of it, or nothing when the block raises."""
+        with self._write_lock:
+            try:
+                self._writes.touched.clear()
+                self._writer.execute("BEGIN IMMEDIATE")
+                yield self._writes
+                self._writer.execute("COMMIT")
+                touched = tuple(self._writes.touched)
+            except sqlite3.Error as error:
+                self._roll_back()
+                raise explained(self.path, error) from error
+            except BaseException:
+                self._roll_back()
+                raise
+        for topic in touched:
+            self.topic(topic).advance()
+
+    @contextmanager
+    def reading(self) -> Iterator[Items]:
+        """One reader; what was committed before is visible."""
+        try:
+            items = self._readers.get_nowait()
+        except Empty:
+            items = Items(self._open())
+        try:
+            yield items
+        except sqlite3.Error as error:
+            raise explained(self.path, error) from error
+        finally:
+            self._readers.put(items)
+
+    def topic(self, name: str) -> "Topic":
+        """What wakes those who wait for one kind of change, and nobody else."""
+        return self._topics.setdefault(name, Topic())
+
+    def purge(self, now: int, feed_before: int) -> None:
+        """Remove what has expired; a bounded amount each time, in transactions of a few ms."""
+        for _ in range(_PURGES):
+            if self._purge_some(now, feed_before) < _PURGED_AT_ONCE:
+                return
+
+    def _purge_some(self, now: int, feed_before: int) -> int:
+        """How many rows went from the table that lost most."""
+        with self.writing() as items:
+            return max(
+                items.execute(statement, (moment, _PURGED_AT_ONCE)).rowcount
+                for statement, moment in (
+                    (_PURGE_ITEMS, now),
+                    (_PURGE_SENT, now),
+                    (_PURGE_FEED, feed_before),
+                )
+            )
+
+    def close(self) -> None:
+        """Close every connection and give up the file."""
+        while True:
+            try:
+                self._readers.get_nowait().connection.close()
+            except Empty:
+                break
+        with self._write_lock:
+            self._writer.close()
+        os.close(self._lock_file)
+
+    def _roll_back(self) -> None:
+        with suppress(sqlite3.Error):
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+
+    def _prepare(self) -> None:
+        try:
+            if not self.path.exists():
+                make(self.path, durable=self._durable)
+            inspect(self.path, patience_seconds=self._patience_seconds)
+        except sqlite3.Error as error:
+            raise explained(self.path, error) from error
+        except OSError as error:
+            raise Unavailable(
+                f"database file {str(self.path)!r} cannot be used: {error.strerror}",
+                cure="check that the directory exists, is writable and has space",
+            ) from error
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return connect(
+                self.path, durable=self._durable, patience_seconds=self._patience_seconds
+            )
+        except sqlite3.Error as error:
+            raise explained(self.path, error) from error
+
+
+def milliseconds(moment: Any) -> int:
+    """A time as integer milliseconds since 1970."""
+    return int(moment.timestamp() * 1000)

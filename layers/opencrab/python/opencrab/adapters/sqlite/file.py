@@ -1,0 +1,161 @@
+"""The database file before anything writes to it: held by one process, made whole, found sound.
+
+A file appears under its name only when it is complete. So a file that is empty, foreign or damaged
+is never ours to repair: it is refused with every byte as it was.
+"""
+
+import fcntl
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from opencrab.domain.errors import Unavailable
+
+SCHEMA_VERSION = 1
+_QUICK_CHECK_BYTES = 64 * 1024 * 1024
+_TABLES = {"feed", "item", "queue", "sent"}
+
+_SCHEMA = """
+CREATE TABLE item (
+    pk TEXT NOT NULL, sk TEXT NOT NULL, body TEXT NOT NULL,
+    listing TEXT, due_list TEXT, due_at INTEGER, expires_at INTEGER,
+    PRIMARY KEY (pk, sk)
+) WITHOUT ROWID;
+CREATE INDEX item_listing ON item (listing, pk) WHERE listing IS NOT NULL;
+CREATE INDEX item_due ON item (due_list, due_at) WHERE due_list IS NOT NULL;
+CREATE INDEX item_expires ON item (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE queue (
+    position INTEGER PRIMARY KEY AUTOINCREMENT, queue TEXT NOT NULL, grp TEXT NOT NULL,
+    body TEXT NOT NULL, visible_at INTEGER, receipt TEXT, count INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX queue_ready ON queue (queue, visible_at) WHERE visible_at IS NOT NULL;
+CREATE INDEX queue_group ON queue (queue, grp, position);
+CREATE UNIQUE INDEX queue_receipt ON queue (receipt) WHERE receipt IS NOT NULL;
+CREATE TABLE sent (
+    queue TEXT NOT NULL, deduplication TEXT NOT NULL, until INTEGER NOT NULL,
+    PRIMARY KEY (queue, deduplication)
+) WITHOUT ROWID;
+CREATE INDEX sent_until ON sent (until);
+CREATE TABLE feed (
+    position INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL,
+    session_id TEXT NOT NULL, turn_id TEXT, body TEXT NOT NULL
+);
+"""
+
+
+class Damaged(Unavailable):
+    """The database file cannot be trusted; nothing was or will be written to it."""
+
+    code = "damaged"
+
+
+def hold(path: Path) -> int:
+    """Hold the file for this process alone; the kernel lets go when the process dies."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise Unavailable(
+            f"data directory {str(path.parent)!r} cannot be used: {error.strerror}",
+            cure="choose a writable directory with --data",
+        ) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        raise Unavailable(
+            f"another OpenCrab is running on {str(path)!r}",
+            cure="stop it, or choose another directory with --data",
+        ) from error
+    return handle
+
+
+def connect(path: Path, *, durable: bool, patience_seconds: float) -> sqlite3.Connection:
+    """A connection that may write; call it for a file that was found sound."""
+    connection = sqlite3.connect(
+        path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
+    )
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
+        connection.execute("PRAGMA cache_size=-512")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def make(path: Path, *, durable: bool) -> None:
+    """Make an empty database where there is no file yet; a crash leaves all of it or nothing."""
+    wal = _beside(path, "-wal")
+    if wal.exists() and wal.stat().st_size:
+        raise _damaged(path, f"it is missing, but its newest changes are there, in {wal.name!r}")
+    new = _beside(path, ".new")
+    for leftover in (new, _beside(new, "-wal"), _beside(new, "-shm")):
+        leftover.unlink(missing_ok=True)
+    with closing(connect(new, durable=durable, patience_seconds=0)) as connection:
+        connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;")
+    new.replace(path)
+    if durable:
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def inspect(path: Path, *, patience_seconds: float) -> None:
+    """Raise Damaged unless the file is a sound database of this OpenCrab; writes nothing to it."""
+    size = path.stat().st_size
+    if size == 0:
+        raise _damaged(path, "it is empty")
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True, timeout=patience_seconds)) as connection:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > SCHEMA_VERSION:
+            raise Damaged(
+                f"database file {str(path)!r} was written by a newer OpenCrab "
+                f"(schema {version}, this one knows {SCHEMA_VERSION})",
+                cure="start the newer version, or use another --data directory",
+            )
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
+        if not {name for (name,) in tables} >= _TABLES:
+            raise _damaged(path, "it holds something else than OpenCrab's data")
+        if size <= _QUICK_CHECK_BYTES:
+            verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if verdict != "ok":
+                raise _damaged(path, verdict)
+
+
+def explained(path: Path, error: sqlite3.Error) -> Unavailable:
+    """SQLite's error as one of ours that names the file and what to do."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return _damaged(path, str(error))
+    if name.startswith("SQLITE_FULL"):
+        return Unavailable(
+            f"the disk that holds {str(path)!r} is full; nothing was changed",
+            cure="free some space, then try again",
+        )
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return Unavailable(
+            f"database file {str(path)!r} is locked by another program",
+            cure="close the program that has it open (for example a database browser)",
+        )
+    return Unavailable(
+        f"database file {str(path)!r} cannot be used: {error}",
+        cure="check that the directory exists, is writable and has space",
+    )
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(f"{path.name}{suffix}")
+
+
+def _damaged(path: Path, detail: str) -> Damaged:
+    return Damaged(
+        f"database file {str(path)!r} is damaged: {detail}",
+        cure="stop, keep a copy of the file, then restore a backup or use another --data "
+        "directory; OpenCrab never overwrites it",
+    )

@@ -1,0 +1,66 @@
+"""Opening the local home: the file, its ports, and what a dead process left behind."""
+
+from pathlib import Path
+
+from opencrab.adapters.sqlite.access import (
+    SqliteBudgets,
+    SqliteFeed,
+    SqliteIdempotency,
+    SqliteKeys,
+    SqliteSwitches,
+)
+from opencrab.adapters.sqlite.agents import SqliteAgents, SqliteSessions
+from opencrab.adapters.sqlite.database import Database
+from opencrab.adapters.sqlite.journal import SqliteJournal
+from opencrab.adapters.sqlite.outbox import SqliteDueItems, SqliteOutbox
+from opencrab.adapters.sqlite.queue import SqliteQueue
+from opencrab.ports.blobs import Blobs
+from opencrab.ports.clock import Clock
+from opencrab.ports.files import Files
+from opencrab.ports.home import Home
+
+FILE = "opencrab.db"
+
+
+def open_database(directory: Path, *, durable: bool = True) -> Database:
+    """The file in a directory, made if it is not there, held by this process alone.
+
+    Raises Unavailable or Damaged, naming the file and what to do; never changes a damaged file.
+    """
+    return Database(directory / FILE, durable=durable)
+
+
+def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> Home:
+    """The home on an open file; what workers of a dead process held is given back."""
+    turns = SqliteQueue(database, "turns", clock)
+    deliveries = SqliteQueue(database, "deliveries", clock)
+    turns.release()
+    deliveries.release()
+    return Home(
+        agents=SqliteAgents(database),
+        sessions=SqliteSessions(database),
+        journal=SqliteJournal(database),
+        turns=turns,
+        deliveries=deliveries,
+        outbox=SqliteOutbox(database),
+        due=SqliteDueItems(database),
+        files=files,
+        blobs=blobs,
+        keys=SqliteKeys(database),
+        idempotency=SqliteIdempotency(database),
+        switches=SqliteSwitches(database),
+        budgets=SqliteBudgets(database),
+        feed=SqliteFeed(database),
+    )
+
+
+def open_home(
+    directory: Path, clock: Clock, *, files: Files, blobs: Blobs, durable: bool = True
+) -> tuple[Home, Database]:
+    """Both in one step; the database is the caller's to close."""
+    database = open_database(directory, durable=durable)
+    try:
+        return home_on(database, clock, files=files, blobs=blobs), database
+    except BaseException:
+        database.close()
+        raise

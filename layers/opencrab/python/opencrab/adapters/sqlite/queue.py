@@ -1,0 +1,146 @@
+"""FIFO queues on SQLite: only the head of a group is ever visible."""
+
+import json
+import secrets
+import time
+from datetime import timedelta
+
+from opencrab.adapters.sqlite.database import Database, Items, milliseconds
+from opencrab.ports.clock import Clock
+from opencrab.ports.queue import Delivery
+
+DEDUPLICATION = timedelta(minutes=5)
+
+
+class SqliteQueue:
+    """`ports.queue.Queue` on one file.
+
+    `visible_at` is set on the head of each group only; finishing a head uncovers the next one, so
+    that finding work never looks at the messages that must wait.
+    """
+
+    def __init__(self, database: Database, name: str, clock: Clock) -> None:
+        self._database = database
+        self._name = name
+        self._clock = clock
+
+    def send(self, body: str, *, group: str, deduplication: str) -> None:
+        now = self._now()
+        until = now + int(DEDUPLICATION.total_seconds() * 1000)
+        with self._database.writing() as items:
+            fresh = items.execute(
+                "INSERT INTO sent VALUES (?1,?2,?3) ON CONFLICT DO UPDATE SET until=?3 "
+                "WHERE until<=?4",
+                (self._name, deduplication, until, now),
+            ).rowcount
+            if fresh:
+                items.touched.add(self._name)
+                items.execute(
+                    "INSERT INTO queue (queue, grp, body, visible_at) VALUES (?1,?2,?3, CASE "
+                    "WHEN EXISTS (SELECT 1 FROM queue WHERE queue=?1 AND grp=?2) THEN NULL "
+                    "ELSE ?4 END)",
+                    (self._name, group, body, now),
+                )
+
+    def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
+        topic = self._database.topic(self._name)
+        deadline = time.monotonic() + wait_seconds
+        while True:
+            generation = topic.generation
+            delivery = self._take(visibility_seconds)
+            left = deadline - time.monotonic()
+            if delivery is not None or left <= 0:
+                return delivery
+            topic.wait(generation, min(left, self._until_visible()))
+
+    def done(self, receipt: str) -> None:
+        with self._database.writing() as items:
+            row = items.execute(
+                "DELETE FROM queue WHERE receipt=? RETURNING grp", (receipt,)
+            ).fetchone()
+            if row is not None:
+                items.touched.add(self._name)
+                self._uncover(items, row[0])
+
+    def continue_later(self, receipt: str, seconds: int) -> bool:
+        with self._database.writing() as items:
+            row = items.execute(
+                "UPDATE queue SET visible_at=?, receipt=NULL WHERE receipt=? RETURNING position",
+                (self._now() + seconds * 1000, receipt),
+            ).fetchone()
+            items.touched.add(self._name)
+            return row is not None
+
+    def bury(self, body: str, *, group: str, reason: str) -> None:
+        now = self._now()
+        with self._database.writing() as items:
+            items.put(
+                f"DEAD#{self._name}",
+                f"{now:015d}#{secrets.token_hex(4)}",
+                json.dumps([body, reason, group], ensure_ascii=False),
+                expires_at=now + int(timedelta(days=14).total_seconds() * 1000),
+            )
+
+    def dead(self, limit: int) -> tuple[tuple[str, str], ...]:
+        with self._database.reading() as items:
+            rows = items.between(f"DEAD#{self._name}", "0", ":", limit=limit, newest_first=True)
+        letters = (json.loads(row[1]) for row in rows)
+        return tuple((body, reason) for body, reason, _group in letters)
+
+    def release(self) -> None:
+        """Give back whatever a worker of a dead process still held; called once, at the start."""
+        with self._database.writing() as items:
+            items.execute(
+                "UPDATE queue SET visible_at=?, receipt=NULL WHERE queue=? AND receipt IS NOT NULL",
+                (self._now(), self._name),
+            )
+
+    def depth(self) -> int:
+        """How many messages are waiting or in flight."""
+        with self._database.reading() as items:
+            return int(
+                items.execute("SELECT count(*) FROM queue WHERE queue=?", (self._name,)).fetchone()[
+                    0
+                ]
+            )
+
+    def _take(self, visibility_seconds: int) -> Delivery | None:
+        now = self._now()
+        if not self._ready(now):
+            return None
+        receipt = secrets.token_hex(16)
+        with self._database.writing() as items:
+            row = items.execute(
+                "UPDATE queue SET visible_at=?, receipt=?, count=count+1 WHERE position=("
+                "SELECT position FROM queue WHERE queue=? AND visible_at<=? "
+                "ORDER BY visible_at, position LIMIT 1) RETURNING body, grp, count",
+                (now + visibility_seconds * 1000, receipt, self._name, now),
+            ).fetchone()
+        return Delivery(row[0], row[1], receipt, row[2]) if row else None
+
+    def _ready(self, now: int) -> bool:
+        with self._database.reading() as items:
+            found = items.execute(
+                "SELECT 1 FROM queue WHERE queue=? AND visible_at<=? LIMIT 1", (self._name, now)
+            ).fetchone()
+        return found is not None
+
+    def _until_visible(self) -> float:
+        with self._database.reading() as items:
+            row = items.execute(
+                "SELECT min(visible_at) FROM queue WHERE queue=? AND visible_at IS NOT NULL",
+                (self._name,),
+            ).fetchone()
+        if row is None or row[0] is None:
+            return 60.0
+        return max((int(row[0]) - self._now()) / 1000, 0.001)
+
+    def _uncover(self, items: Items, group: str) -> None:
+        items.execute(
+            "UPDATE queue SET visible_at=? WHERE position=("
+            "SELECT min(position) FROM queue WHERE queue=? AND grp=?) AND visible_at IS NULL",
+            (self._now(), self._name, group),
+        )
+
+    def _now(self) -> int:
+        return milliseconds(self._clock.now())

@@ -1,0 +1,1 @@
+"""What is true: values and rules, without I/O, clock or randomness."""

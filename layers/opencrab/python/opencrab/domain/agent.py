@@ -1,0 +1,53 @@
+"""Agent: one autonomous somebody, its owner, its language and its limits."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from opencrab.domain.action import ApprovalPolicy
+from opencrab.domain.identity import Identity
+from opencrab.domain.soul import Soul
+from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortText, Value
+
+ModelName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+:\S{1,200}$")]
+"""`provider:model`."""
+
+
+class AgentStatus(StrEnum):
+    """An agent's life: awake, asleep until woken, or gone for good."""
+
+    ACTIVE = "active"
+    DORMANT = "dormant"
+    RETIRED = "retired"
+
+
+class Agent(Value):
+    """What OpenCrab keeps about one agent beside its soul and identity."""
+
+    id: Identifier
+    name: Name
+    status: AgentStatus = AgentStatus.ACTIVE
+    language: Language = Language.EN
+    owner: Identifier | None = None
+    purpose: ShortText = ""
+    model: ModelName | None = None
+    policy: ApprovalPolicy = ApprovalPolicy.GUARDED
+    day_limit_micro_usd: Annotated[MicroUsd, Field(ge=0, le=10**12)] | None = None
+    created_at: datetime
+    updated_at: datetime
+    version: int = 1
+
+    @property
+    def answers(self) -> bool:
+        """Whether a message may start a turn; a message wakes the dormant, never the retired."""
+        return self.status is not AgentStatus.RETIRED
+
+
+class Profile(Value):
+    """An agent together with its soul and identity, as they are stored, loaded and shown."""
+
+    agent: Agent
+    soul: Soul
+    identity: Identity

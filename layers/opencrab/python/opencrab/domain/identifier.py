@@ -1,0 +1,32 @@
+"""How ids are made: sortable ones from time and randomness, stable ones from their causes."""
+
+import hashlib
+
+_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def ulid(milliseconds: int, randomness: bytes) -> str:
+    """A 26-character id that sorts by time: 48 bits of time, 80 bits of randomness (ULID spec)."""
+    number = (milliseconds << 80) | int.from_bytes(randomness[:10], "big")
+    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def stable_id(*causes: str) -> str:
+    """The same id for the same causes, whoever computes it and however often.
+
+    Each cause is preceded by its length, so that ("ab", "c") and ("a", "bc") differ.
+    """
+    framed = "".join(f"{len(cause)}:{cause}" for cause in causes)
+    digest = hashlib.sha256(framed.encode()).digest()
+    number = int.from_bytes(digest[:17], "big") >> 6
+    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def turn_id(*, source: str, principal: str, source_id: str, agent_id: str) -> str:
+    """A turn's identity: the same message twice is one turn, a message to three agents three."""
+    return stable_id("turn", source, principal, source_id, agent_id)
+
+
+def content_hash(content: bytes) -> str:
+    """Content identity, used wherever two bodies must be proven equal: SHA-256, in hex."""
+    return hashlib.sha256(content).hexdigest()

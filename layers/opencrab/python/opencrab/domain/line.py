@@ -1,0 +1,62 @@
+"""Journal lines: what happened in a session, in order, for people, history and memory."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from opencrab.domain.authority import Authority
+from opencrab.domain.value import Value
+
+
+class LineKind(StrEnum):
+    """What a line tells."""
+
+    SPEECH = "speech"
+    INNER_VOICE = "inner_voice"
+    ACTION = "action"
+    SYSTEM = "system"
+    APPROVAL = "approval"
+
+
+class Audience(StrEnum):
+    """Who may read a line."""
+
+    ALL = "all"
+    AGENTS = "agents"
+    SELF = "self"
+
+
+class Line(Value):
+    """One line of a session's journal; it never expires.
+
+    `sequence` is its place in the session, given by the store in the transaction that writes it,
+    gapless, so that a reader with a cursor misses nothing. `group_line` is the sequence of the
+    first line of its group (a message and all answers to it); None means that it opens one.
+    """
+
+    session_id: str
+    sequence: int = 0
+    group: str
+    group_line: int | None = None
+    kind: LineKind
+    audience: Audience = Audience.ALL
+    speaker_id: str
+    speaker_name: str
+    from_agent: bool = False
+    authority: Authority
+    text: str
+    data: dict[str, Any] | None = None
+    turn_id: str | None = None
+    message_id: str | None = None
+    at: datetime
+
+
+class Instruction(Value):
+    """A control item for running turns of a session: read at each step boundary, never queued."""
+
+    id: str
+    session_id: str
+    text: str
+    by: str
+    line: int = 0
+    at: datetime

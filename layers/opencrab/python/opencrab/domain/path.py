@@ -1,0 +1,87 @@
+"""Workspace paths: the one place that decides what a path is and which names are the same.
+
+A path that passes is relative, stays inside its workspace, means the same file on every system,
+and shows as what it is.
+"""
+
+import re
+import unicodedata
+
+from opencrab.domain.errors import Invalid
+
+PATH_BYTES = 700
+SEGMENT_BYTES = 200
+DEPTH = 16
+
+_SHOWN = 80
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_RESERVED = frozenset('<>:"|?*\\')
+_DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9])( *\..*)?")
+
+
+def workspace_path(text: str) -> str:
+    """A file's path in the one form in which it is stored; raises Invalid naming the cure."""
+    path = _normal(text)
+    if not path:
+        raise _invalid(text, "names no file", "name one, like 'notes/today.md'")
+    if path.endswith("/"):
+        raise _invalid(text, "names a folder", "name a file in it")
+    _check(text, path)
+    return path
+
+
+def workspace_prefix(text: str) -> str:
+    """A folder's path without a slash at its end; "" is the workspace itself."""
+    path = _normal(text).removesuffix("/")
+    if path:
+        _check(text, path)
+    return path
+
+
+def twin_key(path: str) -> str:
+    """What two paths have in common that some systems, or people, cannot tell apart."""
+    folded = unicodedata.normalize("NFKC", path).casefold()
+    return unicodedata.normalize("NFKC", folded)
+
+
+def _normal(text: str) -> str:
+    hidden = next((c for c in text if unicodedata.category(c) in _HIDDEN), None)
+    if hidden is not None:
+        raise _invalid(text, f"contains the invisible character U+{ord(hidden):04X}", "remove it")
+    path = unicodedata.normalize("NFC", text)
+    while path.startswith("./"):
+        path = path[2:]
+    return "" if path == "." else path
+
+
+def _check(text: str, path: str) -> None:
+    if path.startswith("/"):
+        raise _invalid(text, "is not relative", "begin with a name in the workspace")
+    if len(path.encode()) > PATH_BYTES:
+        raise _invalid(text, f"has over {PATH_BYTES} bytes of UTF-8", "choose shorter names")
+    segments = path.split("/")
+    if len(segments) > DEPTH:
+        raise _invalid(text, f"is over {DEPTH} levels deep", "use fewer folders")
+    for segment in segments:
+        _check_segment(text, segment)
+
+
+def _check_segment(text: str, segment: str) -> None:
+    if segment in {"", ".", ".."}:
+        raise _invalid(
+            text, f"contains {segment + '/'!r}", "write the path from the workspace down"
+        )
+    reserved = sorted(_RESERVED.intersection(segment))
+    if reserved:
+        raise _invalid(text, f"contains {reserved[0]!r}", "separate folders by / and leave it out")
+    if segment[-1] == "." or segment[-1].isspace():
+        raise _invalid(text, "has a name that ends in a dot or space", "take it away")
+    if len(segment.encode()) > SEGMENT_BYTES:
+        raise _invalid(text, f"has a name of over {SEGMENT_BYTES} bytes", "choose a shorter one")
+    if _DEVICE.fullmatch(twin_key(segment)):
+        raise _invalid(text, f"has the name of a device, {segment!r}", "choose another one")
+
+
+def _invalid(text: str, problem: str, cure: str) -> Invalid:
+    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return Invalid(f"path {shown!r} {problem}", field="path", cure=cure)

@@ -1,0 +1,165 @@
+"""Journal records: the intents and results whose list is a turn's whole state."""
+
+import json
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from opencrab.domain.action import ActionResult, Effect
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.money import Usage
+from opencrab.domain.value import MicroUsd, Received, Value, is_json
+
+
+class CallState(StrEnum):
+    """How a call stands; started is not finished."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    REFUSED = "refused"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+class Call(Value):
+    """One action that the model asks for; `arguments` is None when they could not be read.
+
+    Arguments that JSON cannot carry (NaN, half an emoji, endless nesting) count as unread: they
+    would come back from the store as others than those that a human approved, or not at all.
+    """
+
+    id: Received
+    name: Received
+    arguments: dict[str, Any] | None
+    raw: Received = ""
+
+    @field_validator("arguments", mode="before")
+    @classmethod
+    def _unread_unless_json(cls, arguments: Any) -> Any:
+        return arguments if is_json(arguments) else None
+
+    @property
+    def argument_hash(self) -> str:
+        """What an approval is bound to: the name and the exact arguments."""
+        canonical = json.dumps(self.arguments, sort_keys=True, ensure_ascii=False)
+        return content_hash(f"{self.name}\n{canonical}\n{self.raw}".encode())
+
+
+class Reflection(Value):
+    """What the agent thought of the situation and what it meant to do: kept, never delivered."""
+
+    judgment: Received = ""
+    intent: Received = ""
+
+
+class Answer(Value):
+    """What a model answered: words, calls, or both."""
+
+    text: Received = ""
+    calls: tuple[Call, ...] = ()
+    thought: Reflection | None = None
+    memory_update: Received | None = None
+    model: Received = ""
+    finish: Received = ""
+    usage: Usage = Usage()
+
+
+class ModelIntent(Value):
+    """A model call is about to be made, and this much money is set aside for it."""
+
+    kind: Literal["model_intent"] = "model_intent"
+    n: int
+    model: str
+    request_hash: str
+    reserved: MicroUsd
+    heard: tuple[str, ...] = ()
+
+
+class ModelResult(Value):
+    """A model call ended: answered, failed, or unknown because its worker died."""
+
+    kind: Literal["model_result"] = "model_result"
+    n: int
+    state: CallState
+    answer: Answer | None = None
+    error: Received | None = None
+    cost: MicroUsd = 0
+    latency_ms: int = 0
+
+
+class ActionIntent(Value):
+    """A keyed or once action is about to run; `prepared` is its condition, fixed beforehand."""
+
+    kind: Literal["action_intent"] = "action_intent"
+    n: int
+    call_id: str
+    name: str
+    effect: Effect
+    argument_hash: str
+    prepared: dict[str, Any] = Field(default_factory=dict)
+
+
+class CallResult(Value):
+    """A call ended, one way or another."""
+
+    kind: Literal["call_result"] = "call_result"
+    n: int
+    call_id: str
+    name: str
+    state: CallState
+    result: ActionResult
+    ends_turn: bool = False
+
+
+class ApprovalRequest(Value):
+    """A call waits for a human: two lines, what and what it touches, and the exact arguments."""
+
+    kind: Literal["approval_request"] = "approval_request"
+    n: int
+    call_id: str
+    name: str
+    argument_hash: str
+    what: str
+    touches: str
+
+
+class ApprovalDecision(Value):
+    """A human decided, once."""
+
+    kind: Literal["approval_decision"] = "approval_decision"
+    n: int
+    call_id: str
+    argument_hash: str
+    approved: bool
+    by: str
+    reason: str = ""
+
+
+class Pointer(Value):
+    """A result too large for the journal; its body lies elsewhere under its own hash."""
+
+    kind: Literal["pointer"] = "pointer"
+    n: int
+    sha256: str
+    size: int
+
+
+Record = Annotated[
+    ModelIntent
+    | ModelResult
+    | ActionIntent
+    | CallResult
+    | ApprovalRequest
+    | ApprovalDecision
+    | Pointer,
+    Field(discriminator="kind"),
+]
+
+_LETTERS = {"model_intent": "I", "action_intent": "I", "approval_request": "I"}
+
+
+def record_key(record: "Record") -> str:
+    """Where a record lies in its turn: number and I (intent) or R (result)."""
+    return f"{record.n:04d}{_LETTERS.get(record.kind, 'R')}"

@@ -1,0 +1,114 @@
+"""Session: who talks where, and how it moves from its first turn to its end."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from opencrab.domain.value import Identifier, Name, ShortText, Value
+
+PARTICIPANTS = 20
+"""Most agents in one session: one message to all of them is one transaction of at most 25 items."""
+
+
+class Mode(StrEnum):
+    """Who gives the floor: a facilitator, everybody themselves, or one person to one agent."""
+
+    FACILITATED = "facilitated"
+    AUTONOMOUS = "autonomous"
+    DIRECT = "direct"
+
+
+class Phase(StrEnum):
+    """How far a discussion has come."""
+
+    DIVERGENT = "divergent"
+    CONVERGENT = "convergent"
+    CONCLUDED = "concluded"
+
+
+class SessionStatus(StrEnum):
+    """Whether the session still takes messages."""
+
+    ACTIVE = "active"
+    ENDED = "ended"
+
+
+class Participant(Value):
+    """One agent's part in a session."""
+
+    agent_id: Identifier
+    last_speech_at: datetime | None = None
+    done_declared: bool = False
+
+
+class SessionChange(Value):
+    """What one closing turn changes in its session; applied to the newest session, never lost."""
+
+    agent_id: Identifier
+    spoke_at: datetime | None = None
+    declared_done: bool = False
+
+
+class Session(Value):
+    """A conversation: its participants and its counters."""
+
+    id: Identifier
+    mode: Mode = Mode.DIRECT
+    theme: Annotated[ShortText, Field(max_length=500)] = ""
+    phase: Phase = Phase.DIVERGENT
+    turn_number: int = 0
+    done_count: int = 0
+    max_turns: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    status: SessionStatus = SessionStatus.ACTIVE
+    participants: Annotated[tuple[Participant, ...], Field(min_length=1, max_length=PARTICIPANTS)]
+    facilitator_id: Identifier | None = None
+    name: Name | None = None
+    created_by: Identifier
+    created_at: datetime
+    updated_at: datetime
+
+    @model_validator(mode="after")
+    def _participants_are_distinct(self) -> "Session":
+        ids = [participant.agent_id for participant in self.participants]
+        if len(set(ids)) != len(ids):
+            raise ValueError("participants must be distinct")
+        if self.facilitator_id is not None and self.facilitator_id not in ids:
+            raise ValueError("facilitator_id must be one of the participants")
+        return self
+
+    @property
+    def agent_ids(self) -> tuple[str, ...]:
+        """The participants in the order in which they answer."""
+        return tuple(participant.agent_id for participant in self.participants)
+
+    def after(self, change: SessionChange, now: datetime) -> "Session":
+        """The session after a turn closed: counted, and ended by max_turns or when all are done."""
+        participants = tuple(
+            _after(participant, change) if participant.agent_id == change.agent_id else participant
+            for participant in self.participants
+        )
+        turn_number = self.turn_number + 1
+        done_count = sum(participant.done_declared for participant in participants)
+        spent = self.max_turns is not None and turn_number >= self.max_turns
+        over = spent or done_count == len(participants)
+        return self.replaced(
+            participants=participants,
+            turn_number=turn_number,
+            done_count=done_count,
+            status=SessionStatus.ENDED if over else self.status,
+            phase=Phase.CONCLUDED if over else self.phase,
+            updated_at=now,
+        )
+
+    def ended(self, now: datetime) -> "Session":
+        """The session after somebody ended it."""
+        return self.replaced(status=SessionStatus.ENDED, phase=Phase.CONCLUDED, updated_at=now)
+
+
+def _after(participant: Participant, change: SessionChange) -> Participant:
+    return participant.replaced(
+        last_speech_at=change.spoke_at or participant.last_speech_at,
+        done_declared=participant.done_declared or change.declared_done,
+    )

@@ -1,0 +1,151 @@
+"""Soul: the personality of an agent, as numbers that act and as text for its prompt."""
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from opencrab.domain.value import Language, Name, ShortText, Signed, Unit, Value
+
+CUSTOM_TRAITS = 32
+
+
+class Personality(Value):
+    """The Big Five, each 0..1 (a source with -1..1 maps by (x+1)/2)."""
+
+    openness: Unit = 0.5
+    conscientiousness: Unit = 0.5
+    extraversion: Unit = 0.5
+    agreeableness: Unit = 0.5
+    neuroticism: Unit = 0.5
+
+
+class SocialStyleName(StrEnum):
+    """The four quadrants of assertiveness and responsiveness."""
+
+    DRIVING = "Driving"
+    EXPRESSIVE = "Expressive"
+    AMIABLE = "Amiable"
+    ANALYTICAL = "Analytical"
+
+
+class SocialStyle(Value):
+    """How one deals with others: asking (-1) to telling (1), reserved (-1) to emotional (1)."""
+
+    assertiveness: Signed = 0.0
+    responsiveness: Signed = 0.0
+    style_name: SocialStyleName | None = None
+
+    @property
+    def style(self) -> SocialStyleName:
+        """The name set by hand, else the quadrant (zero counts as the positive side)."""
+        if self.style_name is not None:
+            return self.style_name
+        if self.assertiveness >= 0:
+            emotional = self.responsiveness >= 0
+            return SocialStyleName.EXPRESSIVE if emotional else SocialStyleName.DRIVING
+        if self.responsiveness >= 0:
+            return SocialStyleName.AMIABLE
+        return SocialStyleName.ANALYTICAL
+
+
+class ThinkingStyle(Value):
+    """How one thinks: a primary and a secondary mode, and free words."""
+
+    primary: Name = "practical"
+    secondary: Name = "analytical"
+    description: ShortText = ""
+
+
+class Drives(Value):
+    """What weighs goals and initiative, each 0..1."""
+
+    risk_tolerance: Unit = 0.5
+    collaboration: Unit = 0.5
+    depth_vs_breadth: Unit = 0.5
+    quality_vs_speed: Unit = 0.5
+
+
+_LABELS = {
+    Language.JA: {
+        "persona": "ペルソナ",
+        "style": "ソーシャルスタイル",
+        "assertiveness": "主張性",
+        "responsiveness": "感情性",
+        "personality": "性格特性(0〜1)",
+        "openness": "開放性",
+        "conscientiousness": "誠実性",
+        "extraversion": "外向性",
+        "agreeableness": "協調性",
+        "neuroticism": "神経症傾向",
+        "thinking": "思考スタイル",
+        "secondary": "副",
+        "drives": "行動の原動力(0〜1)",
+        "risk_tolerance": "リスク許容度",
+        "collaboration": "協働志向",
+        "depth_vs_breadth": "広さ(0=深さ)",
+        "quality_vs_speed": "速さ(0=品質)",
+        "traits": "その他の特徴",
+    },
+    Language.EN: {
+        "persona": "Persona",
+        "style": "Social style",
+        "assertiveness": "assertiveness",
+        "responsiveness": "responsiveness",
+        "personality": "Personality (0 to 1)",
+        "openness": "openness",
+        "conscientiousness": "conscientiousness",
+        "extraversion": "extraversion",
+        "agreeableness": "agreeableness",
+        "neuroticism": "neuroticism",
+        "thinking": "Thinking style",
+        "secondary": "secondary",
+        "drives": "Drives (0 to 1)",
+        "risk_tolerance": "risk tolerance",
+        "collaboration": "collaboration",
+        "depth_vs_breadth": "breadth (0 = depth)",
+        "quality_vs_speed": "speed (0 = quality)",
+        "traits": "Other traits",
+    },
+}
+
+
+class Soul(Value):
+    """The core of a persona: who the agent is, whatever it is asked."""
+
+    persona_name: Name
+    social_style: SocialStyle = SocialStyle()
+    personality: Personality = Personality()
+    thinking_style: ThinkingStyle = ThinkingStyle()
+    drives: Drives = Drives()
+    custom_traits: dict[Name, ShortText] = Field(default_factory=dict, max_length=CUSTOM_TRAITS)
+
+    @field_validator("custom_traits", mode="before")
+    @classmethod
+    def _none_is_empty(cls, traits: Any) -> Any:
+        return {} if traits is None else traits
+
+    def describe(self, language: Language) -> str:
+        """The soul in words for a system prompt, stable for equal souls."""
+        label = _LABELS[language]
+        big_five = self.personality.model_dump()
+        drives = self.drives.model_dump()
+        social = self.social_style
+        thinking = self.thinking_style
+        rows = [
+            f"{label['persona']}: {self.persona_name}",
+            f"{label['style']}: {social.style} ({label['assertiveness']} "
+            f"{social.assertiveness:z.1f}, {label['responsiveness']} {social.responsiveness:z.1f})",
+            f"{label['personality']}: "
+            + ", ".join(f"{label[trait]} {value:z.1f}" for trait, value in big_five.items()),
+            f"{label['thinking']}: {thinking.primary} ({label['secondary']}: {thinking.secondary})",
+            thinking.description,
+            f"{label['drives']}: "
+            + ", ".join(f"{label[drive]} {value:z.1f}" for drive, value in drives.items()),
+        ]
+        if self.custom_traits:
+            traits = "; ".join(
+                f"{name}: {text}" for name, text in sorted(self.custom_traits.items())
+            )
+            rows.append(f"{label['traits']}: {traits}")
+        return "\n".join(row for row in rows if row)

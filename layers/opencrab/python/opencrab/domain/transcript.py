@@ -1,0 +1,114 @@
+"""Transcript: what a turn's records say has happened, and what must happen next."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from opencrab.domain.record import (
+    ActionIntent,
+    Answer,
+    ApprovalDecision,
+    ApprovalRequest,
+    Call,
+    CallResult,
+    CallState,
+    ModelIntent,
+    ModelResult,
+    Record,
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One model call that answered, what it had newly heard, and how its calls ended."""
+
+    n: int
+    answer: Answer
+    heard: tuple[str, ...] = ()
+    results: dict[str, CallResult] = field(default_factory=dict)
+
+    @property
+    def pending(self) -> Call | None:
+        """The first call without a result: calls of a step run in order."""
+        return next((call for call in self.answer.calls if call.id not in self.results), None)
+
+    @property
+    def ends_turn(self) -> bool:
+        """Whether one of its calls was an action that ends turns."""
+        return any(result.ends_turn for result in self.results.values())
+
+
+@dataclass
+class Transcript:
+    """All steps of a turn so far, and the intent that a dead worker left open, if any.
+
+    It grows by `add`, in the order of record keys, whether the records come from the store or
+    from the step that just happened; both give the same transcript.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    open_intent: ModelIntent | ActionIntent | None = None
+    approval: ApprovalRequest | None = None
+    decision: ApprovalDecision | None = None
+    failures: int = 0
+    speeches: int = 0
+    heard: list[str] = field(default_factory=list)
+    _heard_now: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> "Transcript":
+        """The transcript that these records, in order of their keys, amount to."""
+        transcript = cls()
+        for record in records:
+            transcript.add(record)
+        return transcript
+
+    def add(self, record: Record) -> None:
+        """Take one more record into account."""
+        match record:
+            case ModelIntent():
+                self.open_intent = record
+                self._heard_now += record.heard
+                self.heard.extend(record.heard)
+            case ActionIntent():
+                self.open_intent = record
+            case ModelResult():
+                self._model_result(record)
+            case CallResult():
+                self._call_result(record)
+            case ApprovalRequest():
+                self.approval, self.decision = record, None
+            case ApprovalDecision():
+                self.decision = record
+            case _:
+                raise AssertionError(f"a pointer must be resolved before it is read: {record.n}")
+
+    @property
+    def pending(self) -> Call | None:
+        """The call to run next, if the last step still has one."""
+        return self.steps[-1].pending if self.steps else None
+
+    @property
+    def waits(self) -> bool:
+        """Whether a human has been asked and has not decided."""
+        return self.approval is not None and self.decision is None
+
+    def approves(self, call: Call) -> bool | None:
+        """What a human decided about exactly this call; None when nobody was asked about it."""
+        decision = self.decision
+        if decision is None or decision.call_id != call.id:
+            return None
+        return decision.approved and decision.argument_hash == call.argument_hash
+
+    def _model_result(self, record: ModelResult) -> None:
+        self.open_intent = None
+        if record.state is CallState.COMPLETED and record.answer is not None:
+            self.steps.append(Step(record.n, record.answer, self._heard_now))
+            self._heard_now = ()
+            self.failures = 0
+        elif record.state is CallState.FAILED:
+            self.failures += 1
+
+    def _call_result(self, record: CallResult) -> None:
+        self.open_intent = None
+        self.steps[-1].results[record.call_id] = record
+        self.speeches += sum(effect.kind == "spoke" for effect in record.result.side_effects)

@@ -1,0 +1,168 @@
+"""Turn: one trigger, one end, and everything about it that outlives a crash."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from opencrab.domain.authority import Authority, Source
+from opencrab.domain.errors import Exhausted
+from opencrab.domain.message import Channel
+from opencrab.domain.money import INSTALLATION, Draw, Limits, agent_scope
+from opencrab.domain.value import MicroUsd, Value
+
+MAX_STEPS = 10
+"""Model calls in one turn, crashed attempts included."""
+
+DELIVERIES_WITHOUT_PROGRESS = 3
+"""After so many deliveries without a new result a turn ends as failed."""
+
+
+class Trigger(StrEnum):
+    """What started a turn."""
+
+    MESSAGE = "message"
+    HEARTBEAT = "heartbeat"
+    SCHEDULE = "schedule"
+    DECISION = "decision"
+    CONTINUATION = "continuation"
+    EVENT = "event"
+
+
+class TurnStatus(StrEnum):
+    """Where a turn stands; everything after `waiting` is an end."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    IDLE = "idle"
+    STOPPED = "stopped"
+    EXHAUSTED = "exhausted"
+    FAILED = "failed"
+
+    @property
+    def is_end(self) -> bool:
+        """Whether nothing more will happen in such a turn."""
+        return self not in {TurnStatus.QUEUED, TurnStatus.RUNNING, TurnStatus.WAITING}
+
+
+class Stop(Value):
+    """Somebody's wish that a turn end before its next call."""
+
+    by: str
+    reason: str = ""
+    at: datetime
+
+
+class Block(Value):
+    """What a turn drew from one day's budgets and has not spent or returned."""
+
+    day: str
+    micro_usd: MicroUsd
+
+
+class Turn(Value):
+    """A turn's header: saved before and after each call, so any worker can continue it.
+
+    `sequence` numbers the next record; `epoch` grows with each claim, so that a worker that was
+    thought dead cannot write; `stop` is set from outside and refuses every later intent.
+    """
+
+    id: str
+    agent_id: str
+    session_id: str
+    trigger: Trigger
+    source: Source
+    authority: Authority
+    principal_id: str
+    group: str
+    trigger_line: int = 0
+    body_hash: str
+    channel: Channel | None = None
+    status: TurnStatus = TurnStatus.QUEUED
+    epoch: int = 0
+    sequence: int = 1
+    attempts: int = 0
+    deliveries: int = 0
+    lease_until: datetime | None = None
+    receipt: str | None = None
+    stop: Stop | None = None
+    taint: bool = False
+    hops: int = 0
+    allowance: MicroUsd = 0
+    spent: MicroUsd = 0
+    blocks: tuple[Block, ...] = ()
+    note: str = ""
+    created_at: datetime
+    ended_at: datetime | None = None
+
+    def claimed(self, *, lease_until: datetime, receipt: str | None) -> "Turn":
+        """The header after a worker took the turn."""
+        return self.replaced(
+            status=TurnStatus.RUNNING,
+            epoch=self.epoch + 1,
+            deliveries=self.deliveries + 1,
+            lease_until=lease_until,
+            receipt=receipt,
+        )
+
+    def reserving(self, amount: MicroUsd, drawn: Block | None) -> "Turn":
+        """The header with a model call's reservation taken out of the allowance."""
+        per_day = {block.day: block.micro_usd for block in self.blocks}
+        if drawn is not None:
+            per_day[drawn.day] = per_day.get(drawn.day, 0) + drawn.micro_usd
+        return self.replaced(
+            allowance=self.allowance + (drawn.micro_usd if drawn else 0) - amount,
+            blocks=tuple(Block(day=day, micro_usd=drew) for day, drew in per_day.items()),
+            attempts=self.attempts + 1,
+        )
+
+    def settled(self, *, reserved: MicroUsd, cost: MicroUsd) -> "Turn":
+        """The header after a reservation became a cost: the difference is allowance again."""
+        return self.replaced(allowance=self.allowance + reserved - cost, spent=self.spent + cost)
+
+    def returns(self, limits: Limits) -> tuple[Draw, ...]:
+        """What a closing turn gives back, newest day first, to the days it came from."""
+        rest, days = max(self.allowance, 0), dict[str, MicroUsd]()
+        for block in reversed(self.blocks):
+            back = min(rest, block.micro_usd)
+            days[block.day] = days.get(block.day, 0) + back
+            rest -= back
+        return tuple(
+            draw
+            for day, back in days.items()
+            if back
+            for draw in draws_for(self.agent_id, day, -back, limits, None)
+        )
+
+    def block_for(self, reservation: MicroUsd, day: str, limits: Limits) -> Block | None:
+        """The block to draw so that a reservation fits; None when the allowance already covers it.
+
+        Raises Exhausted when the turn's own budget cannot cover it.
+        """
+        missing = reservation - self.allowance
+        if missing <= 0:
+            return None
+        room = limits.turn_micro_usd - self.spent - self.allowance
+        if missing > room:
+            raise Exhausted(
+                f"turn {self.id!r} has {room} micro-dollars of budget left and needs {missing}",
+                field="turn",
+                cure="raise [budget] turn_usd or use a cheaper model",
+            )
+        return Block(day=day, micro_usd=min(max(missing, limits.block_micro_usd), room))
+
+
+def draws_for(
+    agent_id: str, day: str, micro_usd: MicroUsd, limits: Limits, agent_limit: MicroUsd | None
+) -> tuple[Draw, Draw]:
+    """One block in both daily budgets, the agent's and the installation's."""
+    agent_day = limits.agent_day_micro_usd if agent_limit is None else agent_limit
+    return (
+        Draw(scope=agent_scope(agent_id), day=day, micro_usd=micro_usd, limit_micro_usd=agent_day),
+        Draw(
+            scope=INSTALLATION,
+            day=day,
+            micro_usd=micro_usd,
+            limit_micro_usd=limits.installation_day_micro_usd,
+        ),
+    )

@@ -1,0 +1,1 @@
+"""How a turn runs: admission, observe, orient, decide, act, record; delivery and sweep."""

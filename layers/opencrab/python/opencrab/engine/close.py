@@ -1,0 +1,63 @@
+"""Close: end a turn in one transaction, with its last words and what is left of its money."""
+
+from opencrab.domain.action import Spoke
+from opencrab.domain.line import LineKind
+from opencrab.domain.record import Record
+from opencrab.domain.session import SessionChange
+from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.value import MESSAGE_BYTES
+from opencrab.engine.work import Work
+
+
+def close(
+    work: Work,
+    status: TurnStatus,
+    *records: Record,
+    turn: Turn | None = None,
+    speech: str = "",
+    notice: str = "",
+    note: str = "",
+) -> None:
+    """End the turn.
+
+    `speech` is the agent's answer; `notice` a sentence that OpenCrab says in its place; a turn
+    that ends without either delivers nothing. `records` and `turn` are the result that ended it.
+    """
+    now = work.runtime.clock.now()
+    header = turn or work.turn
+    text = shortened(speech or notice)
+    kind = LineKind.SPEECH if speech else LineKind.SYSTEM
+    spoke = bool(speech) or work.transcript.speeches > 0
+    ended = header.replaced(
+        status=status,
+        ended_at=now,
+        note=note or notice,
+        allowance=0,
+        blocks=(),
+    )
+    work.save(
+        ended,
+        *records,
+        lines=(work.line(kind, text),) if text else (),
+        utterances=work.utterance(text, work.transcript.speeches) if text else (),
+        draws=header.returns(work.runtime.rules.limits),
+        session=SessionChange(
+            agent_id=header.agent_id,
+            spoke_at=now if spoke else None,
+            declared_done=work.declared_done,
+        ),
+        progress=True,
+    )
+
+
+def shortened(text: str) -> str:
+    """A text that fits one message, cut at a character and saying so."""
+    encoded = text.encode()
+    if len(encoded) <= MESSAGE_BYTES:
+        return text
+    return encoded[: MESSAGE_BYTES - 16].decode(errors="ignore") + " […]"
+
+
+def spoken(effects: tuple[object, ...]) -> tuple[str, ...]:
+    """The speeches among an action's side effects."""
+    return tuple(effect.text for effect in effects if isinstance(effect, Spoke))

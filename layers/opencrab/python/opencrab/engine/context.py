@@ -1,0 +1,206 @@
+"""Context: what a model is shown, in one fixed order and within a real token budget.
+
+The order is action schemas, system text, history, this turn's steps, and last the volatile facts;
+two renders of the same turn differ only in that last part, so providers' prompt caches hit.
+"""
+
+import json
+from collections.abc import Iterable
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.line import Instruction, Line, LineKind
+from opencrab.domain.record import Call, CallResult
+from opencrab.domain.transcript import Step
+from opencrab.domain.value import Language
+from opencrab.engine.prompt import dropped, heard, system_text, volatile
+from opencrab.engine.runtime import Rules
+from opencrab.engine.tokens import estimated_tokens
+from opencrab.engine.work import Group, Shown, Work
+from opencrab.ports.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
+
+_PER_MESSAGE = 8
+"""Tokens that a provider adds around each message."""
+
+
+def build_request(
+    work: Work, info: ModelInfo, instructions: tuple[Instruction, ...]
+) -> ChatRequest:
+    """The request for the turn's next model call.
+
+    Raises Invalid when even the fixed parts do not fit the model.
+    """
+    agent, rules = work.profile.agent, work.runtime.rules
+    schemas = work.runtime.actions.schemas(agent)
+    system = system_text(work.profile, work.session)
+    steps = _steps(work, {item.id: item for item in instructions})
+    last = Said("user", volatile(work))
+    if work.shown is None:
+        work.shown = rendered(work.history, work.turn.agent_id)
+    trigger = next((g for g in work.shown if g.place == work.turn.trigger_line), None)
+    fixed = _fixed_tokens(schemas, system) + _tokens((*steps, last))
+    fixed += trigger.tokens if trigger else 0
+    output = output_limit(info, rules)
+    most = input_limit(info, output)
+    if fixed > most:
+        raise Invalid(
+            f"model {info.name!r} takes {most} tokens; this turn needs about {fixed}",
+            cure="choose a model with a larger input limit, or send less at once",
+        )
+    room = high_water(most, rules) - fixed
+    return ChatRequest(
+        model=info.name.partition(":")[2],
+        actions=schemas,
+        system=system,
+        turns=(*fitting(work.shown, trigger, room, agent.language), *steps, last),
+        max_output_tokens=output,
+        timeout_seconds=rules.model_timeout_seconds,
+    )
+
+
+def high_water(limit: int, rules: Rules) -> int:
+    """Most tokens of one request: half of what the model takes, never more than the setting."""
+    return min(limit // 2, rules.high_water_tokens)
+
+
+def output_limit(info: ModelInfo, rules: Rules) -> int:
+    """Most tokens of one answer: where input and output share a window, at most a quarter of it."""
+    limit = min(info.max_output_tokens, rules.max_output_tokens)
+    return limit if info.max_total_tokens is None else min(limit, info.max_total_tokens // 4)
+
+
+def input_limit(info: ModelInfo, output_tokens: int) -> int:
+    """Most tokens that may be sent: the model's own limit, and what its total leaves."""
+    if info.max_total_tokens is None:
+        return info.max_input_tokens
+    return min(info.max_input_tokens, info.max_total_tokens - output_tokens)
+
+
+def rendered(lines: tuple[Line, ...], agent_id: str) -> tuple[Group, ...]:
+    """The history as groups that are shown whole: a call never without its result."""
+    groups = []
+    for line in lines:
+        messages = _shown(line, agent_id)
+        if messages:
+            groups.append(Group(line.sequence, messages, _tokens(messages)))
+    return tuple(groups)
+
+
+def fitting(
+    groups: tuple[Group, ...], trigger: Group | None, room: int, language: Language
+) -> Shown:
+    """The newest groups that fit, and the trigger in any case; what is left out is counted.
+
+    When something must go, the cut snaps to a coarse boundary between low and high water, so that
+    the beginning of the prompt stays the same for many turns.
+    """
+    if not groups:
+        return ()
+    kept = used = 0
+    for group in reversed(groups):
+        used += 0 if group is trigger else group.tokens
+        if used > room:
+            break
+        kept += 1
+    start = len(groups) - kept
+    if start == 0 and groups[0].place <= 1:
+        return tuple(message for group in groups for message in group.messages)
+    start = _snapped(groups, start)
+    shown = list(groups[start:])
+    if trigger is not None and trigger not in shown:
+        shown.insert(0, trigger)
+    gone = shown[0].place - 1 if shown else groups[-1].place
+    note = Said("user", dropped(language, gone))
+    return (note, *(message for group in shown for message in group.messages))
+
+
+def _snapped(groups: tuple[Group, ...], start: int) -> int:
+    """The first group at or after `start` whose place is a multiple of a power of two."""
+    kept = len(groups) - start
+    grain = 1 << max((kept // 2).bit_length() - 1, 0)
+    for at in range(start, len(groups)):
+        before = groups[at - 1].place if at else groups[at].place - 1
+        if groups[at].place // grain != before // grain:
+            return at
+    return start
+
+
+def _shown(line: Line, agent_id: str) -> Shown:
+    own = line.speaker_id == agent_id
+    match line.kind:
+        case LineKind.SPEECH if own:
+            return (Said("assistant", line.text),)
+        case LineKind.SPEECH | LineKind.SYSTEM:
+            name = "OpenCrab" if line.from_agent and line.kind is LineKind.SYSTEM else None
+            speaker = name or f"{line.speaker_name} ({line.speaker_id})"
+            return (Said("user", f"{speaker}: {line.text}", name=line.speaker_id),)
+        case LineKind.ACTION if own and line.data is not None:
+            call = Call.model_construct(
+                id=f"h{line.sequence}", name=line.data["name"], arguments=_past(line)
+            )
+            result = str(line.data.get("result", ""))
+            return (Said("assistant", "", calls=(call,)), Returned(call.id, call.name, result))
+        case _:
+            return ()
+
+
+def _past(line: Line) -> dict[str, object]:
+    """An old call's arguments; a cut one is shown as the text that was kept."""
+    kept = str((line.data or {}).get("arguments", "{}"))
+    try:
+        arguments = json.loads(kept)
+    except ValueError:
+        return {"cut": kept}
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def _steps(work: Work, instructions: dict[str, Instruction]) -> list[Said | Returned]:
+    language = work.profile.agent.language
+    shown: list[Said | Returned] = []
+    told: set[str] = set()
+    for step in work.transcript.steps:
+        shown.extend(_heard(step.heard, instructions, language))
+        told.update(step.heard)
+        shown.extend(_step(step))
+    fresh = (key for key in instructions if key not in told)
+    shown.extend(_heard(fresh, instructions, language))
+    return shown
+
+
+def _heard(
+    ids: Iterable[str], instructions: dict[str, Instruction], language: Language
+) -> list[Said]:
+    return [Said("user", heard(language, instructions[key])) for key in ids if key in instructions]
+
+
+def _step(step: Step) -> list[Said | Returned]:
+    shown: list[Said | Returned] = [Said("assistant", step.answer.text, calls=step.answer.calls)]
+    shown.extend(
+        Returned(call.id, call.name, _content(step.results[call.id]))
+        for call in step.answer.calls
+        if call.id in step.results
+    )
+    return shown
+
+
+def _content(record: CallResult) -> str:
+    result = record.result
+    if result.success:
+        return json.dumps(result.data or {"done": True}, ensure_ascii=False)
+    return json.dumps({"state": record.state.value, "error": result.error}, ensure_ascii=False)
+
+
+def _fixed_tokens(schemas: tuple[ActionSchema, ...], system: str) -> int:
+    text = "".join(schema.model_dump_json() for schema in schemas)
+    return estimated_tokens(text) + estimated_tokens(system) + _PER_MESSAGE
+
+
+def _tokens(shown: Iterable[Said | Returned]) -> int:
+    total = 0
+    for message in shown:
+        if isinstance(message, Returned):
+            total += estimated_tokens(message.content) + _PER_MESSAGE
+        else:
+            total += estimated_tokens(message.text) + _PER_MESSAGE
+            for call in message.calls:
+                total += estimated_tokens(json.dumps(call.arguments, ensure_ascii=False))
+    return total

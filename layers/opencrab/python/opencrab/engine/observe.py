@@ -1,0 +1,71 @@
+"""Observe: load the agent, the session and the recent journal that a turn needs."""
+
+from opencrab.domain.authority import taints
+from opencrab.domain.line import Audience, Line
+from opencrab.domain.transcript import Transcript
+from opencrab.domain.turn import Turn
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.work import Work
+
+_PAGE = 64
+_PAGES_AFTER_TRIGGER = 4
+_PAGES = 8
+
+
+def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
+    """Everything about the turn's world, in three reads: agent, session, recent lines."""
+    profile = runtime.home.agents.get(turn.agent_id)
+    session = runtime.home.sessions.get(turn.session_id)
+    history = recent_lines(runtime, turn)
+    tainted = turn.taint or any(taints(line.authority) for line in history if not line.from_agent)
+    declared = any(
+        effect.kind == "declared_done"
+        for step in transcript.steps
+        for result in step.results.values()
+        for effect in result.result.side_effects
+    )
+    return Work(
+        runtime=runtime,
+        turn=turn.replaced(taint=tainted),
+        transcript=transcript,
+        profile=profile,
+        session=session,
+        history=history,
+        next_n=turn.sequence,
+        declared_done=declared,
+    )
+
+
+def recent_lines(runtime: Runtime, turn: Turn) -> tuple[Line, ...]:
+    """The newest lines that this turn's agent may see before or beside its trigger, oldest first.
+
+    Lines are grouped: a message and all answers to it. Groups that opened after the trigger are
+    other turns' business, however early their messages came in. The trigger is always among them.
+    """
+    journal, wanted = runtime.home.journal, runtime.rules.history_lines
+    lines: list[Line] = []
+    before: int | None = None
+    for page in range(_PAGES):
+        if page == _PAGES_AFTER_TRIGGER and before is not None:
+            before = min(before, turn.trigger_line + 1)
+        rows = journal.lines(turn.session_id, before=before, limit=_PAGE, newest_first=True)
+        lines.extend(row for row in rows if _belongs(row, turn))
+        if len(rows) < _PAGE or len(lines) >= wanted:
+            break
+        before = rows[-1].sequence
+    if turn.trigger_line and not any(line.sequence == turn.trigger_line for line in lines):
+        lines.extend(journal.lines(turn.session_id, after=turn.trigger_line - 1, limit=1))
+    return tuple(sorted(lines, key=lambda line: (line.group_line or line.sequence, line.sequence)))
+
+
+def visible(line: Line, agent_id: str) -> bool:
+    """Whether an agent may see a line: everybody's, the agents', and its own private ones."""
+    return line.audience is not Audience.SELF or line.speaker_id == agent_id
+
+
+def _belongs(line: Line, turn: Turn) -> bool:
+    """Whether a line is this turn's history: seen by its agent, opened in time, not its own."""
+    opened = line.group_line or line.sequence
+    if turn.trigger_line and opened > turn.trigger_line:
+        return False
+    return visible(line, turn.agent_id) and line.turn_id != turn.id

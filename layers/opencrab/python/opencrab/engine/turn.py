@@ -1,0 +1,138 @@
+"""run_turn: carry one delivered turn as far as it goes, from whatever its records say."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from opencrab.domain.errors import Invalid, NotFound, Stopped, Superseded
+from opencrab.domain.transcript import Transcript
+from opencrab.domain.turn import DELIVERIES_WITHOUT_PROGRESS, Turn, TurnStatus
+from opencrab.engine.act import act, recover, settle_unknown
+from opencrab.engine.close import close
+from opencrab.engine.decide import decide
+from opencrab.engine.observe import observe
+from opencrab.engine.phrases import phrase
+from opencrab.engine.record import resolved
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.work import Work
+from opencrab.ports.queue import Delivery
+
+SLACK_SECONDS = 15.0
+
+
+class Outcome(StrEnum):
+    """What the caller does with the message: it is finished, or it was given back for later."""
+
+    FINISHED = "finished"
+    CONTINUE = "continue"
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much time there is, and whether the process wants to end; both asked between steps."""
+
+    seconds_left: Callable[[], float] = lambda: float("inf")
+    stopping: Callable[[], bool] = lambda: False
+
+    def allows(self, model_timeout_seconds: float) -> bool:
+        """Whether one more model call fits."""
+        return not self.stopping() and self.seconds_left() >= model_timeout_seconds + SLACK_SECONDS
+
+
+def turn_of(body: str) -> str:
+    """The turn that a queue message names; raises Invalid for anything but version 1."""
+    try:
+        message = json.loads(body)
+        if message["v"] == 1 and isinstance(message["turn"], str):
+            return str(message["turn"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise Invalid("a queue message of unknown form")
+
+
+def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
+    """Run a turn until it ends, waits, or must continue later.
+
+    Whatever happens on the way, the journal says what is done; running it again goes on from
+    there. A message that names no turn ends among the dead letters. Raises Unavailable when a
+    store is.
+    """
+    lease = timedelta(seconds=runtime.rules.lease_seconds)
+    if not pace.allows(runtime.rules.model_timeout_seconds):
+        return _later(runtime, delivery)
+    try:
+        claimed = runtime.home.journal.claim(
+            turn_of(delivery.body),
+            lease_until=runtime.clock.now() + lease,
+            receipt=delivery.receipt,
+        )
+        if claimed is None:
+            return Outcome.FINISHED
+        records = resolved(claimed.records, runtime.home.blobs)
+        work = observe(runtime, claimed.turn, Transcript.of(records))
+        return _drive(work, delivery, pace)
+    except Superseded:
+        return Outcome.FINISHED
+    except (Invalid, NotFound) as error:
+        runtime.home.turns.bury(delivery.body, group=delivery.group, reason=error.message)
+        return Outcome.FINISHED
+
+
+def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
+    work.resend()
+    if work.turn.deliveries > DELIVERIES_WITHOUT_PROGRESS:
+        _give_up(work, delivery)
+    while not work.turn.status.is_end and work.turn.status is not TurnStatus.WAITING:
+        if not _step_ready(work):
+            continue
+        if not pace.allows(work.runtime.rules.model_timeout_seconds):
+            return _later(work.runtime, delivery)
+        _guarded(work, decide)
+    return Outcome.FINISHED
+
+
+def _later(runtime: Runtime, delivery: Delivery) -> Outcome:
+    """Give the message back; before the claim this costs the turn none of its deliveries."""
+    runtime.home.turns.continue_later(delivery.receipt, runtime.rules.continue_seconds)
+    return Outcome.CONTINUE
+
+
+def _step_ready(work: Work) -> bool:
+    """Do what comes before the next model call; True when a model call is next."""
+    transcript, language = work.transcript, work.profile.agent.language
+    if transcript.open_intent is not None:
+        recover(work)
+    elif work.turn.stop is not None:
+        close(work, TurnStatus.STOPPED, notice=phrase("stopped", language))
+    elif not work.profile.agent.answers:
+        close(work, TurnStatus.STOPPED, notice=phrase("retired", language))
+    elif (call := transcript.pending) is not None:
+        _guarded(work, lambda running: act(running, call))
+    elif transcript.steps and transcript.steps[-1].ends_turn:
+        spoke = transcript.speeches > 0
+        close(work, TurnStatus.COMPLETED if spoke or work.declared_done else TurnStatus.IDLE)
+    elif work.turn.attempts >= work.runtime.rules.max_steps:
+        notice = phrase("max_steps", language, limit=work.runtime.rules.max_steps)
+        close(work, TurnStatus.EXHAUSTED, notice=notice)
+    else:
+        return True
+    return False
+
+
+def _guarded(work: Work, move: Callable[[Work], None]) -> None:
+    try:
+        move(work)
+    except Stopped:
+        work.hear_stop()
+
+
+def _give_up(work: Work, delivery: Delivery) -> None:
+    """End a turn that kills its workers, tell its user, and keep a copy for the operator."""
+    turn: Turn = work.turn
+    reason = f"turn {turn.id} made no progress in {DELIVERIES_WITHOUT_PROGRESS} deliveries"
+    work.runtime.home.turns.bury(delivery.body, group=delivery.group, reason=reason)
+    settle_unknown(work, progress=False)
+    notice = phrase("no_progress", work.profile.agent.language)
+    close(work, TurnStatus.FAILED, notice=notice, note=reason)

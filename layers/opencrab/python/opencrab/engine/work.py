@@ -1,0 +1,166 @@
+"""Work: one claimed turn in one worker's hands, and the only place that commits its changes."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from opencrab.domain.agent import Profile
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.line import Audience, Line, LineKind
+from opencrab.domain.money import Draw
+from opencrab.domain.record import Record
+from opencrab.domain.session import Session, SessionChange
+from opencrab.domain.transcript import Transcript
+from opencrab.domain.turn import Turn
+from opencrab.domain.utterance import Utterance
+from opencrab.engine.record import stored_form
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.journal import Change
+from opencrab.ports.model import Returned, Said
+
+CARRIED = 6
+"""Pure results that may ride in the next transaction; with their lines they stay under 25 items."""
+
+
+Shown = tuple[Said | Returned, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Messages that are shown together or not at all, their place in the session, their size."""
+
+    place: int
+    messages: Shown
+    tokens: int
+
+
+@dataclass
+class Work:
+    """A turn being run.
+
+    Results of pure calls are `carried`: they reach the journal with the next change, because a
+    crash before it only means running them again. `next_n` numbers the next record; a number is
+    used up only when its record is carried or saved.
+    """
+
+    runtime: Runtime
+    turn: Turn
+    transcript: Transcript
+    profile: Profile
+    session: Session
+    history: tuple[Line, ...]
+    next_n: int
+    carried: list[Record] = field(default_factory=list)
+    carried_lines: list[Line] = field(default_factory=list)
+    declared_done: bool = False
+    shown: tuple[Group, ...] | None = None
+
+    def carry(self, record: Record, *lines: Line) -> None:
+        """Keep a pure result for the next change; flush when there are many."""
+        self.transcript.add(record)
+        self.next_n = record.n + 1
+        self.carried.append(record)
+        self.carried_lines.extend(lines)
+        if len(self.carried) >= CARRIED:
+            self.save(self.turn, progress=True)
+
+    def save(
+        self,
+        turn: Turn,
+        *records: Record,
+        lines: tuple[Line, ...] = (),
+        utterances: tuple[Utterance, ...] = (),
+        draws: tuple[Draw, ...] = (),
+        session: SessionChange | None = None,
+        unless_stopped: bool = False,
+        progress: bool = False,
+    ) -> None:
+        """Commit one change; on success the work, its transcript and its header have moved on.
+
+        `progress` says that this ends something, so that deliveries count anew.
+        """
+        now = self.runtime.clock.now()
+        lease = now + timedelta(seconds=self.runtime.rules.lease_seconds)
+        next_n = max([self.next_n, *(record.n + 1 for record in records)])
+        turn = turn.replaced(
+            sequence=next_n,
+            deliveries=0 if progress or self.carried else turn.deliveries,
+            lease_until=None if turn.status.is_end else lease,
+        )
+        blobs = self.runtime.home.blobs
+        stored = tuple(stored_form(record, blobs) for record in (*self.carried, *records))
+        change = Change(
+            turn=turn,
+            expected=self.turn.sequence,
+            unless_stopped=unless_stopped,
+            records=stored,
+            lines=(*self.carried_lines, *lines),
+            utterances=utterances,
+            draws=draws,
+            session=session,
+            at=now,
+        )
+        self.turn = self.runtime.home.journal.commit(change)
+        self.carried, self.carried_lines, self.next_n = [], [], next_n
+        for record in records:
+            self.transcript.add(record)
+        for utterance in utterances:
+            send_utterance(self.runtime, utterance)
+
+    def resend(self) -> None:
+        """Queue what a dead worker may have said and not sent, before anything that follows it."""
+        for ordinal in range(self.transcript.speeches):
+            for utterance in self.utterance("", ordinal):
+                send_utterance(self.runtime, utterance)
+
+    def hear_stop(self) -> None:
+        """Take over the wish to stop that refused an intent; the epoch stays this worker's own."""
+        stored = self.runtime.home.journal.load(self.turn.id).turn
+        self.turn = self.turn.replaced(stop=stored.stop)
+
+    def line(self, kind: LineKind, text: str, **details: Any) -> Line:
+        """A line of this agent in this turn's group."""
+        details.setdefault("audience", Audience.ALL)
+        return Line(
+            session_id=self.turn.session_id,
+            group=self.turn.group,
+            group_line=self.turn.trigger_line or None,
+            kind=kind,
+            speaker_id=self.turn.agent_id,
+            speaker_name=self.profile.identity.name,
+            from_agent=True,
+            authority=self.turn.authority,
+            text=text,
+            turn_id=self.turn.id,
+            at=self.runtime.clock.now(),
+            **details,
+        )
+
+    def utterance(self, text: str, ordinal: int) -> tuple[Utterance, ...]:
+        """The speech on its way to a channel that pushes; nothing for doors that fetch."""
+        channel = self.turn.channel
+        if channel is None:
+            return ()
+        now = self.runtime.clock.now()
+        utterance = Utterance(
+            channel=channel,
+            turn_id=self.turn.id,
+            ordinal=ordinal,
+            agent_id=self.turn.agent_id,
+            session_id=self.turn.session_id,
+            text=text,
+            nonce=stable_id("nonce", self.turn.id, str(ordinal))[:25],
+            created_at=now,
+            updated_at=now,
+        )
+        return (utterance,)
+
+
+def send_utterance(runtime: Runtime, utterance: Utterance, *, again: str = "") -> None:
+    """Queue an utterance for delivery, in order per target."""
+    target = utterance.channel.target
+    runtime.home.deliveries.send(
+        f"{target}\n{utterance.key}",
+        group=stable_id("target", target),
+        deduplication=f"{utterance.key}{again}",
+    )

@@ -1,0 +1,154 @@
+"""The `opencrab` program: its commands put together.
+
+`opencrab up` reaches what it launches without loading anything that the other commands need.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opencrab import __version__
+from opencrab.gateways.cli import agents, chat, doctor, keys, sessions, turns
+from opencrab.gateways.cli.bilingual import BilingualCommand, BilingualGroup
+from opencrab.gateways.cli.command import (
+    common,
+    environment,
+    parameter,
+    root_options,
+    signed,
+)
+from opencrab.gateways.cli.options import Launch, UpOptions
+
+if TYPE_CHECKING:
+    from httpx import BaseTransport
+
+_GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
+    "agents": (
+        "List, create, show, edit and retire agents.",
+        {
+            "list": agents.list_agents,
+            "create": agents.create_agent,
+            "show": agents.show_agent,
+            "edit": agents.edit_agent,
+            "retire": agents.retire_agent,
+        },
+    ),
+    "sessions": (
+        "List, show and end conversations.",
+        {
+            "list": sessions.list_sessions,
+            "show": sessions.show_session,
+            "end": sessions.end_session,
+        },
+    ),
+    "turns": (
+        "Read a turn as a story, stop it, decide what it waits for.",
+        {
+            "show": turns.show_turn,
+            "cancel": turns.cancel_turn,
+            "decide": turns.decide_turn,
+        },
+    ),
+    "keys": (
+        "Create, list and revoke API keys.",
+        {"create": keys.create_key, "list": keys.list_keys, "revoke": keys.revoke_key},
+    ),
+}
+
+
+def build(
+    launch: Launch,
+    *,
+    transport: "BaseTransport | None" = None,
+    pause: Callable[[float], object] | None = None,
+) -> typer.Typer:
+    """The program, complete.
+
+    Args:
+        launch: Runs OpenCrab, for `opencrab up`.
+        transport: Takes the place of the network.
+        pause: Takes the place of waiting between tries.
+    """
+    app = _group("Autonomous agents that live on your own computer, or on serverless AWS.")
+    app.callback()(_root(transport, pause))
+    app.command("up", cls=BilingualCommand)(_up(launch))
+    app.command("chat", cls=BilingualCommand)(chat.chat)
+    for name, (purpose, commands) in _GROUPS.items():
+        group = _group(purpose)
+        for verb, run in commands.items():
+            group.command(verb, cls=BilingualCommand)(run)
+        app.add_typer(group, name=name)
+    app.command("mentor", cls=BilingualCommand)(sessions.mentor)
+    app.command("doctor", cls=BilingualCommand)(doctor.doctor)
+    return app
+
+
+def _group(purpose: str) -> typer.Typer:
+    return typer.Typer(
+        cls=BilingualGroup,
+        help=purpose,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def _root(
+    transport: "BaseTransport | None", pause: Callable[[float], object] | None
+) -> Callable[..., None]:
+    def root(context: typer.Context, **given: Any) -> None:
+        options = root_options(given)
+        context.obj = replace(options, transport=transport, pause=pause)
+
+    version = parameter(
+        "version",
+        bool,
+        default=False,
+        is_eager=True,
+        callback=_show_version,
+        help="Show the version.",
+    )
+    return signed(root, common(root=True) | environment() | version)
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if wanted:
+        typer.echo(f"opencrab {__version__}")
+        raise typer.Exit
+
+
+def _up(launch: Launch) -> Callable[..., None]:
+    def up(
+        context: typer.Context,
+        port: Annotated[
+            int | None,
+            typer.Option(
+                "--port",
+                min=1,
+                max=65_535,
+                show_default="8080, or the next free one",
+                help="The port to listen on.",
+            ),
+        ] = None,
+        host: Annotated[
+            str, typer.Option("--host", help="The address to listen on.")
+        ] = "127.0.0.1",
+        data: Annotated[
+            Path | None,
+            typer.Option("--data", show_default="data", help="The folder for everything kept."),
+        ] = None,
+        provider: Annotated[
+            str | None,
+            typer.Option("--provider", metavar="NAME[:MODEL]", help="The model to think with."),
+        ] = None,
+    ) -> None:
+        """Run OpenCrab on this computer."""
+        options = UpOptions(port=port, host=host, data=data or context.obj.data, provider=provider)
+        raise typer.Exit(launch(options))
+
+    return up

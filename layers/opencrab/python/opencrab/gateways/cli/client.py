@@ -1,0 +1,178 @@
+"""The REST client: requests out, values or one of OpenCrab's errors back, never a traceback."""
+
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from opencrab.domain import errors
+from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.gateways.cli.address import Address
+from opencrab.gateways.cli.words import Speech
+
+PAGE = 100
+SECONDS = 15.0
+"""How long an answer may take, beyond the time that was asked for with `wait`."""
+
+_BY_STATUS: dict[int, type[OpenCrabError]] = {
+    400: errors.Invalid,
+    401: errors.Unauthenticated,
+    403: errors.Refused,
+    404: errors.NotFound,
+    409: errors.Conflict,
+    413: errors.TooLarge,
+    415: errors.Invalid,
+    422: errors.Invalid,
+    429: errors.Exhausted,
+}
+_TEMPORARY = {502, 503, 504}
+
+
+def new_key() -> str:
+    """A name for one request, under which it may be repeated without happening twice."""
+    return secrets.token_hex(16)
+
+
+def path_of(*parts: str) -> str:
+    """A path under /api from parts that may hold anything."""
+    return "/api/" + "/".join(quote(part, safe="", errors="replace") or "-" for part in parts)
+
+
+class Client:
+    """Speaks to one server with one key."""
+
+    def __init__(
+        self, address: Address, words: Speech, *, transport: httpx.BaseTransport | None = None
+    ) -> None:
+        self.address = address
+        self._words = words
+        headers = {
+            "X-OpenCrab-Client": "cli",
+            "Accept": "application/json",
+            "Accept-Language": words.tongue,
+        }
+        if address.key:
+            headers["Authorization"] = f"Bearer {address.key}"
+        self._http = httpx.Client(
+            base_url=address.url,
+            headers=headers,
+            transport=transport,
+            trust_env=not address.is_here,  # a proxy is for other computers
+        )
+
+    def get(self, *parts: str, **query: object) -> dict[str, Any]:
+        """Read one thing."""
+        return self._send("GET", parts, query=query)
+
+    def post(
+        self,
+        *parts: str,
+        body: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        wait: int | None = None,
+    ) -> dict[str, Any]:
+        """Do something once: a repeat with the same `key` is answered and not done again.
+
+        `wait` is how many seconds the server may wait for what comes of it.
+        """
+        headers = {"Idempotency-Key": key or new_key()}
+        if wait is not None:
+            headers["Prefer"] = f"wait={wait}"
+        return self._send("POST", parts, body=body or {}, headers=headers, wait=wait or 0)
+
+    def patch(
+        self, *parts: str, body: Mapping[str, Any], version: int | None = None
+    ) -> dict[str, Any]:
+        """Change some fields of one thing, if this is still its version."""
+        return self._send("PATCH", parts, body=body, headers=_if(version))
+
+    def put(
+        self, *parts: str, body: Mapping[str, Any], version: int | None = None
+    ) -> dict[str, Any]:
+        """Replace one thing, if this is still its version."""
+        return self._send("PUT", parts, body=body, headers=_if(version))
+
+    def delete(self, *parts: str) -> dict[str, Any]:
+        """Delete, retire or revoke one thing."""
+        return self._send("DELETE", parts)
+
+    def items(self, *parts: str, **query: object) -> Iterator[dict[str, Any]]:
+        """Everything in a list, page after page."""
+        cursor: str | None = None
+        while True:
+            page = self._send("GET", parts, query={**query, "limit": PAGE, "cursor": cursor})
+            yield from page.get("items", ())
+            cursor = page.get("next_cursor")
+            if not cursor:
+                return
+
+    def _send(
+        self,
+        method: str,
+        parts: tuple[str, ...],
+        *,
+        query: Mapping[str, object] | None = None,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        wait: int = 0,
+    ) -> dict[str, Any]:
+        content = (
+            None if body is None else json.dumps(body, ensure_ascii=False).encode(errors="replace")
+        )
+        given = {name: str(value) for name, value in (query or {}).items() if value is not None}
+        try:
+            response = self._http.request(
+                method,
+                path_of(*parts),
+                params=given,
+                content=content,
+                headers={"Content-Type": "application/json", **(headers or {})},
+                timeout=httpx.Timeout(SECONDS + wait, connect=5.0),
+            )
+        except httpx.ConnectError as error:
+            raise self._unreachable(str(error)) from error
+        except httpx.TimeoutException as error:
+            raise self._unavailable("timeout", url=self.address.url) from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._unavailable("broken", url=self.address.url, why=error) from error
+        return self._value(response)
+
+    def _value(self, response: httpx.Response) -> dict[str, Any]:
+        if response.status_code == httpx.codes.NO_CONTENT:
+            return {}
+        try:
+            value = response.json()
+        except ValueError:
+            value = None
+        if response.is_success and isinstance(value, dict):
+            return value
+        raise self._error(response, value)
+
+    def _error(self, response: httpx.Response, problem: Any) -> OpenCrabError:
+        status = response.status_code
+        kind = response.headers.get("Content-Type", "")
+        if not isinstance(problem, dict) or "problem+json" not in kind:
+            key = "busy" if status in _TEMPORARY else "not_opencrab"
+            return self._unavailable(key, url=self.address.url, status=status)
+        if status == httpx.codes.UNAUTHORIZED:
+            why = self._words("wrong_key" if self.address.key else "no_key")
+            return errors.Unauthenticated(why, cure=self._words("key_cure"))
+        error = Unavailable if status in _TEMPORARY else _BY_STATUS.get(status, OpenCrabError)
+        message = str(problem.get("detail") or problem.get("title") or status)
+        cure = problem.get("cure")
+        return error(message, field=problem.get("field"), cure=str(cure) if cure else None)
+
+    def _unreachable(self, why: str) -> Unavailable:
+        if self.address.is_here:
+            return self._unavailable("down", url=self.address.url)
+        return self._unavailable("unreachable", url=self.address.url, why=why)
+
+    def _unavailable(self, key: str, **facts: object) -> Unavailable:
+        return Unavailable(self._words(key, **facts), cure=self._words(f"{key}_cure"))
+
+
+def _if(version: int | None) -> dict[str, str]:
+    return {} if version is None else {"If-Match": f'"{version}"'}

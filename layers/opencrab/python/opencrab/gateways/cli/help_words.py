@@ -1,0 +1,87 @@
+"""Help words: the Japanese of what `--help` says; the English stands where the commands are."""
+
+from opencrab.gateways.cli.options import Tongue
+
+_JAPANESE = {
+    "Autonomous agents that live on your own computer, or on serverless AWS.": (
+        "自律エージェントを、手元のコンピューターまたはサーバーレス AWS で動かします。"
+    ),
+    "Show this message and exit.": "この説明を表示して終了します。",
+    "Show the version.": "バージョンを表示します。",
+    "Where OpenCrab is.": "OpenCrab のアドレス。",
+    "The API key to use.": "使用する API キー。",
+    "The data folder.": "データフォルダー。",
+    "The language of this program.": "表示言語。",
+    "Answer in JSON, for scripts.": "スクリプト向けに JSON で出力します。",
+    "Run OpenCrab on this computer.": "このコンピューターで OpenCrab を起動します。",
+    "The port to listen on.": "待ち受けるポート。",
+    "The address to listen on.": "待ち受けるアドレス。",
+    "The folder for everything kept.": "すべてのデータを保存するフォルダー。",
+    "The model to think with.": "使用するモデル。",
+    "Talk to an agent; lines from a pipe are answered one by one.": (
+        "エージェントと話します。パイプからの入力には1行ずつ答えます。"
+    ),
+    "An agent's id or name.": "エージェントの ID または名前。",
+    "Continue this conversation.": "この会話を続けます。",
+    "Say one thing and leave.": "ひとことだけ送って終了します。",
+    "Your name, as the agent sees it.": "エージェントに伝わるあなたの名前。",
+    "List, create, show, edit and retire agents.": "エージェントの一覧・作成・表示・編集・引退。",
+    "List the agents.": "エージェントの一覧。",
+    "Retired ones too.": "引退したものも含めます。",
+    "Create an agent, by a short dialogue or by options.": (
+        "エージェントを、短い対話またはオプションで作成します。"
+    ),
+    "Show one agent with its personality.": "エージェントを性格とともに表示します。",
+    "Change an agent by options, or all of it in your editor.": (
+        "エージェントを、オプションまたはエディターで変更します。"
+    ),
+    "Retire an agent for good; what it said and wrote stays.": (
+        "エージェントを引退させます。発言とファイルは残ります。"
+    ),
+    "Do not ask.": "確認しません。",
+    "The agent's name.": "エージェントの名前。",
+    "Who it is, in a few words.": "ペルソナ(短い言葉で)。",
+    "The language that the agent speaks.": "エージェントが話す言語。",
+    "What it is there for, in one sentence.": "目的(一文で)。",
+    "provider:model, or 'default'.": "provider:model、または 'default'。",
+    "What runs unasked: strict, guarded or open.": (
+        "承認なしで行える範囲: strict、guarded、open。"
+    ),
+    "List, show and end conversations.": "会話の一覧・表示・終了。",
+    "List the conversations, the latest first.": "会話の一覧(新しい順)。",
+    "Show what was said in a conversation.": "会話の内容を表示します。",
+    "A session's id.": "会話の ID。",
+    "How many lines.": "表示する行数。",
+    "Also what agents think and do (owner).": "エージェントの思考と行動も表示(オーナー)。",
+    "End a conversation; it stays readable.": "会話を終了します。内容は残ります。",
+    "Give a session's agents an instruction that only they and the owner see.": (
+        "会話のエージェントに、オーナーと本人たちだけに見える指示を出します。"
+    ),
+    "The instruction.": "指示の内容。",
+    "Read a turn as a story, stop it, decide what it waits for.": (
+        "ターンの経過の表示、停止、承認の決定。"
+    ),
+    "Tell what happened in a turn, step by step.": "ターンの経過を順に表示します。",
+    "A turn's id.": "ターンの ID。",
+    "Ask a turn to stop before its next call.": "ターンを次の呼び出しの前に停止させます。",
+    "Why.": "理由。",
+    "Approve or reject what a waiting turn asks for.": (
+        "承認待ちのターンの求めを、承認または却下します。"
+    ),
+    "May it do what it asks for?": "求めていることを許可するかどうか。",
+    "Create, list and revoke API keys.": "API キーの作成・一覧・無効化。",
+    "Create an API key and show its secret, this once.": ("API キーを作成し、一度だけ表示します。"),
+    "What the key is for.": "キーの用途。",
+    "What it may do.": "権限。",
+    "List the API keys, without their secrets.": "API キーの一覧(中身は表示しません)。",
+    "Revoke an API key, at once and for good.": "API キーを無効にします。元には戻せません。",
+    "A key's id.": "キーの ID。",
+    "Check that everything works, and say what to do where it does not.": (
+        "動作を確認し、問題があれば対処方法を示します。"
+    ),
+}
+
+
+def help_in(tongue: Tongue, text: str) -> str:
+    """A text of the help in a language; one without a translation stays English."""
+    return _JAPANESE.get(text, text) if tongue is Tongue.JA else text

@@ -1,0 +1,55 @@
+"""Options: what a user may set on the command line, as values without any library behind them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from httpx import BaseTransport
+
+DATA = Path("data")
+
+
+@dataclass(frozen=True)
+class UpOptions:
+    """How to run OpenCrab here; without a port it is the configured one or the next free one."""
+
+    port: int | None = None
+    host: str = "127.0.0.1"
+    data: Path = DATA
+    provider: str | None = None
+
+
+class Launch(Protocol):
+    """Runs OpenCrab until it is told to stop, and answers the exit code."""
+
+    def __call__(self, options: UpOptions, /) -> int: ...
+
+
+class Tongue(StrEnum):
+    """The languages of this program; an agent's own language is another matter."""
+
+    EN = "en"
+    JA = "ja"
+
+    @classmethod
+    def of(cls, locale: str | None) -> "Tongue":
+        """The language of a locale such as ja_JP.UTF-8; English where it is none of ours."""
+        return cls.JA if (locale or "").lower().startswith("ja") else cls.EN
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every command may be told, or finds in the environment."""
+
+    url: str | None = None
+    key: str | None = None
+    data: Path = DATA
+    language: Tongue = Tongue.EN
+    json: bool = False
+    editor: str = "vi"
+    state: Path | None = None
+    transport: "BaseTransport | None" = None
+    pause: Callable[[float], object] | None = None

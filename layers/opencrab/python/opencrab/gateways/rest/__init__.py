@@ -1,0 +1,1 @@
+"""REST under /api: routes, keys and problem documents over the engine."""

@@ -1,0 +1,143 @@
+"""The REST application: the door that every request passes, and the routes behind it.
+
+The only place that turns errors into status codes, and the only one that catches what nobody
+expected.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any, cast
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from opencrab.domain.errors import OpenCrabError
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest import (
+    agents,
+    events,
+    keys,
+    messages,
+    openapi,
+    problem,
+    sessions,
+    state,
+    turns,
+    workspace,
+)
+from opencrab.gateways.rest.access import CALLER, identify, secret_in
+from opencrab.gateways.rest.body import ClientLeft, bounded, check_address
+from opencrab.gateways.rest.rest import Rest
+from opencrab.gateways.rest.watch import Watch
+
+log = logging.getLogger(__name__)
+
+PARTS = (agents, workspace, sessions, messages, events, turns, keys, state)
+
+
+class Door:
+    """What every request passes: address, key, size; then the routes; and the last resort."""
+
+    def __init__(self, app: ASGIApp, runtime: Runtime) -> None:
+        self._app = app
+        self._runtime = runtime
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whatever happens."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answering = _Answering(send)
+        try:
+            await self._pass(scope, receive, answering.send)
+        except ClientLeft:
+            return
+        except Exception:
+            log.exception("unexpected error: method=%s, path=%r", scope["method"], scope["path"])
+            if not answering.begun:
+                await problem.of_unexpected()(scope, receive, send)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            check_address(scope)
+            if scope["path"] not in openapi.OPEN_PATHS:
+                headers = scope["headers"]
+                secret = secret_in(headers)
+                scope[CALLER] = await run_in_threadpool(identify, self._runtime, headers, secret)
+            receive = await bounded(scope, receive)
+        except OpenCrabError as error:
+            await problem.of_error(error)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+class _Answering:
+    """Remembers whether an answer has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+
+    async def send(self, message: Message) -> None:
+        self.begun = True
+        await self._send(message)
+
+
+class _Application(FastAPI):
+    """FastAPI with our own OpenAPI document."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            self.openapi_schema = openapi.document(self)
+        return self.openapi_schema
+
+
+def create_app(runtime: Runtime, *, watch: Watch, setup: Callable[[], dict[str, Any]]) -> FastAPI:
+    """The application that serves one installation.
+
+    Args:
+        runtime: The installation.
+        watch: How waiting clients learn that something may have changed.
+        setup: What is configured, what is missing and what to do, for GET /api/setup.
+    """
+    app = routed()
+    app.state.rest = Rest(runtime, watch, setup)
+    app.add_middleware(Door, runtime=runtime)
+    return app
+
+
+def routed() -> FastAPI:
+    """The routes and their answers to errors, without an installation behind them."""
+    app = _Application(
+        title="OpenCrab",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        exception_handlers={
+            OpenCrabError: _refused,
+            RequestValidationError: _malformed,
+            HTTPException: _unrouted,
+        },
+    )
+    api = APIRouter(prefix="/api", redirect_slashes=False)
+    for part in PARTS:
+        api.include_router(part.router)
+    app.include_router(api)
+    return app
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    return problem.of_error(cast("OpenCrabError", error))
+
+
+async def _malformed(_request: Request, error: Exception) -> Response:
+    return problem.of_validation(cast("RequestValidationError", error).errors())
+
+
+async def _unrouted(_request: Request, error: Exception) -> Response:
+    stopped = cast("HTTPException", error)
+    return problem.of_status(stopped.status_code, stopped.headers)

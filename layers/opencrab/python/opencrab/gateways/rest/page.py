@@ -1,0 +1,76 @@
+"""Pages: lists in parts, and the opaque cursor that leads from one to the next."""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Query
+from pydantic import Field
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Value
+
+LIMIT = 50
+MOST = 200
+
+Item = TypeVar("Item")
+
+
+class PageQuery(Value):
+    """Which part of a list."""
+
+    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
+        default=None, description="next_cursor of the page before"
+    )
+    limit: Annotated[int, Field(ge=1, le=MOST)] = Field(
+        default=LIMIT, description="most items of this page"
+    )
+
+
+Paged = Annotated[PageQuery, Query()]
+
+
+class Page(Value, Generic[Item]):
+    """Part of a list; next_cursor is null when there is nothing more now."""
+
+    items: tuple[Item, ...]
+    next_cursor: str | None = None
+
+
+def cursor_of(listing: str, place: str) -> str:
+    """A cursor to what comes after a place in a listing."""
+    return base64.urlsafe_b64encode(f"{listing}:{place}".encode()).decode().rstrip("=")
+
+
+def place_in(listing: str, cursor: str | None) -> str | None:
+    """The place that a cursor names; raises Invalid for any other text, or another list's."""
+    if cursor is None:
+        return None
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        text = base64.b64decode(padded, altchars=b"-_", validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeError):
+        raise _unknown_cursor() from None
+    name, _, place = text.partition(":")
+    if name != listing or not place or cursor_of(listing, place) != cursor:
+        raise _unknown_cursor()
+    return place
+
+
+def paged(
+    listing: str, found: Sequence[Any], limit: int, place: Callable[[Any], str]
+) -> tuple[Sequence[Any], str | None]:
+    """A page's items out of one more than asked for, and the cursor that goes on after them."""
+    items = found[:limit]
+    if len(found) <= limit:
+        return items, None
+    return items, cursor_of(listing, place(items[-1]))
+
+
+def _unknown_cursor() -> Invalid:
+    return Invalid(
+        "this cursor is not one of this list",
+        field="cursor",
+        cure="use next_cursor of the page before, or leave it out to begin again",
+    )

@@ -1,0 +1,141 @@
+"""Workspaces: an agent's files, listed as JSON, read and written as plain bytes."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from pydantic import Field
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.path import workspace_path
+from opencrab.domain.value import Value
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.access import Owner, Reader
+from opencrab.gateways.rest.page import Page, PageQuery, paged, place_in
+from opencrab.gateways.rest.rest import Api, Id
+from opencrab.ports.files import ABSENT, FileInfo
+
+LISTING = "files"
+
+router = APIRouter(prefix="/agents/{agent_id}/workspace", tags=["workspace"])
+
+_BYTES: dict[str, Any] = {
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+}
+_FILE: dict[str, Any] = {
+    "description": "The file's bytes: text/plain when they are UTF-8. ETag holds its version.",
+    "content": {
+        "text/plain": {"schema": {"type": "string"}},
+        "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+    },
+}
+
+
+class FilesQuery(PageQuery):
+    """Which part of which folder."""
+
+    prefix: Annotated[str, Field(max_length=700)] = Field(
+        default="", description="only files in this folder and below"
+    )
+
+
+class FileView(Value):
+    """A file without its content; send `version` as If-Match to replace just this one."""
+
+    path: str
+    size: int
+    sha256: str
+    version: str
+
+    @classmethod
+    def of(cls, info: FileInfo) -> "FileView":
+        """A stored file as it is shown."""
+        return cls(path=info.path, size=info.size, sha256=info.sha256, version=info.version)
+
+
+@router.get("", summary="List files", operation_id="list_files")
+def list_files(
+    api: Api, _caller: Reader, agent_id: Id, query: Annotated[FilesQuery, Query()]
+) -> Page[FileView]:
+    """Files of a workspace in order of their paths, from all folders at once."""
+    _require_agent(api.runtime, agent_id)
+    after = place_in(LISTING, query.cursor)
+    listed = api.runtime.home.files.list(agent_id, query.prefix)
+    found = [info for info in listed if after is None or info.path > after]
+    items, cursor = paged(LISTING, found, query.limit, lambda info: info.path)
+    return Page(items=tuple(map(FileView.of, items)), next_cursor=cursor)
+
+
+@router.get(
+    "/{path:path}",
+    response_class=Response,
+    responses={200: _FILE},
+    summary="Read a file",
+    operation_id="read_file",
+)
+def read(api: Api, _caller: Reader, agent_id: Id, path: str) -> Response:
+    """A file's bytes as they are."""
+    _require_agent(api.runtime, agent_id)
+    info, content = api.runtime.home.files.read(agent_id, workspace_path(path))
+    headers = {"ETag": f'"{info.version}"', "X-Content-Type-Options": "nosniff"}
+    return Response(content, headers=headers, media_type=_media_type(content))
+
+
+async def _content(request: Request) -> bytes:
+    return await request.body()
+
+
+@router.put(
+    "/{path:path}",
+    summary="Write a file",
+    operation_id="write_file",
+    openapi_extra={"requestBody": {"required": True, **_BYTES}},
+)
+def write(
+    *,
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    path: str,
+    content: Annotated[bytes, Depends(_content)],
+    if_match: Annotated[str | None, Header(alias="If-Match", max_length=200)] = None,
+    if_none_match: Annotated[str | None, Header(alias="If-None-Match", max_length=200)] = None,
+) -> FileView:
+    """Write a file whole: the body is its content, whatever its type, at most 5 MiB.
+
+    If-Match replaces only that version; `If-None-Match: *` only creates.
+    """
+    _require_agent(api.runtime, agent_id)
+    condition = _condition(if_match, if_none_match)
+    path = workspace_path(path)
+    return FileView.of(api.runtime.home.files.write(agent_id, path, content, condition=condition))
+
+
+@router.delete("/{path:path}", status_code=204, summary="Delete a file", operation_id="delete_file")
+def delete(api: Api, _caller: Owner, agent_id: Id, path: str) -> None:
+    """Delete a file."""
+    _require_agent(api.runtime, agent_id)
+    api.runtime.home.files.delete(agent_id, workspace_path(path))
+
+
+def _condition(if_match: str | None, if_none_match: str | None) -> str | None:
+    if if_none_match is not None:
+        if if_none_match.strip() != "*" or if_match is not None:
+            raise Invalid(
+                "If-None-Match takes only *, and not together with If-Match",
+                field="If-None-Match",
+                cure="send `If-None-Match: *` alone to create, If-Match alone to replace",
+            )
+        return ABSENT
+    return None if if_match is None else if_match.strip().removeprefix("W/").strip('"')
+
+
+def _media_type(content: bytes) -> str:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return "application/octet-stream"
+    return "text/plain"
+
+
+def _require_agent(runtime: Runtime, agent_id: str) -> None:
+    runtime.home.agents.get(agent_id)

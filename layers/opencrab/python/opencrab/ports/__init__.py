@@ -1,0 +1,1 @@
+"""What is needed: Protocols and the values that cross them."""

@@ -1,0 +1,37 @@
+"""Home: all stores and queues that one installation runs on."""
+
+from dataclasses import dataclass
+
+from opencrab.ports.agents import Agents
+from opencrab.ports.blobs import Blobs
+from opencrab.ports.budgets import Budgets
+from opencrab.ports.due import DueItems
+from opencrab.ports.feed import ChangeFeed
+from opencrab.ports.files import Files
+from opencrab.ports.idempotency import Idempotency
+from opencrab.ports.journal import Journal
+from opencrab.ports.keys import Keys
+from opencrab.ports.outbox import Outbox
+from opencrab.ports.queue import Queue
+from opencrab.ports.sessions import Sessions
+from opencrab.ports.switches import Switches
+
+
+@dataclass(frozen=True)
+class Home:
+    """One value with every port that keeps something; SQLite and AWS each build one."""
+
+    agents: Agents
+    sessions: Sessions
+    journal: Journal
+    turns: Queue
+    deliveries: Queue
+    outbox: Outbox
+    due: DueItems
+    files: Files
+    blobs: Blobs
+    keys: Keys
+    idempotency: Idempotency
+    switches: Switches
+    budgets: Budgets
+    feed: ChangeFeed

@@ -1,0 +1,120 @@
+"""The turn journal: headers, records, session lines and control, each change one transaction."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from opencrab.domain.due import DueItem
+from opencrab.domain.line import Instruction, Line
+from opencrab.domain.money import Draw
+from opencrab.domain.record import ApprovalDecision, Record
+from opencrab.domain.session import SessionChange
+from opencrab.domain.turn import Stop, Turn
+from opencrab.domain.utterance import Utterance
+
+
+@dataclass(frozen=True)
+class Admission:
+    """A message and the turns that answer it; `body_hash` decides whether two are the same."""
+
+    message_id: str
+    body_hash: str
+    turns: tuple[Turn, ...]
+    line: Line
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A turn's header with all its records, in order of their keys."""
+
+    turn: Turn
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """What a turn must know before its next model call, read strongly consistent."""
+
+    frozen: str | None
+    instructions: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One step of one turn, all or nothing.
+
+    It holds only while the stored header has the `epoch` and the sequence `expected`; records are
+    put if absent. With `unless_stopped` it is an intent: it is refused once a stop was asked.
+    `turn` is the header afterwards, except for `stop`, which only `Journal.stop` writes.
+    """
+
+    turn: Turn
+    expected: int
+    unless_stopped: bool = False
+    records: tuple[Record, ...] = ()
+    lines: tuple[Line, ...] = ()
+    utterances: tuple[Utterance, ...] = ()
+    due: tuple[DueItem, ...] = ()
+    draws: tuple[Draw, ...] = ()
+    session: SessionChange | None = None
+    at: datetime | None = None
+
+
+class Journal(Protocol):
+    """Where turns live. No method may leave half of its change behind."""
+
+    def admit(self, admission: Admission) -> tuple[Turn, ...]:
+        """Put the message's line and its turns' headers, once.
+
+        The same message again (same `body_hash`) answers the stored turns and changes nothing.
+        Raises Conflict when the id was used for another body, or when the session has ended;
+        NotFound when there is no such session.
+        """
+
+    def claim(self, turn_id: str, *, lease_until: datetime, receipt: str | None) -> Recorded | None:
+        """Take a queued or running turn: a new epoch. None when it has ended or waits."""
+
+    def commit(self, change: Change) -> Turn:
+        """Apply one change and answer the stored header.
+
+        Raises Superseded (epoch or sequence moved on), Stopped (see Change), Exhausted (a budget's
+        limit; `field` names its scope).
+        """
+
+    def load(self, turn_id: str) -> Recorded:
+        """Read a turn; raises NotFound."""
+
+    def boundary(self, turn: Turn) -> Boundary:
+        """Read the switches and the instructions that came after the turn's trigger."""
+
+    def instruct(self, instruction: Instruction, line: Line) -> Instruction:
+        """Put an instruction and its line, once by id."""
+
+    def stop(self, turn_id: str, stop: Stop) -> Turn:
+        """Ask a turn to stop; the first wish stays. A waiting turn is queued again to close.
+
+        An ended turn is answered as it is.
+        """
+
+    def decide(self, turn_id: str, decision: ApprovalDecision) -> Turn:
+        """Decide a waiting turn's approval and queue the turn.
+
+        Raises Conflict when it does not wait for exactly this call.
+        """
+
+    def lines(
+        self,
+        session_id: str,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> tuple[Line, ...]:
+        """Lines with after < sequence < before."""
+
+    def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
+        """Queued and running turns whose lease ended before `now`, oldest first."""
+
+    def extend(self, turn: Turn, lease_until: datetime) -> bool:
+        """Give a turn of this epoch more time; False when it has moved on."""

@@ -1,0 +1,36 @@
+"""Ordered work: groups run one message at a time, several groups at once."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One message in one worker's hands until `receipt` is finished or its visibility ends."""
+
+    body: str
+    group: str
+    receipt: str
+    count: int
+
+
+class Queue(Protocol):
+    """A FIFO queue with groups, deduplication (5 minutes), visibility and dead letters."""
+
+    def send(self, body: str, *, group: str, deduplication: str) -> None:
+        """Add a message; the same deduplication id within 5 minutes adds nothing."""
+
+    def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
+        """Take the next message of a group that has none in flight; None after the wait."""
+
+    def done(self, receipt: str) -> None:
+        """Remove a message; an unknown receipt is ignored."""
+
+    def continue_later(self, receipt: str, seconds: int) -> bool:
+        """Give a message back, to be delivered again after some seconds; False if it is gone."""
+
+    def bury(self, body: str, *, group: str, reason: str) -> None:
+        """Keep a copy among the dead letters."""
+
+    def dead(self, limit: int) -> tuple[tuple[str, str], ...]:
+        """Dead letters, newest first: body and reason."""

@@ -1,0 +1,223 @@
+"""Settings: every configured number and name as one value that knows where each came from.
+
+A setting comes from `config/default.toml`, from an `OPENCRAB_SECTION__KEY` environment variable, or
+from the command line; the later one wins. `${VAR}` in the file takes the variable's value. A name
+that no setting has is refused, or a misspelt limit would be no limit.
+"""
+
+import math
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from opencrab.domain.errors import Invalid
+
+_PREFIX = "OPENCRAB_"
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_PROVIDERS = "llm.providers."
+_MAY_BE_ABSENT = (_PROVIDERS, "gateway.")
+"""Sections of which one part may lack its variable: then that part is absent, and setup says so."""
+
+_CONFIG_FOLDERS = (
+    Path(__file__).parent / "config",
+    Path(__file__).parents[4] / "config",
+    Path("/opt/config"),
+)
+
+
+@dataclass(frozen=True)
+class Effective:
+    """A setting's value and where it came from."""
+
+    value: Any
+    source: str
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings, by dotted name; `absent` says which part lacks which variable."""
+
+    values: Mapping[str, Effective]
+    pricing: Mapping[str, Any] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+    def effective(self, name: str, **scopes: Mapping[str, Any]) -> Effective:
+        """A setting as it holds for the narrowest scope that sets it.
+
+        `scopes` are own settings from wide to narrow, as in `agent={...}, session={...}`.
+        Raises Invalid for a name that does not exist.
+        """
+        if name not in self.values:
+            raise Invalid(f"there is no setting {name!r}", field=name)
+        found = self.values[name]
+        for scope, own in scopes.items():
+            if own.get(name) is not None:
+                found = Effective(own[name], scope)
+        return found
+
+    def get(self, name: str) -> Any:
+        """A setting's value for the whole installation."""
+        return self.effective(name).value
+
+    def table(self, section: str) -> dict[str, Any]:
+        """A section as nested tables, as it was written."""
+        nested: dict[str, Any] = {}
+        for name, found in self.values.items():
+            if name.startswith(f"{section}."):
+                *path, key = name.removeprefix(f"{section}.").split(".")
+                place = nested
+                for part in path:
+                    place = place.setdefault(part, {})
+                if isinstance(found.value, Mapping):
+                    place.setdefault(key, {})
+                else:
+                    place[key] = found.value
+        return nested
+
+
+def load(
+    overrides: Mapping[str, Any],
+    environment: Mapping[str, str] | None = None,
+    *,
+    folder: Path | None = None,
+) -> Settings:
+    """Read the files and the environment; overrides (from the command line) win.
+
+    Raises Invalid, naming the file, the setting or the variable.
+    """
+    environ = os.environ if environment is None else environment
+    places = _CONFIG_FOLDERS if folder is None else (folder,)
+    found = next((place for place in places if (place / "default.toml").is_file()), None)
+    if found is None:
+        raise Invalid("config/default.toml is missing", cure="install OpenCrab again")
+    written = dict(_flat(_read(found / "default.toml")))
+    given = _from_environment(written, environ)
+    for name, value in overrides.items():
+        if name not in written:
+            raise Invalid(f"there is no setting {name!r}", field=name)
+        if value is not None:
+            given[name] = Effective(value, "command line")
+    values, absent = _from_file(written, given, environ)
+    return Settings(values | given, _read(found / "pricing.toml"), absent)
+
+
+def owner_key(environment: Mapping[str, str] | None = None) -> str | None:
+    """The first owner key as the operator sets it, if any."""
+    environ = os.environ if environment is None else environment
+    return environ.get("OPENCRAB_OWNER_KEY") or None
+
+
+def _from_environment(
+    written: Mapping[str, Any], environ: Mapping[str, str]
+) -> dict[str, Effective]:
+    """What OPENCRAB_SECTION__KEY variables set; providers may get keys that the file lacks."""
+    names = {_PREFIX + name.upper().replace(".", "__"): name for name in written}
+    given = {}
+    for variable in environ:
+        if not variable.startswith(_PREFIX) or "__" not in variable:
+            continue
+        name = names.get(variable) or variable.removeprefix(_PREFIX).lower().replace("__", ".")
+        if name not in written and not name.startswith(_PROVIDERS):
+            raise Invalid(
+                f"the environment variable {variable} names no setting: there is no {name!r}",
+                field=variable,
+                cure="correct its name after config/default.toml, or remove it",
+            )
+        value = _like(written.get(name, ""), environ[variable], variable)
+        given[name] = Effective(value, variable)
+    return given
+
+
+def _from_file(
+    written: Mapping[str, Any], given: Mapping[str, Effective], environ: Mapping[str, str]
+) -> tuple[dict[str, Effective], dict[str, str]]:
+    """The file's settings with their variables filled in, and which part lacks which variable.
+
+    A setting that is given elsewhere needs no variable.
+    """
+    values: dict[str, Effective] = {}
+    absent: dict[str, str] = {}
+    for name, value in written.items():
+        expanded, missing = _expanded(value, environ)
+        values[name] = Effective(expanded, "default.toml")
+        if not missing or name in given:
+            continue
+        part = _part(name)
+        if part is None:
+            raise Invalid(
+                f"the environment variable {missing} is not set, and setting {name!r} needs it",
+                field=name,
+                cure=f"set {missing}, or change {name} in config/default.toml",
+            )
+        absent.setdefault(part, missing)
+    return values, absent
+
+
+def _part(name: str) -> str | None:
+    """The section that is absent without this setting; None if OpenCrab cannot do without it."""
+    for prefix in _MAY_BE_ABSENT:
+        if name.startswith(prefix):
+            return prefix + name.removeprefix(prefix).split(".")[0]
+    return None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Invalid(
+            f"configuration file {str(path)!r} cannot be read: {error}",
+            cure="correct it, or install OpenCrab again",
+        ) from error
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _expanded(value: Any, environ: Mapping[str, str]) -> tuple[Any, str]:
+    """The value with its variables filled in, and the first variable that is not set."""
+    if isinstance(value, list):
+        parts = [_expanded(part, environ) for part in value]
+        return [part for part, _ in parts], next((lacks for _, lacks in parts if lacks), "")
+    if not isinstance(value, str):
+        return value, ""
+    for name in _VARIABLE.findall(value):
+        if not environ.get(name):
+            return "", name
+    return _VARIABLE.sub(lambda match: environ[match[1]], value), ""
+
+
+def _like(default: Any, text: str, variable: str) -> Any:
+    """A variable's text as the type that the setting has."""
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "1": True, "false": False, "0": False}[text.strip().lower()]
+        if isinstance(default, int):
+            return int(text)
+        if isinstance(default, float):
+            return _finite(float(text))
+        if isinstance(default, list):
+            return [part.strip() for part in text.split(",") if part.strip()]
+    except (KeyError, ValueError):
+        expected = type(default).__name__
+        raise Invalid(
+            f"{variable} must be of type {expected}, not {text!r}",
+            field=variable,
+            cure="correct it or remove it; config/default.toml shows what is meant",
+        ) from None
+    return text
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError
+    return number
