@@ -1,0 +1,152 @@
+"""An installation to measure: a durable home in a fresh directory and a model behind real HTTP."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from opencrab.actions import GROUPS, Registry
+from opencrab.adapters.local_files import LocalBlobs, LocalFiles
+from opencrab.adapters.providers.configuration import (
+    ModelSettings,
+    ModelsSettings,
+    ProviderSettings,
+)
+from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.registry import ProviderModels
+from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.system_clock import SystemClock
+from opencrab.domain.agent import Agent, Profile
+from opencrab.domain.authority import Authority, Source
+from opencrab.domain.identity import Identity
+from opencrab.domain.line import Line, LineKind
+from opencrab.domain.message import Message, Sender, TextPart
+from opencrab.domain.money import Limits, Price
+from opencrab.domain.session import Participant, Session
+from opencrab.domain.soul import Soul
+from opencrab.domain.turn import Turn
+from opencrab.domain.value import Language
+from opencrab.engine.admission import admit
+from opencrab.engine.runtime import Rules, Runtime
+from opencrab.engine.turn import Pace, run_turn
+from opencrab.ports.journal import Admission
+
+STUB = "tests.bench.stub"
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def model_server(delay_seconds: float = 0.0) -> Iterator[str]:
+    """The address of a stub model server in its own process."""
+    command = [sys.executable, "-m", STUB, str(delay_seconds)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        try:
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.terminate()
+
+
+@dataclass(frozen=True)
+class World:
+    """One installation and what is needed to talk in it."""
+
+    runtime: Runtime
+
+    def agent(self, name: str) -> str:
+        """A new agent's id."""
+        now = self.runtime.clock.now()
+        agent = Agent(
+            id=self.runtime.clock.new_id(),
+            name=name,
+            language=Language.JA,
+            created_at=now,
+            updated_at=now,
+        )
+        profile = Profile(agent=agent, soul=Soul(persona_name=name), identity=Identity(name=name))
+        return self.runtime.home.agents.create(profile).agent.id
+
+    def session(self, agent_id: str, lines: int = 0) -> str:
+        """A new session's id, with some history in it."""
+        now = self.runtime.clock.now()
+        session = Session(
+            id=self.runtime.clock.new_id(),
+            participants=(Participant(agent_id=agent_id),),
+            created_by="owner",
+            created_at=now,
+            updated_at=now,
+        )
+        self.runtime.home.sessions.create(session)
+        for number in range(lines):
+            self._line(session.id, agent_id, number)
+        return session.id
+
+    def say(
+        self, session_id: str, text: str = "買い物のメモを書いてください。"
+    ) -> tuple[Turn, ...]:
+        """Admit a message."""
+        message = Message(
+            source=Source.REST,
+            source_id=self.runtime.clock.new_id(),
+            principal_id="owner",
+            sender=Sender(id="owner", name="花子"),
+            authority=Authority.OWNER,
+            parts=(TextPart(text=text),),
+        )
+        return admit(self.runtime, session_id, message)
+
+    def work(self) -> None:
+        """Run the next turn to its end."""
+        queue = self.runtime.home.turns
+        delivery = queue.receive(visibility_seconds=1_800, wait_seconds=0)
+        assert delivery is not None
+        run_turn(self.runtime, delivery, Pace())
+        queue.done(delivery.receipt)
+
+    def _line(self, session_id: str, agent_id: str, number: int) -> None:
+        clock = self.runtime.clock
+        own = number % 2 == 1
+        line = Line(
+            session_id=session_id,
+            group=f"seed{number // 2}",
+            kind=LineKind.SPEECH,
+            speaker_id=agent_id if own else "owner",
+            speaker_name="蟹" if own else "花子",
+            from_agent=own,
+            authority=Authority.OWNER,
+            text=f"{number}番目の発言です。今日は天気がよいので、散歩に行きたいと思っています。",
+            at=clock.now(),
+        )
+        admission = Admission(clock.new_id(), "seed", (), line)
+        self.runtime.home.journal.admit(admission)
+
+
+@contextmanager
+def world(directory: Path, base_url: str, *, durable: bool = True) -> Iterator[World]:
+    """An installation in a directory that thinks with the server at an address."""
+    clock = SystemClock()
+    files, blobs = LocalFiles(directory), LocalBlobs(directory)
+    home, database = open_home(directory, clock, files=files, blobs=blobs, durable=durable)
+    price = Price(input_per_million=250_000, output_per_million=2_000_000)
+    settings = ModelsSettings(
+        default="stub:stub",
+        providers={"stub": ProviderSettings(name="stub", kind="openai", base_url=base_url)},
+        models={"stub:stub": ModelSettings(max_input_tokens=32_768, price=price)},
+    )
+    client = new_client()
+    limits = Limits(agent_day_micro_usd=10**11, installation_day_micro_usd=10**11)
+    runtime = Runtime(
+        home=home,
+        clock=clock,
+        models=ProviderModels(settings, lambda: HttpxTransport(client)),
+        actions=Registry(GROUPS),
+        rules=Rules(limits=limits),
+    )
+    try:
+        yield World(runtime)
+    finally:
+        client.close()
+        database.close()

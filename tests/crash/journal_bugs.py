@@ -1,0 +1,230 @@
+"""Seeded bugs of the journal: conditions dropped, writes swapped, money forgotten."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+from opencrab.adapters.sqlite.journal import _change_session
+from opencrab.domain.record import ActionIntent, CallState, ModelResult, Record, record_key
+from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.engine.admission import enqueue
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.journal import Admission, Change
+from tests.crash.over import BadAdapter, BadEngine, Over
+from tests.crash.world import World
+
+
+class EpochForgotten(BadAdapter):
+    """The condition on the epoch is dropped: a worker that was thought dead writes on."""
+
+    name = "epoch condition dropped"
+    scenarios = ("text", "long")
+
+    class over(Over):  # noqa: N801 - stands for an attribute
+        def commit(self, change: Change) -> Turn:
+            epoch = self.inner.load(change.turn.id).turn.epoch
+            turn = change.turn.replaced(epoch=epoch)
+            return cast(Turn, self.inner.commit(replace(change, turn=turn)))
+
+
+class SequenceForgotten(BadAdapter):
+    """Neither the sequence nor the absence of records is a condition: a change may come twice."""
+
+    name = "sequence condition and put-if-absent dropped"
+    scenarios = ("write", "long")
+
+    class over(Over):  # noqa: N801
+        def commit(self, change: Change) -> Turn:
+            expected = self.inner.load(change.turn.id).turn.sequence
+            with self.world.database.writing() as items:
+                for record in change.records:
+                    items.delete(f"TURN#{change.turn.id}", record_key(record))
+            return cast(Turn, self.inner.commit(replace(change, expected=expected)))
+
+
+class IntentSkipped(BadEngine):
+    """An action runs without an intent."""
+
+    name = "action intent skipped"
+    scenarios = ("long",)
+
+    class over(Over):  # noqa: N801
+        def commit(self, change: Change) -> Turn:
+            records = tuple(r for r in change.records if not isinstance(r, ActionIntent))
+            return cast(Turn, self.inner.commit(replace(change, records=records)))
+
+
+class ReservationReleased(BadEngine):
+    """A crashed model call is settled as if it had cost nothing."""
+
+    name = "crashed reservation released"
+    scenarios = ("text",)
+
+    class over(Over):  # noqa: N801
+        def commit(self, change: Change) -> Turn:
+            turn, records = change.turn, list[Record]()
+            for record in change.records:
+                if isinstance(record, ModelResult) and record.state is CallState.UNKNOWN:
+                    turn = turn.settled(reserved=record.cost, cost=0)
+                    turn = turn.replaced(spent=turn.spent - record.cost)
+                    records.append(record.replaced(cost=0))
+                else:
+                    records.append(record)
+            return cast(
+                Turn, self.inner.commit(replace(change, turn=turn, records=tuple(records)))
+            )
+
+
+class SettlementForgotten(BadEngine):
+    """The answer is saved and its reservation stays."""
+
+    name = "settlement forgotten"
+    scenarios = ("text", "write")
+
+    class over(Over):  # noqa: N801
+        def commit(self, change: Change) -> Turn:
+            costs = [r.cost for r in change.records if isinstance(r, ModelResult)]
+            turn = change.turn.replaced(spent=change.turn.spent - sum(costs))
+            return cast(Turn, self.inner.commit(replace(change, turn=turn)))
+
+
+class AllowanceKept(BadEngine):
+    """Closing does not give the rest of the allowance back."""
+
+    name = "allowance not returned"
+    scenarios = ("text",)
+
+    class over(Over):  # noqa: N801
+        def commit(self, change: Change) -> Turn:
+            if change.turn.status.is_end:
+                change = replace(change, draws=())
+            return cast(Turn, self.inner.commit(change))
+
+
+class LimitIgnored(BadAdapter):
+    """A block is drawn although the day's budget is used up."""
+
+    name = "budget limit ignored"
+    scenarios = ("poor",)
+
+    class over(Over):  # noqa: N801
+        def commit(self, change: Change) -> Turn:
+            draws = tuple(draw.replaced(limit_micro_usd=10**12) for draw in change.draws)
+            return cast(Turn, self.inner.commit(replace(change, draws=draws)))
+
+
+class QueuedBeforeStored(BadEngine):
+    """Admission sends the queue message before it stores the header."""
+
+    name = "queued before the header is stored"
+    scenarios = ("text", "three")
+
+    class over(Over):  # noqa: N801
+        def admit(self, admission: Admission) -> tuple[Turn, ...]:
+            if self.runtime is not None:
+                for turn in admission.turns:
+                    enqueue(self.runtime, turn)
+            return cast(tuple[Turn, ...], self.inner.admit(admission))
+
+
+class StopIgnored(BadAdapter):
+    """An intent is written although a stop was asked."""
+
+    name = "stop ignored"
+    scenarios = ("cancelled",)
+
+    class over(Over):  # noqa: N801
+        def commit(self, change: Change) -> Turn:
+            return cast(Turn, self.inner.commit(replace(change, unless_stopped=False)))
+
+
+class AcknowledgedTooEarly(BadEngine):
+    """The queue message is finished before the turn is closed."""
+
+    name = "acknowledged before the close"
+    scenarios = ("two", "three")
+
+    class over(Over):  # noqa: N801
+        def commit(self, change: Change) -> Turn:
+            turn = change.turn
+            if turn.status.is_end and turn.receipt and self.runtime is not None:
+                self.runtime.home.turns.done(turn.receipt)
+            return cast(Turn, self.inner.commit(change))
+
+
+class ResultInHalves(BadEngine):
+    """A speech's line and its result are two transactions."""
+
+    name = "result in two transactions"
+    scenarios = ("long", "silent")
+
+    class over(Over):  # noqa: N801
+        def commit(self, change: Change) -> Turn:
+            if change.lines and change.turn.status is TurnStatus.RUNNING:
+                before = self.inner.load(change.turn.id).turn.replaced(epoch=change.turn.epoch)
+                first = Change(turn=before, expected=change.expected, lines=change.lines)
+                self.inner.commit(first)
+                change = replace(change, lines=())
+            return cast(Turn, self.inner.commit(change))
+
+
+class UtteranceOutside(BadEngine):
+    """An utterance is put into the outbox after the transaction of its speech."""
+
+    name = "outbox outside the transaction"
+    scenarios = ("pushed",)
+
+    class over(Over):  # noqa: N801
+        def commit(self, change: Change) -> Turn:
+            turn = cast(Turn, self.inner.commit(replace(change, utterances=())))
+            with self.world.database.writing() as items:
+                for utterance in change.utterances:
+                    items.put(
+                        f"OUT#{utterance.channel.target}",
+                        utterance.key,
+                        utterance.model_dump_json(),
+                        due=("outbox", int(utterance.updated_at.timestamp() * 1000)),
+                    )
+            return turn
+
+
+class BodyAfterPointer(BadEngine):
+    """A large record's pointer is committed before its body is kept."""
+
+    name = "pointer before body"
+    scenarios = ("large",)
+
+    class over(Over):  # noqa: N801
+        def commit(self, change: Change) -> Turn:
+            turn = cast(Turn, self.inner.commit(change))
+            if self.runtime is not None:
+                for digest, content in self.kept:
+                    self.runtime.home.blobs.put(digest, content)
+            self.kept.clear()
+            return turn
+
+    class blobs(Over):  # noqa: N801
+        def put(self, sha256: str, content: bytes) -> None:
+            self.journal.kept.append((sha256, content))
+
+    def above(self, runtime: Runtime, world: World) -> Runtime:
+        changed = super().above(runtime, world)
+        journal: Any = changed.home.journal
+        journal.kept = []
+        blobs: Any = self.blobs(runtime.home.blobs, world)
+        blobs.journal = journal
+        return replace(changed, home=replace(changed.home, blobs=blobs))
+
+
+class SessionChangedTwice(BadAdapter):
+    """What a closing turn changes in its session is applied twice."""
+
+    name = "session changed twice"
+    scenarios = ("text",)
+
+    class over(Over):  # noqa: N801
+        def commit(self, change: Change) -> Turn:
+            turn = cast(Turn, self.inner.commit(change))
+            if change.session is not None and change.at is not None:
+                with self.world.database.writing() as items:
+                    _change_session(items, turn.session_id, change.session, change.at)
+            return turn

@@ -1,0 +1,187 @@
+"""The world outside the database: a model that bills, a bell that rings, channels that show.
+
+Each keeps its own book, so that the journal can be compared with what really happened.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from opencrab.actions import GROUPS, Group, Registry
+from opencrab.domain.action import ActionResult, Effect, Impact
+from opencrab.domain.errors import Invalid, NeverSent, OpenCrabError, Unavailable
+from opencrab.domain.money import Price, Usage
+from opencrab.domain.record import Answer, Call, Reflection
+from opencrab.domain.utterance import Utterance
+from opencrab.domain.value import MicroUsd, Value
+from opencrab.ports.action import ActionContext
+from opencrab.ports.model import ChatModel, ChatRequest, ModelInfo, Said
+
+PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
+OUTPUT_TOKENS = 20
+_OWN_CALL = re.compile(r"c\d+_\d+")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the model says at one step; before that, `fails` once for each error.
+
+    With `ponders` it also thinks so many characters, which are kept and shown to nobody.
+    """
+
+    text: str = ""
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    fails: tuple[type[OpenCrabError], ...] = ()
+    ponders: int = 0
+
+
+Script = tuple[Reply, ...]
+
+
+@dataclass
+class Bill:
+    """What the provider received and charges, whether its answers arrived or not."""
+
+    received: int = 0
+    charged: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def total(self) -> MicroUsd:
+        """Micro-dollars for everybody."""
+        return sum(self.charged.values())
+
+
+class Provider:
+    """Models that follow scripts: the step is read off the request, so a repeat gets the same."""
+
+    def __init__(self, scripts: Mapping[str, Script]) -> None:
+        self.scripts = scripts
+        self.bill = Bill()
+        self.failed: Counter[tuple[str, int]] = Counter()
+        self.seen: list[ChatRequest] = []
+        self.wrap: Callable[[ChatModel], ChatModel] = lambda model: model
+
+    def reset(self) -> None:
+        """Begin a new book."""
+        self.bill, self.failed, self.seen = Bill(), Counter(), []
+
+    def get(self, name: str | None) -> ChatModel:
+        """`ports.model.Models`."""
+        return self.wrap(ScriptedModel(self, name or "fake:none"))
+
+
+class ScriptedModel:
+    """`ports.model.ChatModel` for one script."""
+
+    def __init__(self, provider: Provider, name: str) -> None:
+        self._provider = provider
+        self.info = ModelInfo(name=name, price=PRICE)
+
+    def encode(self, request: ChatRequest) -> bytes:
+        shown = "".join(
+            message.text if isinstance(message, Said) else message.content
+            for message in request.turns
+        )
+        return (request.system + shown).encode()
+
+    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+        name = self.info.name
+        step = sum(
+            isinstance(message, Said) and any(_OWN_CALL.fullmatch(c.id) for c in message.calls)
+            for message in request.turns
+        )
+        script = self._provider.scripts[name.partition(":")[2]]
+        reply = script[min(step, len(script) - 1)]
+        failures = self._provider.failed[name, step]
+        error = reply.fails[failures] if failures < len(reply.fails) else None
+        self._provider.failed[name, step] += 1
+        self._provider.seen.append(request)
+        if error is not None and issubclass(error, NeverSent):
+            raise error("the line is dead")
+        self._provider.bill.received += 1
+        usage = Usage(input_tokens=len(body) // 4, output_tokens=OUTPUT_TOKENS)
+        if error is None or issubclass(error, Unavailable):
+            self._provider.bill.charged[name] += PRICE.cost(usage)
+        if error is not None:
+            raise error("the model fails on purpose")
+        calls = tuple(
+            Call(id=f"x{place}", name=called, arguments=arguments)
+            for place, (called, arguments) in enumerate(reply.calls)
+        )
+        thought = Reflection(judgment="x" * reply.ponders) if reply.ponders else None
+        return Answer(text=reply.text, calls=calls, thought=thought, model=name, usage=usage)
+
+
+class Bell:
+    """Something that happens outside every transaction and cannot be taken back."""
+
+    def __init__(self) -> None:
+        self.rings: list[str] = []
+
+    def ring(self, key: str) -> None:
+        """Ring, and remember on whose behalf."""
+        self.rings.append(key)
+
+
+class RingBell(Value):
+    tone: str = "ding"
+
+
+def registry(bell: Bell) -> Registry:
+    """All actions of the product, and one that must never happen twice."""
+    group = Group("explorer")
+
+    @group.action(
+        impact=Impact.SELF,
+        effect=Effect.ONCE,
+        ja="鐘を一度鳴らします。",
+    )
+    def ring_bell(arguments: RingBell, context: ActionContext) -> ActionResult:
+        """Ring the bell once."""
+        bell.ring(context.key)
+        return ActionResult.done(rang=arguments.tone)
+
+    return Registry((*GROUPS, group))
+
+
+class Wall:
+    """A place where utterances become visible; a repeatable one recognises their nonces.
+
+    The first sends fail: at a repeatable wall after the utterance was shown, as when an answer is
+    lost; at a plain one before anything is seen.
+    """
+
+    def __init__(self, *, repeatable: bool) -> None:
+        self.repeatable = repeatable
+        self.failures = 0
+        self.shown: list[tuple[str, str]] = []
+        self._nonces: set[str] = set()
+
+    def reset(self, failures: int) -> None:
+        """Wipe it; the next sends fail so often."""
+        self.failures = failures
+        self.shown, self._nonces = [], set()
+
+    def send(self, utterance: Utterance) -> None:
+        failing = self.failures > 0
+        self.failures -= failing
+        if failing and not self.repeatable:
+            raise NeverSent("the wall cannot be reached")
+        if not (self.repeatable and utterance.nonce in self._nonces):
+            self._nonces.add(utterance.nonce)
+            self.shown.append((utterance.turn_id, utterance.text))
+        if failing:
+            raise Unavailable("the wall did not answer")
+
+
+def refuses(*errors: type[OpenCrabError]) -> tuple[type[OpenCrabError], ...]:
+    """Errors for a reply, spelled in scripts."""
+    return errors
+
+
+HOPELESS = refuses(Invalid)
+LOST = refuses(Unavailable)
+TWICE_LOST = refuses(Unavailable, Unavailable)
+DEAD_LINE = refuses(NeverSent)

@@ -1,0 +1,181 @@
+"""A whole installation on a temporary file, whose work is done step by step by the test itself."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
+from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.agent import Agent, Profile
+from opencrab.domain.identity import Identity
+from opencrab.domain.line import Line, LineKind
+from opencrab.domain.record import Answer
+from opencrab.domain.session import Participant, Session
+from opencrab.domain.soul import Soul
+from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.value import Language
+from opencrab.engine.admission import admit
+from opencrab.engine.delivery import deliver
+from opencrab.engine.runtime import Rules, Runtime
+from opencrab.engine.sweep import sweep
+from opencrab.engine.turn import Outcome, Pace, run_turn
+from opencrab.ports.home import Home
+from opencrab.ports.model import ChatModel, ChatRequest
+from opencrab.ports.queue import Delivery, Queue
+from tests.crash.outside import Bell, Provider, Script, Wall, registry
+from tests.crash.scenarios import message
+from tests.crash.watching import items_of
+
+START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+
+
+def _nothing(_descriptor: int) -> None:
+    """What a temporary directory needs of fsync."""
+
+
+class Counted:
+    """A port whose calls are counted, with the size of each change that passed."""
+
+    def __init__(self, target: object, port: str, house: "House") -> None:
+        self._target = target
+        self._port = port
+        self._house = house
+
+    def __getattr__(self, method: str) -> Any:
+        inner = getattr(self._target, method)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            self._house.calls[f"{self._port}.{method}"] += 1
+            if method == "commit":
+                self._house.transactions.append(items_of(arguments[0]))
+            return inner(*arguments, **named)
+
+        return call if callable(inner) else inner
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """A model to which something happens before it answers."""
+
+    model: ChatModel
+    happens: Callable[[], object]
+
+    @property
+    def info(self) -> Any:
+        return self.model.info
+
+    def encode(self, request: ChatRequest) -> bytes:
+        return self.model.encode(request)
+
+    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+        self.happens()
+        return self.model.chat(request, body)
+
+
+class House:
+    """Agents, a session `s`, and everything that the handlers do, called by hand."""
+
+    def __init__(self, folder: Path, rules: Rules | None = None) -> None:
+        self.clock = FakeClock(START)
+        disk = Disk(fsync=_nothing)
+        self.home, self.database = open_home(
+            folder,
+            self.clock,
+            files=LocalFiles(folder / "files", disk=disk),
+            blobs=LocalBlobs(folder, disk=disk),
+            durable=False,
+        )
+        self.calls: Counter[str] = Counter()
+        self.transactions: list[int] = []
+        self.scripts: dict[str, Script] = {}
+        self.provider = Provider(self.scripts)
+        self.bell = Bell()
+        self.wall = Wall(repeatable=True)
+        ports: dict[str, Any] = {
+            name: Counted(getattr(self.home, name), name, self)
+            for name in Home.__dataclass_fields__
+        }
+        self.runtime = Runtime(
+            home=replace(self.home, **ports),
+            clock=self.clock,
+            models=self.provider,
+            actions=registry(self.bell),
+            channels={"wall": self.wall},
+            rules=rules or Rules(),
+        )
+
+    def agent(self, name: str, script: Script, language: Language = Language.EN) -> Agent:
+        """An agent who thinks with a script."""
+        self.scripts[name] = script
+        agent = Agent(
+            id=name,
+            name=name,
+            language=language,
+            model=f"fake:{name}",
+            created_at=START,
+            updated_at=START,
+        )
+        profile = Profile(agent=agent, soul=Soul(persona_name=name), identity=Identity(name=name))
+        return self.home.agents.create(profile).agent
+
+    def session(self, *agents: Agent) -> None:
+        """The session `s` of these agents."""
+        self.home.sessions.create(
+            Session(
+                id="s",
+                participants=tuple(Participant(agent_id=agent.id) for agent in agents),
+                created_by="owner",
+                created_at=START,
+                updated_at=START,
+            )
+        )
+
+    def say(
+        self, text: str, source_id: str = "m1", *, channel: str | None = None
+    ) -> tuple[Turn, ...]:
+        """A message of the owner, as every gateway admits it."""
+        return admit(self.runtime, "s", message(text, source_id, channel))
+
+    def interrupt(self, happens: Callable[[], object]) -> None:
+        """Let something happen during each model call."""
+        self.provider.wrap = lambda model: cast(ChatModel, Interrupted(model, happens))
+
+    def work(self) -> None:
+        """Handle all messages of both queues that are visible now."""
+        while self._one(self.runtime.home.turns, self._turn) or self._one(
+            self.runtime.home.deliveries, lambda delivery: deliver(self.runtime, delivery)
+        ):
+            pass
+
+    def later(self, seconds: float) -> None:
+        """Let time pass, sweep, and handle what that set free."""
+        self.clock.advance(seconds)
+        sweep(self.runtime)
+        self.work()
+
+    def turn(self, turn_id: str) -> Turn:
+        """A turn's header."""
+        return self.home.journal.load(turn_id).turn
+
+    def statuses(self, turns: tuple[Turn, ...]) -> list[TurnStatus]:
+        """Where these turns stand."""
+        return [self.turn(turn.id).status for turn in turns]
+
+    def lines(self, *kinds: LineKind) -> list[Line]:
+        """What was said, or happened, in the session after its first line."""
+        lines = self.home.journal.lines("s", after=1, limit=1_000)
+        return [line for line in lines if line.kind in (kinds or tuple(LineKind))]
+
+    def _turn(self, delivery: Delivery) -> Outcome:
+        return run_turn(self.runtime, delivery, Pace())
+
+    def _one(self, queue: Queue, handle: Callable[[Delivery], Outcome]) -> bool:
+        visibility = self.runtime.rules.visibility_seconds
+        delivery = queue.receive(visibility_seconds=visibility, wait_seconds=0)
+        if delivery is not None and handle(delivery) is Outcome.FINISHED:
+            queue.done(delivery.receipt)
+        return delivery is not None

@@ -1,0 +1,169 @@
+"""What a turn may cost: transactions, writes, reads, steps, deliveries and money."""
+
+import pytest
+
+from opencrab.domain.line import LineKind
+from opencrab.domain.money import INSTALLATION, Limits, agent_scope
+from opencrab.domain.transcript import Transcript
+from opencrab.domain.turn import TurnStatus
+from opencrab.domain.value import Language
+from opencrab.engine.context import build_request
+from opencrab.engine.observe import observe
+from opencrab.engine.runtime import Rules
+from tests.crash.outside import Reply, Script
+from tests.crash.scenarios import LONG, TEXT, WRITE
+from tests.crash.scheduling import Killed
+from tests.crash.watching import TRANSACTION_ITEMS
+from tests.e2e.conftest import Build
+from tests.e2e.house import House
+
+ENDLESS: Script = (Reply(calls=(("ws_list", {}),)),)
+
+
+def test_a_turn_of_sixty_steps_ends_and_no_transaction_is_large(build: Build) -> None:
+    steps = tuple(
+        Reply(calls=(("ws_write", {"path": f"{n}.md", "content": str(n)}), ("ws_list", {})))
+        for n in range(59)
+    )
+    house = build(Rules(max_steps=60, limits=Limits(turn_micro_usd=900_000)))
+    house.session(house.agent("crab", (*steps, Reply("done"))))
+    turns = house.say("go")
+    house.work()
+    assert house.statuses(turns) == [TurnStatus.COMPLETED]
+    assert len(house.home.files.list("crab")) == 59
+    assert len(house.transactions) > 200
+    assert max(house.transactions) <= TRANSACTION_ITEMS
+
+
+def test_two_hundred_calls_in_one_step_all_run_and_no_transaction_is_large(house: House) -> None:
+    kinds: tuple[tuple[str, dict[str, object]], ...] = (
+        ("ws_list", {}),
+        ("ws_write", {"path": "a.md", "content": "a"}),
+        ("ws_read", {"path": "a.md"}),
+        ("nonsense", {}),
+        ("send_speech", {"content": "word", "more": True}),
+    )
+    calls = tuple(kinds[n % len(kinds)] for n in range(200))
+    house.session(house.agent("crab", (Reply(calls=calls), Reply("done"))))
+    turns = house.say("go")
+    house.work()
+    assert house.statuses(turns) == [TurnStatus.COMPLETED]
+    records = house.home.journal.load(turns[0].id).records
+    results = [record.call_id for record in records if record.kind == "call_result"]
+    assert results == [f"c1_{n}" for n in range(200)]
+    assert len(house.lines(LineKind.SPEECH)) == 41
+    assert max(house.transactions) <= TRANSACTION_ITEMS
+
+
+@pytest.mark.parametrize("pure", [200, 7, 6, 5])
+def test_pure_calls_ride_along_in_transactions_of_others(house: House, pure: int) -> None:
+    house.session(house.agent("crab", (Reply(calls=(("ws_list", {}),) * pure), Reply("done"))))
+    turns = house.say("go")
+    house.work()
+    assert house.statuses(turns) == [TurnStatus.COMPLETED]
+    assert house.calls["journal.commit"] <= 4 + pure // 6
+    assert max(house.transactions) <= TRANSACTION_ITEMS
+
+
+def test_writes_are_one_admission_one_claim_and_a_known_number_of_steps(house: House) -> None:
+    house.session(house.agent("crab", LONG))
+    house.say("work")
+    house.work()
+    keyed_or_once, transactional, model_calls = 3, 1, 6
+    assert house.calls["journal.admit"] == 1
+    assert house.calls["journal.claim"] == 1
+    most = 2 * model_calls + 2 * keyed_or_once + transactional
+    assert house.calls["journal.commit"] == most
+    assert house.calls["turns.send"] == house.calls["turns.done"] == 1
+
+
+def test_agent_and_session_are_loaded_in_two_reads_whatever_the_turn_does(house: House) -> None:
+    house.session(house.agent("crab", LONG))
+    house.say("work")
+    house.calls.clear()
+    house.work()
+    loaded = house.calls["agents.get"] + house.calls["sessions.get"]
+    assert loaded == 2
+    assert house.calls["journal.lines"] == 1
+    assert house.calls["journal.load"] == 0
+
+
+def test_a_turn_that_kills_three_workers_fails_loudly_and_is_kept_for_the_operator(
+    house: House,
+) -> None:
+    house.session(house.agent("crab", TEXT))
+    (turn,) = house.say("hello")
+    died = 0
+
+    def dies() -> None:
+        raise Killed
+
+    house.interrupt(dies)
+    for _ in range(6):
+        try:
+            house.later(400)
+        except Killed:
+            died += 1
+    assert died == 3
+    ended = house.turn(turn.id)
+    assert ended.status is TurnStatus.FAILED
+    assert [line.text for line in house.lines()] == [
+        "I am sorry: three attempts made no progress, so I ended this answer."
+    ]
+    ((body, reason),) = house.home.turns.dead(10)
+    assert turn.id in body
+    assert "no progress" in reason
+    day = f"{house.clock.now():%Y-%m-%d}"
+    drawn = [house.home.budgets.drawn(scope, day) for scope in (agent_scope("crab"), INSTALLATION)]
+    assert drawn == [ended.spent, ended.spent]
+    assert ended.spent > 0
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        (Language.EN, "I stopped after the limit of 4 model calls for one turn."),
+        (Language.JA, "考える回数の上限(4回)に達したため"),
+    ],
+)
+def test_a_turn_at_its_step_limit_says_so_in_the_agents_language(
+    build: Build, language: Language, words: str
+) -> None:
+    house = build(Rules(max_steps=4))
+    house.session(house.agent("crab", ENDLESS, language))
+    turns = house.say("go")
+    house.work()
+    assert house.statuses(turns) == [TurnStatus.EXHAUSTED]
+    assert house.provider.bill.received == 4
+    assert house.lines(LineKind.SYSTEM)[-1].text.startswith(words)
+
+
+def test_a_spent_day_says_so_and_calls_no_model(house: House) -> None:
+    agent = house.agent("crab", TEXT)
+    house.home.agents.save(agent.replaced(day_limit_micro_usd=10))
+    house.session(agent)
+    turns = house.say("hello")
+    house.work()
+    assert house.statuses(turns) == [TurnStatus.EXHAUSTED]
+    assert house.provider.bill.received == 0
+    assert "budget" in house.lines(LineKind.SYSTEM)[0].text
+
+
+def test_two_renders_a_minute_apart_differ_only_in_their_last_part(house: House) -> None:
+    house.session(house.agent("crab", WRITE))
+    for n in range(5):
+        house.say(f"message {n}", f"m{n}")
+        house.work()
+    (turn,) = house.say("and now?", "last")
+    recorded = house.home.journal.load(turn.id)
+    model = house.provider.get("fake:crab")
+    renders = []
+    for _ in range(2):
+        work = observe(house.runtime, recorded.turn, Transcript.of(recorded.records))
+        renders.append(build_request(work, model.info, ()))
+        house.clock.advance(60)
+    first, second = renders
+    assert len(first.turns) > 10
+    assert first.turns[:-1] == second.turns[:-1]
+    assert (first.system, first.actions) == (second.system, second.actions)
+    assert first.turns[-1] != second.turns[-1]

@@ -1,0 +1,123 @@
+"""A message goes in and its answers come out, once, by the functions that all handlers call."""
+
+import pytest
+
+from opencrab.domain.agent import AgentStatus
+from opencrab.domain.errors import Conflict
+from opencrab.domain.line import LineKind
+from opencrab.domain.turn import TurnStatus
+from opencrab.engine import control
+from tests.crash.outside import Reply
+from tests.crash.scenarios import LONG, TALK, TEXT, WRITE
+from tests.e2e.house import House
+
+
+def test_a_message_is_answered(house: House) -> None:
+    house.session(house.agent("crab", TEXT))
+    turns = house.say("hello")
+    house.work()
+    assert house.statuses(turns) == [TurnStatus.COMPLETED]
+    assert [(line.speaker_id, line.text) for line in house.lines()] == [("crab", "hello there")]
+
+
+def test_a_channel_that_pushes_shows_every_speech_in_order(house: House) -> None:
+    house.session(house.agent("crab", TALK))
+    house.say("hello", channel="wall")
+    house.work()
+    assert [text for _, text in house.wall.shown] == ["one moment", "still on it", "there you are"]
+
+
+def test_an_unreachable_channel_gets_the_speech_later_and_once(house: House) -> None:
+    house.session(house.agent("crab", TEXT))
+    house.wall.failures = 3
+    house.say("hello", channel="wall")
+    for _ in range(10):
+        house.later(90)
+    assert [text for _, text in house.wall.shown] == ["hello there"]
+    assert house.home.outbox.unsent(house.clock.now(), 10) == ()
+
+
+def test_three_participants_are_three_turns_however_often_the_message_comes(house: House) -> None:
+    house.session(house.agent("a", TEXT), house.agent("b", WRITE), house.agent("c", TALK))
+    turns = house.say("all of you")
+    house.work()
+    assert house.say("all of you") == tuple(house.turn(turn.id) for turn in turns)
+    house.later(400)
+    house.say("all of you")
+    house.later(400)
+    assert [turn.agent_id for turn in turns] == ["a", "b", "c"]
+    assert house.statuses(turns) == [TurnStatus.COMPLETED] * 3
+    spoken = [(line.speaker_id, line.text) for line in house.lines(LineKind.SPEECH)]
+    assert spoken == [
+        ("a", "hello there"),
+        ("b", "written"),
+        ("c", "one moment"),
+        ("c", "still on it"),
+        ("c", "there you are"),
+    ]
+
+
+def test_the_same_id_with_other_words_is_refused(house: House) -> None:
+    house.session(house.agent("crab", TEXT))
+    house.say("hello")
+    with pytest.raises(Conflict):
+        house.say("something else")
+
+
+def test_the_owners_stop_ends_a_running_turn_before_its_next_call(house: House) -> None:
+    house.session(house.agent("crab", LONG))
+    (turn,) = house.say("work")
+    house.interrupt(lambda: control.stop(house.runtime, turn.id, by="owner"))
+    house.work()
+    assert house.turn(turn.id).status is TurnStatus.STOPPED
+    assert house.provider.bill.received == 1
+    assert house.home.files.list("crab") == ()
+    assert [line.text for line in house.lines()] == ["I stopped because I was told to."]
+
+
+def test_a_stopped_turn_does_not_hold_up_the_next_message(house: House) -> None:
+    house.session(house.agent("crab", TEXT))
+    first, second = house.say("one", "m1")[0], house.say("two", "m2")[0]
+    control.stop(house.runtime, first.id, by="owner")
+    house.work()
+    assert house.statuses((first, second)) == [TurnStatus.STOPPED, TurnStatus.COMPLETED]
+
+
+@pytest.mark.parametrize("scope", ["crab", "installation"])
+def test_a_frozen_agent_or_installation_calls_no_model_and_says_so(
+    house: House, scope: str
+) -> None:
+    house.session(house.agent("crab", TEXT))
+    house.home.switches.set(scope, frozen=True)
+    turns = house.say("hello")
+    house.work()
+    assert house.statuses(turns) == [TurnStatus.STOPPED]
+    assert house.provider.bill.received == 0
+    (line,) = house.lines()
+    assert "frozen" in line.text
+    house.home.switches.set(scope, frozen=False)
+    again = house.say("hello again", "m2")
+    house.work()
+    assert house.statuses(again) == [TurnStatus.COMPLETED]
+
+
+def test_an_agent_that_retires_before_its_turn_says_only_that(house: House) -> None:
+    agent = house.agent("crab", TEXT)
+    house.session(agent)
+    turns = house.say("hello")
+    house.home.agents.save(agent.replaced(status=AgentStatus.RETIRED))
+    house.work()
+    assert house.statuses(turns) == [TurnStatus.STOPPED]
+    assert [line.text for line in house.lines()] == ["This agent has retired."]
+    assert house.provider.bill.received == 0
+    with pytest.raises(Conflict):
+        house.say("anybody?", "m2")
+
+
+def test_a_model_that_says_nothing_ends_the_turn_in_silence(house: House) -> None:
+    house.session(house.agent("crab", (Reply(" "),)))
+    turns = house.say("hello", channel="wall")
+    house.work()
+    assert house.statuses(turns) == [TurnStatus.IDLE]
+    assert house.lines() == []
+    assert house.wall.shown == []

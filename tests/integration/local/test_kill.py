@@ -1,0 +1,97 @@
+"""`kill -9` of `opencrab up` under load: every acknowledged message is answered once."""
+
+import http.client
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.bench.world import model_server
+from tests.running import Server, server
+
+KILLS = 5
+CLIENTS = 6
+_GONE = (OSError, http.client.HTTPException, ValueError)
+
+
+class Load:
+    """Clients that speak all the time and remember what was acknowledged."""
+
+    def __init__(self, running: Server, sessions: list[str], prefix: str) -> None:
+        self._running = running
+        self._prefix = prefix
+        self.acknowledged: dict[str, str] = {}
+        self._threads = [
+            threading.Thread(target=self._speak, args=(number, session_id))
+            for number, session_id in enumerate(sessions)
+        ]
+
+    def start(self) -> None:
+        """Begin to speak."""
+        for thread in self._threads:
+            thread.start()
+
+    def join(self) -> None:
+        """Wait until every client has noticed that the server is gone."""
+        for thread in self._threads:
+            thread.join(30)
+
+    def _speak(self, number: int, session_id: str) -> None:
+        for count in range(1_000):
+            key = f"{self._prefix}-{number}-{count}"
+            body = {"text": f"{key} を買い物メモに書いて"}
+            try:
+                path = f"/sessions/{session_id}/messages"
+                answer = self._running.call("POST", path, body, key=key)
+            except _GONE:
+                return
+            self.acknowledged[answer["turn_ids"][0]] = session_id
+            time.sleep(0.01)
+
+
+def _settle(running: Server, sessions: list[str]) -> None:
+    """Wait until the newest turn of each session has ended: turns run in order."""
+    for session_id in sessions:
+        answer = running.say(session_id, "最後の確認です。", wait=60)
+        assert not answer["pending"], answer
+
+
+def _speeches(running: Server, session_id: str) -> Counter[str]:
+    """How often each turn spoke, its failures included."""
+    spoken: Counter[str] = Counter()
+    cursor = ""
+    while True:
+        page = running.call("GET", f"/sessions/{session_id}/messages?limit=200{cursor}")
+        spoken.update(line["turn_id"] for line in page["items"] if line.get("turn_id"))
+        if page["next_cursor"] is None:
+            return spoken
+        cursor = f"&cursor={page['next_cursor']}"
+
+
+@pytest.mark.timeout(170)
+def test_every_acknowledged_message_is_answered_once_after_five_kills(tmp_path: Path) -> None:
+    acknowledged: dict[str, str] = {}
+    sessions: list[str] = []
+    with model_server(0.02) as model_url:
+        for kill in range(KILLS):
+            with server(tmp_path / "data", model_url=model_url) as running:
+                if not sessions:
+                    sessions = [running.session(f"蟹{number}") for number in range(CLIENTS)]
+                load = Load(running, sessions, f"{kill}")
+                load.start()
+                time.sleep(0.7 + 0.13 * kill)
+                running.process.kill()
+                load.join()
+                acknowledged |= load.acknowledged
+        with server(tmp_path / "data", model_url=model_url) as running:
+            _settle(running, sessions)
+            spoken = Counter[str]()
+            for session_id in sessions:
+                spoken += _speeches(running, session_id)
+            ends = {turn: running.call("GET", f"/turns/{turn}")["status"] for turn in acknowledged}
+    assert len(acknowledged) > KILLS * CLIENTS
+    unanswered = {turn: ends[turn] for turn in acknowledged if spoken[turn] != 1}
+    assert unanswered == {}
+    assert set(ends.values()) == {"completed"}

@@ -1,0 +1,109 @@
+"""A running `opencrab up`, started as its user starts it, and what one can ask it."""
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+OPENCRAB = Path(sys.executable).parent / "opencrab"
+KEY = "bench-owner-key-0123456789"
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Server:
+    """A running `opencrab up`."""
+
+    process: subprocess.Popen[str]
+    port: int
+    started: float
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        wait: float | None = None,
+        key: str | None = None,
+    ) -> Any:
+        """One request on a new connection, and its JSON answer; `key` makes it idempotent."""
+        headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
+        if wait is not None:
+            headers["prefer"] = f"wait={wait:g}"
+        if key is not None:
+            headers["idempotency-key"] = key
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            payload = None if body is None else json.dumps(body)
+            connection.request(method, f"/api{path}", payload, headers)
+            answer = connection.getresponse()
+            content = json.loads(answer.read())
+        finally:
+            connection.close()
+        assert answer.status < 300, content
+        return content
+
+    def session(self, name: str) -> str:
+        """A new agent in a new session; the session's id."""
+        agent = self.call("POST", "/agents", {"name": name, "language": "ja"})
+        session = self.call("POST", "/sessions", {"participants": [agent["id"]]})
+        return str(session["id"])
+
+    def say(self, session_id: str, text: str, wait: float = 25) -> Any:
+        """A message and its replies."""
+        return self.call("POST", f"/sessions/{session_id}/messages", {"text": text}, wait)
+
+    def cpu_ms(self) -> float:
+        """CPU that the process has used so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * 1_000 / _TICKS
+
+    def resident_mb(self) -> float:
+        """Resident memory now."""
+        for row in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if row.startswith("VmRSS"):
+                return int(row.split()[1]) / 1_024
+        raise AssertionError("no VmRSS")
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def server(data: Path, *, model_url: str | None = None) -> Iterator[Server]:
+    """`opencrab up` on a data directory, ready; with a stub model, or the scripted one."""
+    port = free_port()
+    environment = {**os.environ, "OPENCRAB_OWNER_KEY": KEY}
+    provider = "scripted"
+    if model_url is not None:
+        environment["OPENCRAB_LLM__PROVIDERS__LLAMACPP__BASE_URL"] = model_url
+        provider = "llamacpp:stub"
+    command = [str(OPENCRAB), "up", "--port", str(port), "--data", str(data)]
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [*command, "--provider", provider], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    try:
+        assert process.stdout is not None
+        for row in process.stdout:
+            if row.strip() == "ready":
+                break
+        yield Server(process, port, started)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.wait(20)
+        if process.stdout is not None:
+            process.stdout.close()
