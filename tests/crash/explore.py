@@ -161,7 +161,9 @@ def _kind(problem: str) -> str:
         "answer": ("is lost", "no rest", " turns", "is still"),
         "effect": ("it says", "shows", "was written", "outbox has", "results"),
     }
-    return next((kind for kind, words in signs.items() if any(w in problem for w in words)), "other")
+    return next(
+        (kind for kind, words in signs.items() if any(w in problem for w in words)), "other"
+    )
 
 
 def repeat(name: str, mutation: str | None) -> int:

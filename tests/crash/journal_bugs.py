@@ -69,9 +69,7 @@ class ReservationReleased(BadEngine):
                     records.append(record.replaced(cost=0))
                 else:
                     records.append(record)
-            return cast(
-                Turn, self.inner.commit(replace(change, turn=turn, records=tuple(records)))
-            )
+            return cast(Turn, self.inner.commit(replace(change, turn=turn, records=tuple(records))))
 
 
 class SettlementForgotten(BadEngine):

@@ -70,9 +70,7 @@ def test_two_kills_lose_and_repeat_nothing(world: World) -> None:
         assert violations(world, some_pairs(world, scenario, SAMPLE)) == {}
 
 
-@pytest.mark.parametrize(
-    "mode", [sleepers, echoes, outages], ids=["zombies", "echoes", "outages"]
-)
+@pytest.mark.parametrize("mode", [sleepers, echoes, outages], ids=["zombies", "echoes", "outages"])
 def test_zombies_echoes_and_outages_lose_and_repeat_nothing(
     world: World, mode: Callable[[World, Scenario], Iterator[str]]
 ) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 _FREE_PORTS = 20
+_LAST_PORT = 65_535
 
 
 def main() -> None:
@@ -50,6 +51,7 @@ def _up(options: "UpOptions") -> int:
     from opencrab.adapters.sqlite.home import home_on, open_database
     from opencrab.adapters.system_clock import SystemClock
 
+    os.umask(0o077)
     clock = SystemClock()
     data = options.data
     quota = int(configured.get("agent.max_workspace_size_mb")) * 1024 * 1024
@@ -69,7 +71,8 @@ def _up(options: "UpOptions") -> int:
             rules=_rules(configured),
         )
         key_file = _owner_key(runtime, data)
-        url = f"http://{options.host}:{port}"
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        url = f"http://{host}:{port}"
         _serve(
             runtime, database, configured, models, _Place(options.host, port, url, data, key_file)
         )
@@ -206,15 +209,17 @@ def _answers(url: str) -> bool:
     from urllib.parse import urlsplit
 
     address = urlsplit(url)
-    with socket.socket() as probe:
+    with socket.socket() as probe, suppress(OSError):
         probe.settimeout(0.2)
         return probe.connect_ex((address.hostname or "localhost", address.port or 80)) == 0
+    return False
 
 
 def _port(host: str, wanted: int, *, fixed: bool) -> int:
     """The wanted port, or the next free one unless the port was asked for."""
-    for port in range(wanted, wanted + _FREE_PORTS):
-        with socket.socket() as probe:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for port in range(wanted, min(wanted + _FREE_PORTS, _LAST_PORT + 1)):
+        with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))
@@ -230,7 +235,9 @@ def _port(host: str, wanted: int, *, fixed: bool) -> int:
                     ) from None
                 continue
             return port
-    raise Unavailable(f"ports {wanted} to {wanted + _FREE_PORTS - 1} are all taken")
+    raise Unavailable(
+        f"no free port from {wanted} on {host}", cure=f"choose one up to {_LAST_PORT} with --port"
+    )
 
 
 def _rules(configured: "Settings") -> "Rules":
@@ -260,6 +267,7 @@ def _owner_key(runtime: "Runtime", data: Path) -> Path | None:
         return None
     path = data / "owner.key"
     if path.exists():
+        path.chmod(0o600)
         secret = path.read_text(encoding="utf-8").strip()
         if secret:
             admit_key(runtime, name="owner", scope=Scope.OWNER, secret=secret)

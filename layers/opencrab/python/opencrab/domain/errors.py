@@ -11,6 +11,7 @@ OpenCrabError
  │    └── Superseded     another worker owns the turn now: stand back
  ├── Unavailable    503  wait, then try again
  │    └── NeverSent      the request provably never left: nothing was billed
+ │         └── Busy             the other side turned it away: too many requests
  └── Exhausted      429  a budget is used up
 """
 
@@ -85,6 +86,12 @@ class NeverSent(Unavailable):
     """The request provably never left this machine, so it cost nothing."""
 
     code = "never-sent"
+
+
+class Busy(NeverSent):
+    """The other side turned the request away without working on it."""
+
+    code = "busy"
 
 
 class Exhausted(OpenCrabError):

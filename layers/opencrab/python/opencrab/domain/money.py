@@ -40,12 +40,15 @@ FREE = Price(input_per_million=0, output_per_million=0)
 
 
 class Draw(Value):
-    """A change of one day's budget: a block taken (positive) or the rest given back (negative)."""
+    """A change of one day's budget: a block taken (positive) or the rest given back (negative).
+
+    Without a limit it is taken whatever is left: the money was spent already.
+    """
 
     scope: str
     day: str
     micro_usd: MicroUsd
-    limit_micro_usd: MicroUsd
+    limit_micro_usd: MicroUsd | None
 
 
 class Limits(Value):

@@ -121,17 +121,24 @@ class Turn(Value):
         return self.replaced(allowance=self.allowance + reserved - cost, spent=self.spent + cost)
 
     def returns(self, limits: Limits) -> tuple[Draw, ...]:
-        """What a closing turn gives back, newest day first, to the days it came from."""
-        rest, days = max(self.allowance, 0), dict[str, MicroUsd]()
+        """How a closing turn settles with the days that its money came from.
+
+        What is left goes back, newest day first. What was spent beyond the allowance, because a
+        provider counted more than was reserved, is taken from the newest day whatever its limit.
+        """
+        days = dict[str, MicroUsd]()
+        if self.allowance < 0 and self.blocks:
+            days[self.blocks[-1].day] = -self.allowance
+        rest = max(self.allowance, 0)
         for block in reversed(self.blocks):
             back = min(rest, block.micro_usd)
-            days[block.day] = days.get(block.day, 0) + back
+            days[block.day] = days.get(block.day, 0) - back
             rest -= back
         return tuple(
-            draw
-            for day, back in days.items()
-            if back
-            for draw in draws_for(self.agent_id, day, -back, limits, None)
+            draw.replaced(limit_micro_usd=None)
+            for day, change in days.items()
+            if change
+            for draw in draws_for(self.agent_id, day, change, limits, None)
         )
 
     def block_for(self, reservation: MicroUsd, day: str, limits: Limits) -> Block | None:

@@ -13,9 +13,6 @@ from opencrab.domain.turn import Trigger, Turn
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.journal import Admission
 
-HOPS = 6
-"""How often agents may answer each other before a person must speak."""
-
 
 def admit(
     runtime: Runtime,

@@ -1,6 +1,5 @@
 """Close: end a turn in one transaction, with its last words and what is left of its money."""
 
-from opencrab.domain.action import Spoke
 from opencrab.domain.line import LineKind
 from opencrab.domain.record import Record
 from opencrab.domain.session import SessionChange
@@ -56,8 +55,3 @@ def shortened(text: str) -> str:
     if len(encoded) <= MESSAGE_BYTES:
         return text
     return encoded[: MESSAGE_BYTES - 16].decode(errors="ignore") + " […]"
-
-
-def spoken(effects: tuple[object, ...]) -> tuple[str, ...]:
-    """The speeches among an action's side effects."""
-    return tuple(effect.text for effect in effects if isinstance(effect, Spoke))

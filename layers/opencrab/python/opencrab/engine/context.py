@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.line import Instruction, Line, LineKind
+from opencrab.domain.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.record import Call, CallResult
 from opencrab.domain.transcript import Step
 from opencrab.domain.value import Language
@@ -35,7 +35,7 @@ def build_request(
     steps = _steps(work, {item.id: item for item in instructions})
     last = Said("user", volatile(work))
     if work.shown is None:
-        work.shown = rendered(work.history, work.turn.agent_id)
+        work.shown = rendered(work.history, work.turn.agent_id, agent.language)
     trigger = next((g for g in work.shown if g.place == work.turn.trigger_line), None)
     fixed = _fixed_tokens(schemas, system) + _tokens((*steps, last))
     fixed += trigger.tokens if trigger else 0
@@ -75,11 +75,11 @@ def input_limit(info: ModelInfo, output_tokens: int) -> int:
     return min(info.max_input_tokens, info.max_total_tokens - output_tokens)
 
 
-def rendered(lines: tuple[Line, ...], agent_id: str) -> tuple[Group, ...]:
+def rendered(lines: tuple[Line, ...], agent_id: str, language: Language) -> tuple[Group, ...]:
     """The history as groups that are shown whole: a call never without its result."""
     groups = []
     for line in lines:
-        messages = _shown(line, agent_id)
+        messages = _shown(line, agent_id, language)
         if messages:
             groups.append(Group(line.sequence, messages, _tokens(messages)))
     return tuple(groups)
@@ -109,8 +109,8 @@ def fitting(
     if trigger is not None and trigger not in shown:
         shown.insert(0, trigger)
     gone = shown[0].place - 1 if shown else groups[-1].place
-    note = Said("user", dropped(language, gone))
-    return (note, *(message for group in shown for message in group.messages))
+    note = (Said("user", dropped(language, gone)),) if gone > 0 else ()
+    return (*note, *(message for group in shown for message in group.messages))
 
 
 def _snapped(groups: tuple[Group, ...], start: int) -> int:
@@ -124,11 +124,13 @@ def _snapped(groups: tuple[Group, ...], start: int) -> int:
     return start
 
 
-def _shown(line: Line, agent_id: str) -> Shown:
+def _shown(line: Line, agent_id: str, language: Language) -> Shown:
     own = line.speaker_id == agent_id
     match line.kind:
         case LineKind.SPEECH if own:
             return (Said("assistant", line.text),)
+        case LineKind.SYSTEM if line.audience is Audience.AGENTS:
+            return (Said("user", heard(language, line.text)),)
         case LineKind.SPEECH | LineKind.SYSTEM:
             name = "OpenCrab" if line.from_agent and line.kind is LineKind.SYSTEM else None
             speaker = name or f"{line.speaker_name} ({line.speaker_id})"
@@ -169,7 +171,9 @@ def _steps(work: Work, instructions: dict[str, Instruction]) -> list[Said | Retu
 def _heard(
     ids: Iterable[str], instructions: dict[str, Instruction], language: Language
 ) -> list[Said]:
-    return [Said("user", heard(language, instructions[key])) for key in ids if key in instructions]
+    return [
+        Said("user", heard(language, instructions[key].text)) for key in ids if key in instructions
+    ]
 
 
 def _step(step: Step) -> list[Said | Returned]:

@@ -105,8 +105,7 @@ def _ask(
         _failed_call(work, intent, error, cost=intent.reserved)
     else:
         latency_ms = round(clock.monotonic_ms() - started)
-        price = model.info.price
-        cost = price.cost(answer.usage) if price is not None else 0
+        cost = _cost(model, answer, intent)
         result = ModelResult(
             n=intent.n,
             state=CallState.COMPLETED,
@@ -115,6 +114,14 @@ def _ask(
             latency_ms=latency_ms,
         )
         _answered(work, result, work.turn.settled(reserved=intent.reserved, cost=cost))
+
+
+def _cost(model: ChatModel, answer: Answer, intent: ModelIntent) -> MicroUsd:
+    """What an answer cost; one that does not say how many tokens it took costs its reservation."""
+    price, usage = model.info.price, answer.usage
+    if price is None or (usage.input_tokens <= 0 and usage.output_tokens <= 0):
+        return intent.reserved
+    return price.cost(usage)
 
 
 def _answered(work: Work, result: ModelResult, turn: Turn) -> None:

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from opencrab.domain.errors import NotFound, OpenCrabError, Unavailable
+from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailable
 from opencrab.domain.utterance import ATTEMPTS, DeliveryState, Utterance
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn import Outcome
@@ -20,7 +20,7 @@ def deliver(runtime: Runtime, delivery: Delivery) -> Outcome:
     repeated only where the channel recognises its nonce; elsewhere it ends as indeterminate, since
     nobody can know whether it was seen.
     """
-    target, _, key = delivery.body.partition("\n")
+    target, _, key = delivery.body.rpartition("\n")
     outbox = runtime.home.outbox
     try:
         utterance = outbox.get(target, key)
@@ -45,6 +45,8 @@ def _send(runtime: Runtime, channel: Channel, utterance: Utterance, delivery: De
     try:
         channel.send(utterance)
     except Unavailable as error:
+        if not channel.repeatable and not isinstance(error, NeverSent):
+            return _ended(runtime, utterance, DeliveryState.INDETERMINATE, error.message)
         if utterance.attempts >= ATTEMPTS:
             return _ended(runtime, utterance, DeliveryState.FAILED, error.message)
         waiting = _moved(runtime, utterance, DeliveryState.QUEUED, error=error.message[:500])

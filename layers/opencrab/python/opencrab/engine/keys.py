@@ -1,5 +1,7 @@
 """API keys: made, known again by their hash, and never stored."""
 
+import re
+
 from opencrab.domain.authority import Scope
 from opencrab.domain.errors import Invalid, Unauthenticated
 from opencrab.domain.identifier import content_hash
@@ -8,6 +10,8 @@ from opencrab.engine.runtime import Runtime
 
 PREFIX = "oc_"
 SHORTEST_SECRET = 16
+
+_SENDABLE = re.compile(r"[!-~]+")
 
 
 def create_key(runtime: Runtime, *, name: str, scope: Scope) -> tuple[str, ApiKey]:
@@ -21,10 +25,10 @@ def admit_key(runtime: Runtime, *, name: str, scope: Scope, secret: str) -> ApiK
 
     Raises Invalid for a secret that could be guessed, or one that was revoked.
     """
-    if len(secret) < SHORTEST_SECRET or not secret.isascii():
+    if len(secret) < SHORTEST_SECRET or not _SENDABLE.fullmatch(secret):
         raise Invalid(
-            f"the key {name!r} is too weak",
-            cure=f"use at least {SHORTEST_SECRET} random ASCII characters",
+            f"the key {name!r} is too weak, or cannot be sent in a header",
+            cure=f"use at least {SHORTEST_SECRET} random ASCII characters without spaces",
         )
     digest = content_hash(secret.encode())
     known = runtime.home.keys.find(digest)

@@ -17,7 +17,7 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
     profile = runtime.home.agents.get(turn.agent_id)
     session = runtime.home.sessions.get(turn.session_id)
     history = recent_lines(runtime, turn)
-    tainted = turn.taint or any(taints(line.authority) for line in history if not line.from_agent)
+    tainted = turn.taint or any(_taints(line, turn.agent_id) for line in history)
     declared = any(
         effect.kind == "declared_done"
         for step in transcript.steps
@@ -53,9 +53,15 @@ def recent_lines(runtime: Runtime, turn: Turn) -> tuple[Line, ...]:
         if len(rows) < _PAGE or len(lines) >= wanted:
             break
         before = rows[-1].sequence
+    lines = lines[:wanted]
     if turn.trigger_line and not any(line.sequence == turn.trigger_line for line in lines):
         lines.extend(journal.lines(turn.session_id, after=turn.trigger_line - 1, limit=1))
     return tuple(sorted(lines, key=lambda line: (line.group_line or line.sequence, line.sequence)))
+
+
+def _taints(line: Line, agent_id: str) -> bool:
+    """Whether a line's words come from outside: from another agent, or from a public sender."""
+    return line.speaker_id != agent_id and (line.from_agent or taints(line.authority))
 
 
 def visible(line: Line, agent_id: str) -> bool:

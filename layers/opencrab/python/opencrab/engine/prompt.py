@@ -1,7 +1,6 @@
 """The words of the prompt, in Japanese and English: rules first, volatile facts last."""
 
 from opencrab.domain.agent import Profile
-from opencrab.domain.line import Instruction
 from opencrab.domain.session import Session
 from opencrab.domain.value import Language
 from opencrab.engine.work import Work
@@ -73,11 +72,11 @@ def volatile(work: Work) -> str:
     )
 
 
-def heard(language: Language, instruction: Instruction) -> str:
-    """An instruction from the owner that arrived while the turn was running."""
+def heard(language: Language, text: str) -> str:
+    """An instruction from the owner, which people in the session do not see."""
     if language is Language.JA:
-        return f"[オーナーからの指示] {instruction.text}"
-    return f"[Instruction from the owner] {instruction.text}"
+        return f"[オーナーからの指示] {text}"
+    return f"[Instruction from the owner] {text}"
 
 
 def dropped(language: Language, count: int) -> str:

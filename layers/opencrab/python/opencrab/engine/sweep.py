@@ -1,13 +1,16 @@
 """Sweep: once a minute, pick up what a crash left lying: turns, leases, speech, due items."""
 
+import logging
 from dataclasses import dataclass
 from datetime import timedelta
 
-from opencrab.domain.errors import OpenCrabError
+from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.engine.admission import admit, enqueue
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.work import send_utterance
+
+log = logging.getLogger(__name__)
 
 _BATCH = 100
 _PATIENCE = timedelta(minutes=10)
@@ -66,7 +69,8 @@ def _due(runtime: Runtime) -> int:
             admit(runtime, item.session_id, item.message, hops=item.hops)
             admitted += 1
         except OpenCrabError as error:
-            if error.code in {"unavailable", "never-sent", "damaged"}:
+            if isinstance(error, Unavailable):
                 continue
+            log.warning("due item %s cannot be admitted: %s", item.id, error.message)
         runtime.home.due.done(item.id)
     return admitted

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -17,6 +18,7 @@ from opencrab.engine.phrases import phrase
 from opencrab.engine.record import resolved
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.work import Work
+from opencrab.ports.journal import Change
 from opencrab.ports.queue import Delivery
 
 SLACK_SECONDS = 15.0
@@ -62,6 +64,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
     lease = timedelta(seconds=runtime.rules.lease_seconds)
     if not pace.allows(runtime.rules.model_timeout_seconds):
         return _later(runtime, delivery)
+    claimed = None
     try:
         claimed = runtime.home.journal.claim(
             turn_of(delivery.body),
@@ -77,7 +80,20 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
         return Outcome.FINISHED
     except (Invalid, NotFound) as error:
         runtime.home.turns.bury(delivery.body, group=delivery.group, reason=error.message)
+        if claimed is not None:
+            _abandon(runtime, claimed.turn, error.message)
         return Outcome.FINISHED
+
+
+def _abandon(runtime: Runtime, turn: Turn, why: str) -> None:
+    """End a turn whose world is gone: what it needs cannot be read, so nobody can be told."""
+    now = runtime.clock.now()
+    ended = turn.replaced(
+        status=TurnStatus.FAILED, ended_at=now, lease_until=None, note=why, allowance=0, blocks=()
+    )
+    draws = turn.returns(runtime.rules.limits)
+    with suppress(Superseded):
+        runtime.home.journal.commit(Change(turn=ended, expected=turn.sequence, draws=draws, at=now))
 
 
 def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:

@@ -68,6 +68,8 @@ class Consumer:
     def _run(self) -> None:
         while not self._stopping.is_set():
             self._free.acquire()
+            if self._stopping.is_set():
+                return
             delivery = None
             try:
                 delivery = self._queue.receive(
@@ -78,6 +80,8 @@ class Consumer:
                 self._stopping.wait(_RETRY_SECONDS)
             if delivery is None:
                 self._free.release()
+            elif self._stopping.is_set():
+                self._give_back(delivery, 0)
             else:
                 self._pool.submit(self._one, delivery)
 
@@ -91,13 +95,13 @@ class Consumer:
                 self._queue.done(delivery.receipt)
         except Exception:
             log.exception("work failed and will be tried again: %s", delivery.body[:200])
-            self._give_back(delivery)
+            self._give_back(delivery, _RETRY_SECONDS)
         finally:
             self._free.release()
 
-    def _give_back(self, delivery: Delivery) -> None:
+    def _give_back(self, delivery: Delivery, seconds: int) -> None:
         try:
-            self._queue.continue_later(delivery.receipt, _RETRY_SECONDS)
+            self._queue.continue_later(delivery.receipt, seconds)
         except OpenCrabError as error:
             log.warning("the queue cannot be written: %s", error.message)
 
@@ -227,8 +231,8 @@ class Runner:
             try:
                 sweep(self._runtime)
                 self._purge()
-            except OpenCrabError as error:
-                log.warning("the sweep failed and will be tried again: %s", error.message)
+            except Exception:
+                log.exception("the sweep failed and will be tried again")
             if self._stopping.wait(SWEEP_SECONDS):
                 return
 

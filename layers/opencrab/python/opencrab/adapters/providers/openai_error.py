@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opencrab.adapters.providers.text import repaired
-from opencrab.domain.errors import Invalid, OpenCrabError, Refused, TooLarge, Unavailable
+from opencrab.domain.errors import Busy, Invalid, OpenCrabError, Refused, TooLarge, Unavailable
 
 _TOO_LONG = (
     "context_length_exceeded",
@@ -63,7 +63,8 @@ def _by_status(status: int, told: str, marks: str, party: Party) -> OpenCrabErro
     if status == 404 or any(mark in marks for mark in _UNKNOWN_MODEL):  # noqa: PLR2004
         return _not_found(told, party)
     if status in _RETRY_LATER or status >= _SERVER_ERROR or status < _REDIRECT:
-        return Unavailable(f"{party.provider} failed ({status}): {told}")
+        kind = Busy if status == 429 else Unavailable  # noqa: PLR2004  - too many requests
+        return kind(f"{party.provider} failed ({status}): {told}")
     if status < 400:  # noqa: PLR2004  - redirects: the key goes nowhere else
         return Invalid(
             f"{party.provider} answered with a redirect ({status})",

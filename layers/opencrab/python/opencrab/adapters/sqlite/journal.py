@@ -180,7 +180,8 @@ class SqliteJournal:
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         with self._database.writing() as items:
             stored = _turn(items, turn.id)
-            if stored.epoch != turn.epoch or stored.status is not turn.status:
+            same = (turn.epoch, turn.status, turn.lease_until)
+            if (stored.epoch, stored.status, stored.lease_until) != same:
                 return False
             later = stored.replaced(lease_until=lease_until)
             _put_turn(items, later, before=stored.status)
@@ -253,10 +254,10 @@ def _check(stored: Turn, change: Change) -> None:
 def _draw(items: Items, draw: Draw) -> None:
     pk, sk = f"BUDGET#{draw.scope}", draw.day
     drawn = int(items.get(pk, sk) or 0) + draw.micro_usd
-    if draw.micro_usd > 0 and drawn > draw.limit_micro_usd:
+    limit = draw.limit_micro_usd
+    if limit is not None and draw.micro_usd > 0 and drawn > limit:
         raise Exhausted(
-            f"the budget of {draw.scope!r} for {draw.day} ({draw.limit_micro_usd} micro-dollars) "
-            "is used up",
+            f"the budget of {draw.scope!r} for {draw.day} ({limit} micro-dollars) is used up",
             field=draw.scope,
             cure="raise the limit in [budget], or wait for the next day (UTC)",
         )

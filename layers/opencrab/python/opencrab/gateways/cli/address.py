@@ -4,6 +4,7 @@ The key that `opencrab up` made is for the server that made it: it is sent to th
 the address that the same folder names, and to nobody else.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from opencrab.gateways.cli.options import Options
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 _HERE = {"localhost", "::1"}
+_KEY = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def find_address(options: Options) -> Address:
     address = Address(url, options.key or None)
     if address.key is None and (address.is_here or (known and url == _checked(known))):
         address = Address(url, _content(options.data / "owner.key") or None)
-    if address.key and not (address.key.isascii() and address.key.isprintable()):
+    if address.key and not _KEY.fullmatch(address.key):
         raise Invalid(
             "the API key has characters that no key has", field="key", cure="copy it again"
         )

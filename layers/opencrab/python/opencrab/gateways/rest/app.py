@@ -28,7 +28,7 @@ from opencrab.gateways.rest import (
     turns,
     workspace,
 )
-from opencrab.gateways.rest.access import CALLER, identify, secret_in
+from opencrab.gateways.rest.access import CALLER, Caller, identify, secret_in
 from opencrab.gateways.rest.body import ClientLeft, bounded, check_address
 from opencrab.gateways.rest.rest import Rest
 from opencrab.gateways.rest.watch import Watch
@@ -67,11 +67,16 @@ class Door:
                 headers = scope["headers"]
                 secret = secret_in(headers)
                 scope[CALLER] = await run_in_threadpool(identify, self._runtime, headers, secret)
-            receive = await bounded(scope, receive)
+            receive = await bounded(scope, receive, takes_files=_is_owner(scope))
         except OpenCrabError as error:
             await problem.of_error(error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+
+def _is_owner(scope: Scope) -> bool:
+    caller: Caller | None = scope.get(CALLER)
+    return caller is not None and caller.is_owner
 
 
 class _Answering:

@@ -1,5 +1,6 @@
 """Bodies and addresses as they arrive: bounded, whole characters only, strictly JSON."""
 
+import asyncio
 import json
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -16,6 +17,7 @@ from opencrab.gateways.rest.problem import UnsupportedMediaType
 
 JSON_BYTES = 1 << 20
 FILE_BYTES = 5 << 20
+BODY_SECONDS = 30.0
 
 _WITH_BODY = {"POST", "PUT", "PATCH"}
 
@@ -36,15 +38,25 @@ def check_address(scope: Scope) -> None:
             ) from None
 
 
-async def bounded(scope: Scope, receive: Receive) -> Receive:
-    """The same request with its body read, at most as much of it as is allowed.
+async def bounded(scope: Scope, receive: Receive, *, takes_files: bool) -> Receive:
+    """The same request with its body read, at most as much of it as this caller may send.
 
-    Raises TooLarge, and ClientLeft when the rest never came.
+    Raises TooLarge, Invalid when it takes too long, and ClientLeft when the rest never came.
     """
     if scope["method"] not in _WITH_BODY:
         return receive
-    limit = FILE_BYTES if "/workspace" in scope["path"] else JSON_BYTES
+    limit = FILE_BYTES if takes_files and "/workspace" in scope["path"] else JSON_BYTES
     _check_announced(scope, limit)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return _replayed(await _whole(receive, limit), receive)
+    except TimeoutError:
+        raise Invalid(
+            f"the body did not arrive within {BODY_SECONDS:g} s", field="body", cure="send it again"
+        ) from None
+
+
+async def _whole(receive: Receive, limit: int) -> bytes:
     content = bytearray()
     more = True
     while more:
@@ -55,7 +67,7 @@ async def bounded(scope: Scope, receive: Receive) -> Receive:
         more = message.get("more_body", False)
         if len(content) > limit:
             raise _too_large(limit)
-    return _replayed(bytes(content), receive)
+    return bytes(content)
 
 
 def strict_json(content: bytes) -> Any:

@@ -1,0 +1,124 @@
+"""What all tests share: no network, the recordings of the wire, and patience on slow machines."""
+
+import ipaddress
+import os
+import socket
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+"""The checkout."""
+
+hypothesis.settings.register_profile(
+    "opencrab",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("opencrab")
+
+
+class NoNetworkError(OSError):
+    """A test reached for something beyond this machine."""
+
+
+class NetworkGuard:
+    """Refuses whatever would leave this machine, and remembers it if the refusal was swallowed."""
+
+    def __init__(self) -> None:
+        self.open = False
+        self._refused: list[str] = []
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """An audit hook: Python calls it before each of these events."""
+        if self.open or not event.startswith("socket."):
+            return
+        host = _host(event, arguments)
+        if host is None or _is_this_machine(host):
+            return
+        self._refused.append(f"{event} {host!r}")
+        raise NoNetworkError(f"tests have no network: {event} {host!r}")
+
+    def taken(self) -> list[str]:
+        """What was refused since somebody last asked."""
+        taken, self._refused = self._refused, []
+        return taken
+
+
+def _host(event: str, arguments: tuple[Any, ...]) -> str | None:
+    """The host that an event is about; None when it concerns no other machine."""
+    match event, arguments:
+        case (
+            ("socket.connect" | "socket.sendto" | "socket.sendmsg"),
+            (socket.socket() as used, (host, *_)),
+        ) if used.family in {socket.AF_INET, socket.AF_INET6}:
+            return _text(host)
+        case (("socket.getaddrinfo" | "socket.gethostbyname" | "socket.gethostbyaddr"), (host, *_)):
+            return _text(host)
+        case _:
+            return None
+
+
+def _text(host: object) -> str | None:
+    if isinstance(host, bytes | bytearray):
+        return host.decode("ascii", "replace")
+    return None if host is None else str(host)
+
+
+def _is_this_machine(host: str) -> bool:
+    name = host.rstrip(".").lower()
+    if name in {"", "localhost"} or name.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+network_guard = NetworkGuard()
+sys.addaudithook(network_guard)
+
+
+def _guarded(item: pytest.Item) -> Generator[None, object, object]:
+    """Run one phase of a test; fail it when something was refused, swallowed or not."""
+    network_guard.open = item.get_closest_marker("live") is not None
+    try:
+        result = yield
+    finally:
+        network_guard.open = False
+        refused = network_guard.taken()
+    if refused:
+        pytest.fail(f"the test reached for the network: {', '.join(refused)}", pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Guard the fixtures."""
+    return (yield from _guarded(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Guard the test."""
+    return (yield from _guarded(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Guard the end of the fixtures."""
+    return (yield from _guarded(item))
+
+
+@pytest.fixture(scope="session")
+def wire() -> Path:
+    """The recordings of real exchanges, and the schemas that vendors publish."""
+    folder = Path(os.environ.get("OPENCRAB_WIRE", ROOT.parent / "shared" / "wire"))
+    if not (folder / "cassettes" / "INDEX.json").is_file():
+        pytest.skip(f"no recordings in {str(folder)!r}: set OPENCRAB_WIRE to their folder")
+    return folder
