@@ -20,7 +20,7 @@ import pytest
 
 def _reach() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-        out.sendto(b"", ("192.0.2.1", 9))
+        out.connect(("192.0.2.1", 9))
 
 
 def test_of_one_that_says_so() -> None:
@@ -34,10 +34,10 @@ def test_of_one_that_hides_it() -> None:
         pass
 
 
-def test_of_one_that_hides_a_connection() -> None:
-    with socket.socket() as out:
+def test_of_one_that_hides_a_datagram() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         try:
-            out.connect(("192.0.2.1", 9))
+            out.sendto(b"", ("192.0.2.1", 9))
         except OSError:
             pass
 
@@ -61,12 +61,7 @@ def test_of_this_machine_alone() -> None:
 
 @pytest.mark.live
 def test_of_a_real_provider() -> None:
-    with pytest.raises(OSError, match="."):
-        raise OSError("nobody listens at all")
-    try:
-        socket.getaddrinfo("opencrab.invalid", 80)
-    except socket.gaierror:
-        pass
+    _reach()
 """
 
 
@@ -140,7 +135,7 @@ def test_a_test_that_reaches_for_the_network_fails_even_if_it_hides_it(tmp_path:
     assert told == {
         "test_of_one_that_says_so": "FAILED",
         "test_of_one_that_hides_it": "FAILED",
-        "test_of_one_that_hides_a_connection": "FAILED",
+        "test_of_one_that_hides_a_datagram": "FAILED",
         "test_of_a_fixture_that_hides_it": "ERROR",
         "test_of_this_machine_alone": "PASSED",
         "test_of_a_real_provider": "PASSED",

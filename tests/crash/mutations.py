@@ -24,5 +24,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     port_bugs.WriteUnconditional(),
     port_bugs.OnceAgain(),
     port_bugs.NonceLost(),
+    port_bugs.DoubtfulSendRepeated(),
     port_bugs.SentBeforeMarked(),
 )

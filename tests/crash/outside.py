@@ -149,8 +149,8 @@ def registry(bell: Bell) -> Registry:
 class Wall:
     """A place where utterances become visible; a repeatable one recognises their nonces.
 
-    The first sends fail: at a repeatable wall after the utterance was shown, as when an answer is
-    lost; at a plain one before anything is seen.
+    The first sends fail, the last of them after the utterance was shown, as when an answer is lost;
+    the earlier ones before anything is seen.
     """
 
     def __init__(self, *, repeatable: bool) -> None:
@@ -167,7 +167,7 @@ class Wall:
     def send(self, utterance: Utterance) -> None:
         failing = self.failures > 0
         self.failures -= failing
-        if failing and not self.repeatable:
+        if failing and self.failures > 0:
             raise NeverSent("the wall cannot be reached")
         if not (self.repeatable and utterance.nonce in self._nonces):
             self._nonces.add(utterance.nonce)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from opencrab.domain.action import Effect
+from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.turn import Turn
 from opencrab.domain.utterance import DeliveryState, Utterance
 from opencrab.engine.runtime import Runtime
@@ -106,6 +107,20 @@ class NonceLost(_Channels):
         def send(self, utterance: Utterance) -> None:
             nonce = f"{utterance.nonce}-{self.world.scheduler.points}"
             self.inner.send(utterance.replaced(nonce=nonce))
+
+
+class DoubtfulSendRepeated(_Channels):
+    """A send that may have been seen is taken for one that was not, and repeated."""
+
+    name = "doubtful send repeated"
+    scenarios = ("plain",)
+
+    class over(Over):  # noqa: N801
+        def send(self, utterance: Utterance) -> None:
+            try:
+                self.inner.send(utterance)
+            except Unavailable as error:
+                raise NeverSent(error.message) from error
 
 
 class SentBeforeMarked(_Channels):

@@ -297,14 +297,14 @@ SCENARIOS: tuple[Scenario, ...] = (
         (TALK,),
         (Client("user", says("hi", channel="repeatable")),),
         ("completed",),
-        wall_failures=1,
+        wall_failures=2,
     ),
     Scenario(
         "plain",
         (TALK,),
         (Client("user", says("hi", channel="plain")),),
         ("completed",),
-        wall_failures=1,
+        wall_failures=2,
     ),
     Scenario(
         "mentored",

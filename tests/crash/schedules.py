@@ -48,7 +48,7 @@ def by_chance(details: str) -> tuple[tuple[Scenario, ...], Plan]:
     named, _, seed = details.rpartition("/")
     if named:
         return (BY_NAME[named],), Chance(int(seed))
-    chooser = random.Random(f"cast {seed}")  # noqa: S311 - a schedule, not a secret
+    chooser = random.Random(f"cast {seed}")
     several = 2 if chooser.random() < 0.15 else 1
     return tuple(chooser.sample(SCENARIOS, several)), Chance(int(seed))
 
@@ -95,7 +95,7 @@ def pairs(world: World, scenario: Scenario) -> Iterator[str]:
 
 def some_pairs(world: World, scenario: Scenario, count: int) -> Iterator[str]:
     """A few of the pairs, the same ones every time."""
-    chooser = random.Random(f"pairs {scenario.name}")  # noqa: S311 - a choice, not a secret
+    chooser = random.Random(f"pairs {scenario.name}")
     points = distinct(places(world, scenario))
     for first in chooser.sample(points, min(count, len(points))):
         later = distinct(places(world, scenario, first), after=first)

@@ -150,7 +150,7 @@ class Chance:
     straight = False
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)  # noqa: S311 - a schedule, not a secret
+        self._random = random.Random(seed)
         draw = self._random.random
         self._draw = draw
         self._kill = 0.0 if draw() < 0.1 else draw() * 0.05

@@ -35,7 +35,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def sample(names: Iterator[str], scenario: Scenario) -> list[str]:
     """The same few of many, every time."""
     every = list(names)
-    chooser = random.Random(scenario.name)  # noqa: S311 - a choice, not a secret
+    chooser = random.Random(scenario.name)
     return chooser.sample(every, min(SAMPLE, len(every)))
 
 

@@ -70,7 +70,7 @@ def _up(options: "UpOptions") -> int:
             actions=Registry(GROUPS),
             rules=_rules(configured),
         )
-        key_file = _owner_key(runtime, data)
+        key_file = _owner_key(runtime, data, str(configured.get("owner.name")))
         host = f"[{options.host}]" if ":" in options.host else options.host
         url = f"http://{host}:{port}"
         _serve(
@@ -256,24 +256,24 @@ def _rules(configured: "Settings") -> "Rules":
     )
 
 
-def _owner_key(runtime: "Runtime", data: Path) -> Path | None:
+def _owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
     """See that there is an owner key: the operator's own, or one made and kept for its user."""
     from opencrab.domain.authority import Scope
     from opencrab.engine.keys import admit_key, create_key
 
     given = settings.owner_key()
     if given is not None:
-        admit_key(runtime, name="owner", scope=Scope.OWNER, secret=given)
+        admit_key(runtime, name=name, scope=Scope.OWNER, secret=given)
         return None
     path = data / "owner.key"
     if path.exists():
         path.chmod(0o600)
         secret = path.read_text(encoding="utf-8").strip()
         if secret:
-            admit_key(runtime, name="owner", scope=Scope.OWNER, secret=secret)
+            admit_key(runtime, name=name, scope=Scope.OWNER, secret=secret)
             return path
-    secret, _ = create_key(runtime, name="owner", scope=Scope.OWNER)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    secret, _ = create_key(runtime, name=name, scope=Scope.OWNER)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(f"{secret}\n")
     return path

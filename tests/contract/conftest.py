@@ -1,0 +1,31 @@
+"""A clock that stands still, and each home in turn."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.ports.home import Home
+from tests.contract.example import NOW
+from tests.contract.homes import HOMES, OpenHome
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """Time as the home sees it: it moves when a test says so."""
+    return FakeClock(NOW)
+
+
+@pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
+def opens(request: pytest.FixtureRequest) -> OpenHome:
+    """How to open a home, for those who need more than one."""
+    found: OpenHome = request.param
+    return found
+
+
+@pytest.fixture
+def home(opens: OpenHome, tmp_path: Path, clock: FakeClock) -> Iterator[Home]:
+    """An empty home."""
+    with opens(tmp_path, clock) as opened:
+        yield opened

@@ -1,0 +1,200 @@
+"""Example values in both languages, and the first steps of a turn."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from opencrab.domain.action import ActionResult, Effect
+from opencrab.domain.agent import Agent, Profile
+from opencrab.domain.authority import Authority, Source
+from opencrab.domain.due import DueItem
+from opencrab.domain.identity import Identity
+from opencrab.domain.line import Line, LineKind
+from opencrab.domain.message import Channel, Message, Sender, TextPart
+from opencrab.domain.record import (
+    ActionIntent,
+    ApprovalRequest,
+    CallResult,
+    CallState,
+    Record,
+)
+from opencrab.domain.session import Participant, Session
+from opencrab.domain.soul import Soul
+from opencrab.domain.turn import Stop, Trigger, Turn, TurnStatus
+from opencrab.domain.utterance import Utterance
+from opencrab.domain.value import Language
+from opencrab.ports.home import Home
+from opencrab.ports.journal import Admission, Change
+
+NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
+DAY = "2026-02-17"
+JAPANESE = "おはようございます。今日の予定を教えて🦀"
+ENGLISH = "Good morning. What is planned for today?"
+CHANNEL = Channel(kind="discord", address="雑談 #general")
+
+
+def later(seconds: float) -> datetime:
+    """So many seconds after now; negative ones lie before it."""
+    return NOW + timedelta(seconds=seconds)
+
+
+def profile(agent_id: str = "hana", name: str = "花", **changes: Any) -> Profile:
+    """An agent who was just created."""
+    language = Language.EN if name.isascii() else Language.JA
+    agent = Agent(id=agent_id, name=name, language=language, created_at=NOW, updated_at=NOW)
+    return Profile(
+        agent=agent.replaced(**changes),
+        soul=Soul(persona_name=name, custom_traits={"口癖": "なるほど", "habit": "asks why"}),
+        identity=Identity(name=name, job_title="編集者"),
+    )
+
+
+def session(session_id: str = "s1", *agent_ids: str, **changes: Any) -> Session:
+    """A session that was just opened."""
+    opened = Session(
+        id=session_id,
+        theme="朝の会 / morning round",
+        participants=tuple(Participant(agent_id=name) for name in agent_ids or ("hana",)),
+        created_by="taro",
+        created_at=NOW,
+        updated_at=NOW,
+    )
+    return opened.replaced(**changes)
+
+
+def line(text: str = JAPANESE, session_id: str = "s1", **changes: Any) -> Line:
+    """Words of a user that open a group."""
+    spoken = Line(
+        session_id=session_id,
+        group="m1",
+        kind=LineKind.SPEECH,
+        speaker_id="taro",
+        speaker_name="太郎",
+        authority=Authority.USER,
+        text=text,
+        message_id="m1",
+        at=NOW,
+    )
+    return spoken.replaced(**changes)
+
+
+def turn(turn_id: str = "t1", session_id: str = "s1", **changes: Any) -> Turn:
+    """A turn that waits to be claimed."""
+    queued = Turn(
+        id=turn_id,
+        agent_id="hana",
+        session_id=session_id,
+        trigger=Trigger.MESSAGE,
+        source=Source.REST,
+        authority=Authority.USER,
+        principal_id="taro",
+        group="m1",
+        body_hash="hash",
+        lease_until=later(60),
+        created_at=NOW,
+    )
+    return queued.replaced(**changes)
+
+
+def admission(*turns: Turn, message_id: str = "m1", text: str = JAPANESE) -> Admission:
+    """A message with the turns that answer it."""
+    admitted = turns or (turn(),)
+    spoken = line(text, admitted[0].session_id, group=message_id, message_id=message_id)
+    return Admission(message_id, body_hash=f"hash of {len(text)}", turns=admitted, line=spoken)
+
+
+def message(text: str = ENGLISH) -> Message:
+    """A message from another door."""
+    return Message(
+        source=Source.SCHEDULE,
+        source_id="毎朝",
+        principal_id="taro",
+        sender=Sender(id="taro", name="太郎"),
+        authority=Authority.SELF,
+        parts=(TextPart(text=text),),
+    )
+
+
+def due_item(item_id: str = "d1", *, seconds: float = 60, text: str = ENGLISH) -> DueItem:
+    """A message for later."""
+    return DueItem(id=item_id, at=later(seconds), session_id="s1", message=message(text))
+
+
+def utterance(ordinal: int = 1, text: str = JAPANESE, **changes: Any) -> Utterance:
+    """Speech on its way out."""
+    waiting = Utterance(
+        channel=CHANNEL,
+        turn_id="t1",
+        ordinal=ordinal,
+        agent_id="hana",
+        session_id="s1",
+        text=text,
+        nonce=f"nonce{ordinal}",
+        created_at=NOW,
+        updated_at=NOW,
+    )
+    return waiting.replaced(**changes)
+
+
+def intent(n: int = 1, call_id: str = "c1") -> ActionIntent:
+    """A keyed action is about to run."""
+    return ActionIntent(
+        n=n, call_id=call_id, name="ws_write", effect=Effect.KEYED, argument_hash="arguments"
+    )
+
+
+def result(n: int = 1, call_id: str = "c1", text: str = JAPANESE) -> CallResult:
+    """An action ended well."""
+    return CallResult(
+        n=n,
+        call_id=call_id,
+        name="ws_write",
+        state=CallState.COMPLETED,
+        result=ActionResult.done(text=text),
+    )
+
+
+def request(n: int = 1, call_id: str = "c1", argument_hash: str = "arguments") -> ApprovalRequest:
+    """A call waits for a human."""
+    return ApprovalRequest(
+        n=n,
+        call_id=call_id,
+        name="ws_write",
+        argument_hash=argument_hash,
+        what="write a file / ファイルを書く",
+        touches="日記.md",
+    )
+
+
+def wish(by: str = "owner", reason: str = "もう十分です") -> Stop:
+    """Somebody wants a turn to stop."""
+    return Stop(by=by, reason=reason, at=NOW)
+
+
+def admitted(home: Home, turn_id: str = "t1", session_id: str = "s1", **changes: Any) -> Turn:
+    """A turn in a session of its own, queued."""
+    home.sessions.create(session(session_id))
+    asked = admission(turn(turn_id, session_id, **changes), message_id=f"message_{turn_id}")
+    return home.journal.admit(asked)[0]
+
+
+def running(home: Home, turn_id: str = "t1", session_id: str = "s1", **changes: Any) -> Turn:
+    """A turn in a session of its own, in a worker's hands."""
+    queued = admitted(home, turn_id, session_id, **changes)
+    claimed = home.journal.claim(queued.id, lease_until=later(120), receipt="receipt")
+    assert claimed is not None
+    return claimed.turn
+
+
+def step(current: Turn, *records: Record, **changes: Any) -> Change:
+    """One step of a turn that writes records and moves its sequence on."""
+    status = changes.pop("status", current.status)
+    after = current.replaced(sequence=current.sequence + 1, status=status)
+    return Change(turn=after, expected=current.sequence, records=records, **changes)
+
+
+def ending(current: Turn, status: TurnStatus = TurnStatus.COMPLETED, **changes: Any) -> Change:
+    """The step that closes a turn."""
+    after = current.replaced(
+        sequence=current.sequence + 1, status=status, ended_at=NOW, lease_until=None
+    )
+    return Change(turn=after, expected=current.sequence, at=NOW, **changes)

@@ -1,0 +1,61 @@
+"""A real llama.cpp server, run inside the environment that has xllamacpp; ends with its input.
+
+It says `listening on PORT` once it serves. Nothing of OpenCrab is imported here.
+"""
+
+import argparse
+import importlib
+import socket
+import sys
+from pathlib import Path
+
+SLOTS = 2
+MOST_OUTPUT_TOKENS = 512
+
+
+def main() -> None:
+    """Serve a model until nobody holds the other end of standard input."""
+    options = argparse.ArgumentParser()
+    options.add_argument("model", type=Path)
+    options.add_argument("--context-tokens", type=int, required=True)
+    options.add_argument("--api-key", default="")
+    given = options.parse_args()
+    port = free_port()
+    running = start(given.model, port, given.context_tokens, given.api_key)
+    sys.stdout.write(f"listening on {port}\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+    del running
+
+
+def start(model: Path, port: int, context_tokens: int, api_key: str) -> object:
+    """The server of llama.cpp, with a context of its own for each request that it serves."""
+    llama = importlib.import_module("xllamacpp")
+    wanted = llama.CommonParams()
+    wanted.model.path = str(model)
+    wanted.model_alias = {"tiny"}
+    wanted.hostnames = ["127.0.0.1"]
+    wanted.port = port
+    wanted.n_parallel = SLOTS
+    wanted.n_ctx = context_tokens * SLOTS
+    wanted.n_predict = MOST_OUTPUT_TOKENS
+    wanted.cpuparams.n_threads = 1
+    wanted.cpuparams_batch.n_threads = 1
+    wanted.use_jinja = True
+    wanted.warmup = False
+    wanted.ui = False
+    wanted.verbosity = -1
+    if api_key:
+        wanted.api_keys = [api_key]
+    return llama.Server(wanted)
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""A server that answers what a test tells it, and the program run against it, in this process."""
+
+import io
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from opencrab.gateways.cli.app import build
+from opencrab.gateways.cli.options import UpOptions
+
+CTRL_C = "\x03"
+"""A line that is no line: the person presses Ctrl-C."""
+
+_SILENT = ("OPENCRAB_URL", "OPENCRAB_KEY", "OPENCRAB_OWNER_KEY", "OPENCRAB_DATA")
+_LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG", "VISUAL", "EDITOR", "XDG_STATE_HOME")
+
+Answer = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
+
+
+def ok(value: Any, status: int = 200) -> httpx.Response:
+    """A value as OpenCrab sends it."""
+    return httpx.Response(status, json=value)
+
+
+def page(*items: Any, next_cursor: str | None = None) -> httpx.Response:
+    """One page of a list."""
+    return ok({"items": items, "next_cursor": next_cursor})
+
+
+def problem(status: int, detail: str, **more: Any) -> httpx.Response:
+    """A problem document."""
+    headers = {"Content-Type": "application/problem+json"}
+    content = json.dumps({"status": status, "detail": detail, **more})
+    return httpx.Response(status, content=content, headers=headers)
+
+
+@dataclass
+class Server:
+    """Answers by method and path; the last answer of a route stays, and every request is kept."""
+
+    answers: dict[str, list[Answer]] = field(default_factory=dict)
+    requests: list[httpx.Request] = field(default_factory=list)
+
+    def on(self, route: str, *answers: Answer) -> None:
+        """Answer a route such as `GET /agents` with these, one after the other."""
+        self.answers[route] = list(answers)
+
+    def handle(self, request: httpx.Request) -> httpx.Response:
+        """What a transport does with a request."""
+        self.requests.append(request)
+        raw = request.url.raw_path.decode().partition("?")[0]
+        waiting = self.answers.get(f"{request.method} {raw.removeprefix('/api')}")
+        if waiting is None:
+            return problem(404, f"{request.method} {raw} is not known here")
+        answer = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, httpx.Response):
+            return httpx.Response(
+                answer.status_code, content=answer.content, headers=answer.headers
+            )
+        return answer(request)
+
+    def sent(self, method: str) -> list[Any]:
+        """The bodies of all requests with a method, in order."""
+        return [
+            json.loads(request.content) for request in self.requests if request.method == method
+        ]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command left: its exit code and both streams."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output as the one JSON value that it is."""
+        assert self.out.endswith("\n")
+        assert self.out.count("\n") == 1, self.out
+        return json.loads(self.out)
+
+
+class Screen(io.StringIO):
+    """A stream that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Keyboard(io.StringIO):
+    """A person's lines, one by one."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__()
+        self._lines = list(lines)
+
+    def isatty(self) -> bool:
+        return True
+
+    def readline(self, size: int | None = -1, /) -> str:
+        line = self._lines.pop(0) if self._lines else ""
+        if line == CTRL_C:
+            raise KeyboardInterrupt
+        return f"{line}\n" if line or self._lines else ""
+
+
+@dataclass
+class Program:
+    """The program beside a server; `data` is the data folder that it is told."""
+
+    server: Server
+    data: Path
+    patch: pytest.MonkeyPatch
+    environment: dict[str, str] = field(default_factory=dict)
+    pauses: list[float] = field(default_factory=list)
+    launched: list[UpOptions] = field(default_factory=list)
+    exit_code: int = 0
+
+    def run(self, *args: str, typed: str = "", **environment: str) -> Said:
+        """A command as a script runs it: nobody looks, and a pipe speaks."""
+        result = CliRunner().invoke(
+            self._app(), args, input=typed, env=self._variables(environment), prog_name="opencrab"
+        )
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Said(result.exit_code, result.stdout, result.stderr)
+
+    def sit(self, *args: str, typed: Sequence[str] = (), **environment: str) -> Said:
+        """A command as a person runs it, who types these lines and then Ctrl-D."""
+        out, err = Screen(), Screen()
+        with self.patch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            for name, value in self._variables(environment).items():
+                if value is None:
+                    patch.delenv(name, raising=False)
+                else:
+                    patch.setenv(name, value)
+            patch.setattr(sys, "stdin", Keyboard(typed))
+            with pytest.raises(SystemExit) as ended:
+                get_command(self._app())(args, prog_name="opencrab")
+        code = ended.value.code
+        assert code is None or isinstance(code, int)
+        return Said(code or 0, out.getvalue(), err.getvalue())
+
+    def _app(self) -> Any:
+        def launch(options: UpOptions, /) -> int:
+            self.launched.append(options)
+            return self.exit_code
+
+        transport = httpx.MockTransport(self.server.handle)
+        return build(launch, transport=transport, pause=self.pauses.append)
+
+    def _variables(self, more: Mapping[str, str]) -> dict[str, str | None]:
+        silent: dict[str, str | None] = dict.fromkeys((*_SILENT, *_LOCALE))
+        places = {
+            "OPENCRAB_DATA": str(self.data),
+            "XDG_STATE_HOME": str(self.data.parent / "state"),
+            "TERM": "dumb",
+            "COLUMNS": "200",
+        }
+        return {**silent, **places, **self.environment, **more}
