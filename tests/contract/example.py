@@ -7,6 +7,7 @@ from opencrab.domain.action import ActionResult, Effect
 from opencrab.domain.agent import Agent, Profile
 from opencrab.domain.authority import Authority, Source
 from opencrab.domain.due import DueItem
+from opencrab.domain.identifier import content_hash
 from opencrab.domain.identity import Identity
 from opencrab.domain.line import Line, LineKind
 from opencrab.domain.message import Channel, Message, Sender, TextPart
@@ -99,7 +100,7 @@ def admission(*turns: Turn, message_id: str = "m1", text: str = JAPANESE) -> Adm
     """A message with the turns that answer it."""
     admitted = turns or (turn(),)
     spoken = line(text, admitted[0].session_id, group=message_id, message_id=message_id)
-    return Admission(message_id, body_hash=f"hash of {len(text)}", turns=admitted, line=spoken)
+    return Admission(message_id, body_hash=content_hash(text.encode()), turns=admitted, line=spoken)
 
 
 def message(text: str = ENGLISH) -> Message:

@@ -12,7 +12,7 @@ PATIENCE_SECONDS = 5.0
 _PAUSE_SECONDS = 0.02
 
 
-def eventually(look: Callable[[], Found], expected: Found) -> None:
+def eventually(look: Callable[[], object], expected: object) -> None:
     """See that a list which may lag comes to show what is expected.
 
     Reads by id, queues and everything inside a transaction never lag; lists may.

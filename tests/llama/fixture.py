@@ -1,16 +1,13 @@
 """Fixtures with a real llama.cpp server; they skip, and say why, where its parts are absent."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.llama.server import LlamaServer, running
-
-StartLlama = Callable[..., AbstractContextManager[LlamaServer]]
+from tests.llama.server import LlamaServer, StartLlama, running
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ import http.client
 import select
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,13 +23,16 @@ class LlamaServer:
     started_in_seconds: float
 
 
+StartLlama = Callable[..., AbstractContextManager[LlamaServer]]
+
+
 @contextmanager
 def running(
     python: Path, model: Path, *, context_tokens: int = 8192, api_key: str = ""
 ) -> Iterator[LlamaServer]:
     """A server for a model, run by a Python that has xllamacpp, for as long as it is needed."""
     began = time.perf_counter()
-    command = [python, SERVE, model, "--context-tokens", str(context_tokens)]
+    command = [str(python), str(SERVE), str(model), "--context-tokens", str(context_tokens)]
     process = subprocess.Popen(
         [*command, "--api-key", api_key] if api_key else command,
         stdin=subprocess.PIPE,

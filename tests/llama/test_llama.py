@@ -10,8 +10,7 @@ from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_clie
 from opencrab.adapters.providers.openai import Endpoint, OpenAIModel
 from opencrab.domain.errors import Refused, TooLarge
 from opencrab.ports.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
-from tests.llama.fixture import StartLlama
-from tests.llama.server import LlamaServer
+from tests.llama.server import LlamaServer, StartLlama
 
 pytest_plugins = ["tests.llama.fixture"]
 
@@ -77,9 +76,10 @@ def test_a_demanded_action_is_called_with_arguments_of_its_schema(
     answer = model.chat(request, model.encode(request))
     assert answer.calls
     assert answer.text == ""
-    for call in answer.calls:
+    # It likes to call until its tokens are used up, which may cut the last one off.
+    whole = answer.calls[:1] if answer.finish == "length" else answer.calls
+    for call in whole:
         assert call.name == SPEAK.name
-        assert call.arguments is not None
         jsonschema.validate(call.arguments, SPEAK.parameters)
 
 
@@ -99,7 +99,7 @@ def test_a_call_that_is_cut_short_is_kept_as_it_came(
     llama: LlamaServer, transport: HttpxTransport
 ) -> None:
     model = _model(llama, transport)
-    request = _request(actions=(SPEAK,), require_action=True, max_output_tokens=12)
+    request = _request(actions=(SPEAK,), require_action=True, max_output_tokens=50)
     answer = model.chat(request, model.encode(request))
     assert answer.finish == "length"
     assert all(call.arguments is None and call.raw for call in answer.calls)

@@ -43,7 +43,7 @@ def test_a_message_holds_exactly_64_kilobytes(character: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "at least 1 character"),
+        ("", "at least 1"),
         ("a\x00b", "NUL characters: remove them"),
         ("海\x00", "NUL characters: remove them"),
         ("half \ud83e", "half characters"),

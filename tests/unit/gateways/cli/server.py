@@ -110,11 +110,13 @@ class Keyboard(io.StringIO):
     def isatty(self) -> bool:
         return True
 
-    def readline(self, size: int | None = -1, /) -> str:
-        line = self._lines.pop(0) if self._lines else ""
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
+        if not self._lines:
+            return ""
+        line = self._lines.pop(0)
         if line == CTRL_C:
             raise KeyboardInterrupt
-        return f"{line}\n" if line or self._lines else ""
+        return f"{line}\n"
 
 
 @dataclass

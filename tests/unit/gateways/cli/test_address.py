@@ -68,7 +68,7 @@ def test_an_address_may_be_copied_with_what_stands_around_it(data: Path, url: st
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8080", "ftp://h", "http://", "http://h:99999", "http://h:0", "http://a b"]
+    "url", ["localhost:8080", "ftp://h", "http:", "http://h:99999", "http://h:0", "http://a b"]
 )
 def test_what_is_no_address_is_named(data: Path, url: str) -> None:
     with pytest.raises(typer.BadParameter) as refused:

@@ -1,0 +1,137 @@
+"""Journal: a message and its turns are admitted once, together or not at all."""
+
+import pytest
+
+from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.line import Line
+from opencrab.domain.session import SessionStatus
+from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.ports.home import Home
+from tests.contract.example import ENGLISH, JAPANESE, NOW, admission, session, turn
+from tests.contract.waiting import at_once
+
+AGENTS = ("hana", "ken", "yui")
+
+
+def three_turns() -> tuple[Turn, ...]:
+    return tuple(turn(f"turn_{name}", agent_id=name) for name in AGENTS)
+
+
+@pytest.mark.parametrize("text", [JAPANESE, ENGLISH])
+def test_an_admitted_message_is_a_line_and_a_queued_turn(home: Home, text: str) -> None:
+    home.sessions.create(session())
+    (admitted,) = home.journal.admit(admission(text=text))
+    (line,) = home.journal.lines("s1")
+    assert (line.text, line.sequence, line.group_line, line.speaker_name) == (text, 1, 1, "太郎")
+    assert (admitted.status, admitted.epoch, admitted.sequence) == (TurnStatus.QUEUED, 0, 1)
+    stored = home.journal.load("t1")
+    assert (stored.turn, stored.records) == (admitted, ())
+
+
+def test_one_message_to_three_agents_is_one_line_and_three_turns(home: Home) -> None:
+    home.sessions.create(session("s1", *AGENTS))
+    turns = home.journal.admit(admission(*three_turns(), message_id="朝"))
+    assert [one.agent_id for one in turns] == list(AGENTS)
+    assert [one.trigger_line for one in turns] == [1, 1, 1]
+    assert {one.group for one in turns} == {"朝"}
+    assert len(home.journal.lines("s1")) == 1
+    assert [home.journal.load(one.id).turn for one in turns] == list(turns)
+
+
+def test_twenty_agents_are_one_transaction(home: Home) -> None:
+    names = [f"agent{number}" for number in range(20)]
+    home.sessions.create(session("s1", *names))
+    turns = home.journal.admit(admission(*(turn(f"t_{n}", agent_id=n) for n in names)))
+    assert len(turns) == 20
+
+
+def test_the_line_of_the_message_is_what_starts_its_turns(home: Home) -> None:
+    home.sessions.create(session())
+    home.journal.admit(admission(turn("t1"), message_id="m1"))
+    (second,) = home.journal.admit(admission(turn("t2"), message_id="m2", text=ENGLISH))
+    assert (second.trigger_line, second.group) == (2, "m2")
+    assert [line.group_line for line in home.journal.lines("s1")] == [1, 2]
+
+
+def test_the_same_message_again_answers_the_stored_turns(home: Home) -> None:
+    home.sessions.create(session("s1", *AGENTS))
+    first = home.journal.admit(admission(*three_turns()))
+    fed = home.feed.position()
+    assert home.journal.admit(admission(*three_turns())) == first
+    assert len(home.journal.lines("s1")) == 1
+    assert home.feed.position() == fed
+
+
+def test_the_same_message_again_shows_how_far_its_turn_has_come(home: Home) -> None:
+    home.sessions.create(session())
+    home.journal.admit(admission())
+    claimed = home.journal.claim("t1", lease_until=NOW, receipt=None)
+    assert claimed is not None
+    assert home.journal.admit(admission()) == (claimed.turn,)
+
+
+def test_the_same_message_is_answered_even_after_its_session_ended(home: Home) -> None:
+    home.sessions.create(session())
+    first = home.journal.admit(admission())
+    home.sessions.end("s1", NOW)
+    assert home.journal.admit(admission()) == first
+
+
+def test_an_id_used_for_another_body_is_a_conflict(home: Home) -> None:
+    home.sessions.create(session())
+    home.journal.admit(admission(text=JAPANESE))
+    with pytest.raises(Conflict) as refusal:
+        home.journal.admit(admission(text=ENGLISH))
+    assert refusal.value.field == "Idempotency-Key"
+    assert [line.text for line in home.journal.lines("s1")] == [JAPANESE]
+
+
+def test_a_message_to_an_ended_session_is_a_conflict(home: Home) -> None:
+    home.sessions.create(session(status=SessionStatus.ENDED))
+    with pytest.raises(Conflict, match="has ended"):
+        home.journal.admit(admission())
+    assert home.journal.lines("s1") == ()
+    with pytest.raises(NotFound):
+        home.journal.load("t1")
+
+
+def test_a_message_to_an_unknown_session_is_not_found(home: Home) -> None:
+    with pytest.raises(NotFound, match="s1"):
+        home.journal.admit(admission())
+    assert home.journal.lines("s1") == ()
+    assert home.feed.position() == 0
+
+
+def test_a_turn_that_exists_refuses_the_whole_message(home: Home) -> None:
+    home.sessions.create(session("s1", *AGENTS))
+    home.journal.admit(admission(turn("turn_yui"), message_id="m1"))
+    fed = home.feed.position()
+    with pytest.raises(Conflict):
+        home.journal.admit(admission(*three_turns(), message_id="m2", text=ENGLISH))
+    assert len(home.journal.lines("s1")) == 1
+    assert home.feed.position() == fed
+    with pytest.raises(NotFound):
+        home.journal.load("turn_hana")
+    turns = home.journal.admit(admission(turn("t9"), message_id="m2", text="別の話"))
+    assert turns[0].trigger_line == 2
+
+
+def test_eight_copies_at_once_are_admitted_once(home: Home) -> None:
+    home.sessions.create(session("s1", *AGENTS))
+    answers = at_once(8, lambda _: home.journal.admit(admission(*three_turns())))
+    assert all(answer == answers[0] for answer in answers)
+    assert len(home.journal.lines("s1")) == 1
+
+
+def test_messages_at_once_get_lines_without_a_gap(home: Home) -> None:
+    home.sessions.create(session())
+
+    def say(number: int) -> Line:
+        asked = admission(turn(f"t{number}"), message_id=f"m{number}", text=f"{number}番")
+        home.journal.admit(asked)
+        return asked.line
+
+    said = at_once(8, say)
+    stored = home.journal.lines("s1")
+    assert [line.sequence for line in stored] == list(range(1, 9))
+    assert {line.text for line in stored} == {line.text for line in said}

@@ -1,0 +1,239 @@
+"""Journal: what reaches a turn from outside: switches, instructions, stops and decisions."""
+
+import pytest
+
+from opencrab.domain.errors import Conflict, NotFound, Stopped
+from opencrab.domain.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.record import ApprovalDecision
+from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.ports.home import Home
+from tests.contract.example import (
+    ENGLISH,
+    JAPANESE,
+    NOW,
+    admission,
+    admitted,
+    ending,
+    intent,
+    later,
+    line,
+    request,
+    result,
+    running,
+    session,
+    step,
+    turn,
+    wish,
+)
+from tests.contract.waiting import at_once
+
+
+def instruct(
+    home: Home, instruction_id: str, text: str = JAPANESE, session_id: str = "s1"
+) -> Instruction:
+    said = Instruction(id=instruction_id, session_id=session_id, text=text, by="owner", at=NOW)
+    return home.journal.instruct(said, instruction_line(instruction_id, text, session_id))
+
+
+def instruction_line(group: str, text: str, session_id: str) -> Line:
+    return line(text, session_id, group=group, kind=LineKind.SYSTEM, audience=Audience.AGENTS)
+
+
+def waiting(home: Home, argument_hash: str = "arguments") -> Turn:
+    asked = request(1, "c1", argument_hash)
+    return home.journal.commit(step(running(home), asked, status=TurnStatus.WAITING))
+
+
+def decision(n: int = 1, call_id: str = "c1", argument_hash: str = "arguments") -> ApprovalDecision:
+    return ApprovalDecision(
+        n=n, call_id=call_id, argument_hash=argument_hash, approved=True, by="owner", reason="良い"
+    )
+
+
+def test_a_boundary_of_a_quiet_session_is_empty(home: Home) -> None:
+    found = home.journal.boundary(running(home))
+    assert (found.frozen, found.instructions) == (None, ())
+
+
+@pytest.mark.parametrize("scope", ["hana", "installation"])
+def test_a_boundary_tells_what_is_frozen(home: Home, scope: str) -> None:
+    current = running(home)
+    home.switches.set(scope, frozen=True)
+    assert home.journal.boundary(current).frozen == scope
+    home.switches.set(scope, frozen=False)
+    assert home.journal.boundary(current).frozen is None
+
+
+def test_a_frozen_neighbour_is_no_boundary(home: Home) -> None:
+    current = running(home)
+    home.switches.set("ken", frozen=True)
+    assert home.journal.boundary(current).frozen is None
+
+
+def test_a_boundary_holds_the_instructions_since_the_trigger(home: Home) -> None:
+    home.sessions.create(session())
+    instruct(home, "before")
+    (current,) = home.journal.admit(admission())
+    placed = (instruct(home, "i1", JAPANESE), instruct(home, "i2", ENGLISH))
+    found = home.journal.boundary(current).instructions
+    assert found == placed
+    assert [one.line for one in found] == [3, 4]
+    assert [one.text for one in found] == [JAPANESE, ENGLISH]
+
+
+def test_instructions_of_another_session_are_not_heard(home: Home) -> None:
+    current = running(home)
+    home.sessions.create(session("other"))
+    instruct(home, "i1", session_id="other")
+    assert home.journal.boundary(current).instructions == ()
+
+
+def test_an_instruction_is_put_once_by_its_id(home: Home) -> None:
+    current = running(home)
+    first = instruct(home, "i1")
+    assert instruct(home, "i1") == first
+    assert first.line == 2
+    assert home.journal.boundary(current).instructions == (first,)
+    stored = home.journal.lines("s1", after=1)
+    assert [(one.text, one.audience, one.group_line) for one in stored] == [
+        (JAPANESE, Audience.AGENTS, 2)
+    ]
+
+
+def test_an_instruction_given_eight_times_at_once_is_one_line(home: Home) -> None:
+    running(home)
+    answers = at_once(8, lambda _: instruct(home, "i1"))
+    assert all(answer == answers[0] for answer in answers)
+    assert len(home.journal.lines("s1")) == 2
+
+
+def test_an_instruction_to_no_session_or_an_ended_one_is_refused(home: Home) -> None:
+    with pytest.raises(NotFound):
+        instruct(home, "i1")
+    home.sessions.create(session())
+    home.sessions.end("s1", NOW)
+    with pytest.raises(Conflict):
+        instruct(home, "i1")
+    assert home.journal.lines("s1") == ()
+
+
+def test_a_stop_is_kept_and_the_turn_still_runs(home: Home) -> None:
+    current = running(home)
+    stopped = home.journal.stop("t1", wish())
+    assert (stopped.stop, stopped.status) == (wish(), TurnStatus.RUNNING)
+    assert home.journal.load("t1").turn == current.replaced(stop=wish())
+
+
+def test_the_first_wish_to_stop_stays(home: Home) -> None:
+    running(home)
+    home.journal.stop("t1", wish("owner"))
+    assert home.journal.stop("t1", wish("someone", reason="too")).stop == wish("owner")
+
+
+def test_a_stop_before_the_first_claim_is_seen_by_it(home: Home) -> None:
+    admitted(home)
+    assert home.journal.stop("t1", wish()).status is TurnStatus.QUEUED
+    claimed = home.journal.claim("t1", lease_until=later(9), receipt=None)
+    assert claimed is not None
+    with pytest.raises(Stopped):
+        home.journal.commit(step(claimed.turn, intent(), unless_stopped=True))
+
+
+def test_a_waiting_turn_that_is_stopped_is_queued_to_close(home: Home) -> None:
+    waiting(home)
+    stopped = home.journal.stop("t1", wish())
+    assert (stopped.status, stopped.stop) == (TurnStatus.QUEUED, wish())
+    assert home.journal.claim("t1", lease_until=later(9), receipt=None) is not None
+
+
+def test_an_ended_turn_is_not_stopped(home: Home) -> None:
+    ended = home.journal.commit(ending(running(home)))
+    assert home.journal.stop("t1", wish()) == ended
+    assert home.journal.load("t1").turn.stop is None
+
+
+def test_an_unknown_turn_is_neither_stopped_nor_decided(home: Home) -> None:
+    with pytest.raises(NotFound):
+        home.journal.stop("nobody", wish())
+    with pytest.raises(NotFound):
+        home.journal.decide("nobody", decision())
+
+
+def test_a_decision_is_recorded_and_queues_the_turn(home: Home) -> None:
+    waiting(home)
+    assert home.journal.decide("t1", decision()).status is TurnStatus.QUEUED
+    stored = home.journal.load("t1")
+    assert stored.records == (request(), decision())
+    claimed = home.journal.claim("t1", lease_until=later(9), receipt=None)
+    assert claimed is not None
+    assert claimed.records == stored.records
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [decision(n=2), decision(call_id="c2"), decision(argument_hash="other arguments")],
+    ids=["number", "call", "arguments"],
+)
+def test_a_decision_binds_to_exactly_the_call_that_waits(
+    home: Home, wrong: ApprovalDecision
+) -> None:
+    before = waiting(home)
+    with pytest.raises(Conflict):
+        home.journal.decide("t1", wrong)
+    stored = home.journal.load("t1")
+    assert (stored.turn, stored.records) == (before, (request(),))
+
+
+def test_only_the_newest_request_can_be_decided(home: Home) -> None:
+    waiting(home)
+    home.journal.decide("t1", decision())
+    claimed = home.journal.claim("t1", lease_until=later(9), receipt=None)
+    assert claimed is not None
+    asked = request(2, "c2", "hash of 二")
+    home.journal.commit(step(claimed.turn, asked, status=TurnStatus.WAITING))
+    with pytest.raises(Conflict):
+        home.journal.decide("t1", decision())
+    home.journal.decide("t1", decision(2, "c2", "hash of 二"))
+
+
+def test_a_call_is_decided_once(home: Home) -> None:
+    waiting(home)
+    home.journal.decide("t1", decision())
+    with pytest.raises(Conflict):
+        home.journal.decide("t1", decision().replaced(approved=False))
+    assert decision() in home.journal.load("t1").records
+
+
+def test_a_turn_that_waits_for_nothing_is_not_decided(home: Home) -> None:
+    home.journal.commit(step(running(home), result()))
+    with pytest.raises(Conflict):
+        home.journal.decide("t1", decision())
+
+
+def test_a_stopped_turn_is_no_longer_decided(home: Home) -> None:
+    waiting(home)
+    home.journal.stop("t1", wish())
+    with pytest.raises(Conflict):
+        home.journal.decide("t1", decision())
+
+
+def test_of_eight_decisions_at_once_one_holds(home: Home) -> None:
+    waiting(home)
+
+    def decide(number: int) -> bool:
+        try:
+            home.journal.decide("t1", decision().replaced(by=f"owner{number}"))
+        except Conflict:
+            return False
+        return True
+
+    assert at_once(8, decide).count(True) == 1
+    assert len(home.journal.load("t1").records) == 2
+
+
+def test_a_trigger_line_of_a_later_turn_hides_earlier_instructions(home: Home) -> None:
+    home.sessions.create(session())
+    home.journal.admit(admission())
+    instruct(home, "i1")
+    (second,) = home.journal.admit(admission(turn("t2"), message_id="m2"))
+    assert home.journal.boundary(second).instructions == ()

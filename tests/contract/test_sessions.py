@@ -1,0 +1,84 @@
+"""Sessions: opened once, listed in order, ended for good."""
+
+import pytest
+
+from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.session import Mode, Phase, SessionStatus
+from opencrab.ports.home import Home
+from tests.contract.example import ENGLISH, JAPANESE, NOW, later, session
+from tests.contract.waiting import at_once, eventually
+
+
+@pytest.mark.parametrize("theme", [JAPANESE, ENGLISH, ""])
+def test_a_session_comes_back_as_it_was_created(home: Home, theme: str) -> None:
+    opened = session("s1", "hana", "ken", theme=theme, mode=Mode.FACILITATED, facilitator_id="ken")
+    assert home.sessions.create(opened) == opened
+    assert home.sessions.get("s1") == opened
+
+
+def test_creating_the_same_session_again_answers_the_first(home: Home) -> None:
+    first = home.sessions.create(session("s1", "hana", "ken"))
+    again = session("s1", "hana", "ken", created_at=later(9), updated_at=later(9))
+    assert home.sessions.create(again) == first
+
+
+def test_creating_it_again_after_it_ended_does_not_open_it_again(home: Home) -> None:
+    home.sessions.create(session())
+    ended = home.sessions.end("s1", NOW)
+    assert home.sessions.create(session()) == ended
+    assert home.sessions.get("s1").status is SessionStatus.ENDED
+
+
+def test_creating_another_session_under_an_id_in_use_is_a_conflict(home: Home) -> None:
+    first = home.sessions.create(session("s1", "hana"))
+    for other in (session("s1", "hana", "ken"), session("s1", "hana", theme="別の話")):
+        with pytest.raises(Conflict, match="s1"):
+            home.sessions.create(other)
+    assert home.sessions.get("s1") == first
+
+
+def test_eight_creations_at_once_open_one_session(home: Home) -> None:
+    answers = at_once(8, lambda _: home.sessions.create(session()))
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_an_unknown_session_is_not_found(home: Home) -> None:
+    with pytest.raises(NotFound, match="nowhere"):
+        home.sessions.get("nowhere")
+    with pytest.raises(NotFound, match="nowhere"):
+        home.sessions.end("nowhere", NOW)
+
+
+def test_an_ended_session_is_concluded(home: Home) -> None:
+    home.sessions.create(session())
+    ended = home.sessions.end("s1", later(60))
+    assert (ended.status, ended.phase) == (SessionStatus.ENDED, Phase.CONCLUDED)
+    assert ended.updated_at == later(60)
+    assert home.sessions.get("s1") == ended
+
+
+def test_ending_it_again_changes_nothing(home: Home) -> None:
+    home.sessions.create(session())
+    ended = home.sessions.end("s1", later(60))
+    assert home.sessions.end("s1", later(120)) == ended
+    assert home.sessions.get("s1") == ended
+
+
+def test_pages_show_every_session_once_in_order_of_ids(home: Home) -> None:
+    ids = [f"s{number}" for number in (5, 3, 1, 4, 2)]
+    for session_id in ids:
+        home.sessions.create(session(session_id))
+
+    def walk() -> list[str]:
+        seen: list[str] = []
+        while page := home.sessions.page(after=seen[-1] if seen else None, limit=2):
+            seen += [found.id for found in page]
+        return seen
+
+    eventually(walk, sorted(ids))
+
+
+def test_a_page_shows_sessions_as_they_are_now(home: Home) -> None:
+    home.sessions.create(session())
+    ended = home.sessions.end("s1", NOW)
+    eventually(lambda: home.sessions.page(after=None, limit=10), (ended,))

@@ -1,0 +1,192 @@
+"""A running `opencrab up` and the real command beside it, each as its user starts it."""
+
+import os
+import pty
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+OPENCRAB = Path(sys.executable).parent / "opencrab"
+SECONDS = 30
+CTRL_C, CTRL_D = b"\x03", b"\x04"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command left."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class House:
+    """A data folder, and the environment of whoever uses it; no owner key is set in it."""
+
+    folder: Path
+    process: subprocess.Popen[str] | None = None
+    printed: list[str] = field(default_factory=list)
+
+    @property
+    def data(self) -> Path:
+        """Where everything is kept."""
+        return self.folder / "data"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Only what a shell would set anyway."""
+        return {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(self.folder),
+            "LANG": "C.UTF-8",
+            "TERM": "xterm",
+            "COLUMNS": "200",
+        }
+
+    def run(self, *args: str, typed: str = "", **more: str) -> Said:
+        """The command with these arguments; it finds the server by the data folder alone."""
+        ended = subprocess.run(
+            [str(OPENCRAB), *args],
+            input=typed.encode(),
+            capture_output=True,
+            env={**self.environment, "OPENCRAB_DATA": str(self.data), **more},
+            cwd=self.folder,
+            timeout=SECONDS,
+            check=False,
+        )
+        said = Said(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+        assert "Traceback" not in said.out + said.err, said.err
+        return said
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ask the server to end; its exit code."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(SECONDS)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running(
+    folder: Path, *, provider: str = "scripted", more: Mapping[str, str] | None = None
+) -> Iterator[House]:
+    """`opencrab up` on a new port; ready on entry, ended on exit."""
+    house = House(folder)
+    command = [OPENCRAB, "up", "--port", str(free_port()), "--data", house.data]
+    process = subprocess.Popen(
+        [*map(str, command), "--provider", provider],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**house.environment, **(more or {})},
+    )
+    try:
+        assert process.stdout is not None
+        printed: list[str] = []
+        for row in process.stdout:
+            printed.append(row.rstrip("\n"))
+            if row == "ready\n":
+                break
+        assert printed[-1:] == ["ready"], printed
+        yield House(folder, process, printed)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        try:
+            process.wait(SECONDS)
+        finally:
+            process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+class Seat:
+    """A person at a terminal: reads the screen until something is there, and types."""
+
+    def __init__(self, process: subprocess.Popen[bytes], screen: int) -> None:
+        self._process = process
+        self._screen = screen
+        self._seen = b""
+
+    def type(self, text: str | bytes) -> None:
+        """Press these keys; a line needs its own end."""
+        os.write(self._screen, text.encode() if isinstance(text, str) else text)
+
+    def see(self, text: str) -> str:
+        """Wait until this is on the screen; everything up to it, which is then forgotten."""
+        wanted, deadline = text.encode(), monotonic() + SECONDS
+        while wanted not in self._seen:
+            assert monotonic() < deadline, self._seen.decode(errors="replace")
+            assert self._read(), self._seen.decode(errors="replace")
+        before, _, self._seen = self._seen.partition(wanted)
+        return before.decode(errors="replace")
+
+    def leave(self) -> int:
+        """Wait until the program has ended; its exit code."""
+        deadline = monotonic() + SECONDS
+        while monotonic() < deadline and self._read():
+            pass
+        return self._process.wait(SECONDS)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._screen], [], [], 0.5)
+        if not ready:
+            return self._process.poll() is None
+        try:
+            chunk = os.read(self._screen, 65_536)
+        except OSError:  # what Linux says when the other side is closed
+            return False
+        self._seen += chunk
+        return bool(chunk)
+
+
+@contextmanager
+def seat(house: House, *args: str) -> Iterator[Seat]:
+    """The command in a terminal of its own, in which Ctrl-C is a signal."""
+    screen, side = pty.openpty()
+    process = subprocess.Popen(
+        [str(OPENCRAB), *args],
+        stdin=side,
+        stdout=side,
+        stderr=side,
+        env={**house.environment, "OPENCRAB_DATA": str(house.data)},
+        cwd=house.folder,
+        process_group=None,
+        start_new_session=True,
+        preexec_fn=_take_terminal,  # noqa: PLW1509 - the child does nothing else before it execs
+    )
+    os.close(side)
+    try:
+        yield Seat(process, screen)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(screen)
+
+
+def _take_terminal() -> None:
+    import fcntl  # noqa: PLC0415
+    import termios  # noqa: PLC0415
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def pause(seconds: float) -> None:
+    """Wait a moment."""
+    threading.Event().wait(seconds)

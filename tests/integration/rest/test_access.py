@@ -1,0 +1,149 @@
+"""Who may do what over REST: every route, every kind of key."""
+
+import pytest
+
+from opencrab.domain.authority import Scope
+from opencrab.gateways.rest.app import routed
+from opencrab.gateways.rest.openapi import OPEN_PATHS, document
+from tests.integration.rest.house import SETUP, House, problem
+
+ROUTES = {
+    "GET /agents": Scope.READ,
+    "POST /agents": Scope.OWNER,
+    "GET /agents/{agent_id}": Scope.READ,
+    "PUT /agents/{agent_id}": Scope.OWNER,
+    "PATCH /agents/{agent_id}": Scope.OWNER,
+    "DELETE /agents/{agent_id}": Scope.OWNER,
+    "GET /agents/{agent_id}/soul": Scope.READ,
+    "PUT /agents/{agent_id}/soul": Scope.OWNER,
+    "GET /agents/{agent_id}/identity": Scope.READ,
+    "PUT /agents/{agent_id}/identity": Scope.OWNER,
+    "GET /agents/{agent_id}/workspace": Scope.READ,
+    "GET /agents/{agent_id}/workspace/{path}": Scope.READ,
+    "PUT /agents/{agent_id}/workspace/{path}": Scope.OWNER,
+    "DELETE /agents/{agent_id}/workspace/{path}": Scope.OWNER,
+    "GET /sessions": Scope.READ,
+    "POST /sessions": Scope.CHAT,
+    "GET /sessions/{session_id}": Scope.READ,
+    "DELETE /sessions/{session_id}": Scope.CHAT,
+    "POST /sessions/{session_id}/end": Scope.CHAT,
+    "POST /sessions/{session_id}/mentor": Scope.OWNER,
+    "GET /sessions/{session_id}/messages": Scope.READ,
+    "POST /sessions/{session_id}/messages": Scope.CHAT,
+    "GET /sessions/{session_id}/events": Scope.READ,
+    "GET /turns/{turn_id}": Scope.READ,
+    "POST /turns/{turn_id}/cancel": Scope.CHAT,
+    "POST /turns/{turn_id}/decide": Scope.OWNER,
+    "GET /keys": Scope.OWNER,
+    "POST /keys": Scope.OWNER,
+    "DELETE /keys/{key_id}": Scope.OWNER,
+    "GET /setup": Scope.READ,
+}
+BODIES = {
+    "POST /agents": {"name": "x"},
+    "PUT /agents/{agent_id}": {"name": "x"},
+    "PATCH /agents/{agent_id}": {},
+    "PUT /agents/{agent_id}/soul": {"persona_name": "x"},
+    "PUT /agents/{agent_id}/identity": {"name": "x"},
+    "POST /sessions": {"participants": ["nobody"]},
+    "POST /sessions/{session_id}/mentor": {"text": "x"},
+    "POST /sessions/{session_id}/messages": {"text": "x"},
+    "POST /turns/{turn_id}/decide": {"approved": True},
+    "POST /keys": {"name": "x"},
+}
+INCLUDED = {scope: list(Scope)[: n + 1] for n, scope in enumerate(Scope)}
+
+
+def test_the_table_has_every_route_that_takes_a_key() -> None:
+    paths = document(routed())["paths"]
+    found = {
+        f"{method.upper()} {path.removeprefix('/api')}"
+        for path, operations in paths.items()
+        for method in operations
+    }
+    assert found == set(ROUTES) | {"GET /health"}
+    assert {"/api/health"} == OPEN_PATHS
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_route_opens_to_its_scope_and_to_those_above(house: House, route: str) -> None:
+    method, path = route.split()
+    path = path.replace("{", "").replace("}", "")
+    keys = {Scope.READ: house.read, Scope.CHAT: house.chat, Scope.OWNER: house.owner}
+    for scope, key in keys.items():
+        answer = house.call(method, path, BODIES.get(route), key=key)
+        if ROUTES[route] in INCLUDED[scope]:
+            assert answer.status_code in {200, 201, 404, 422}, answer.text
+        else:
+            found = problem(answer, 403)
+            assert f"--scope {ROUTES[route]}" in found["cure"]
+
+
+@pytest.mark.parametrize("route", [*ROUTES, "GET /nowhere", "TRACE /agents", "GET /openapi.json"])
+def test_no_route_opens_without_a_valid_key(house: House, route: str) -> None:
+    method, path = route.split()
+    secret, key = house.key(Scope.OWNER)
+    house.runtime.home.keys.revoke(key.id, house.runtime.clock.now())
+    authorizations = ["", "Bearer", "Bearer ", f"Basic {house.owner}", house.owner]
+    authorizations += [
+        "Bearer oc_unknown",
+        f"Bearer {secret}",
+        f"Bearer {house.owner} x",
+        "Bearer 鍵",
+    ]
+    for authorization in authorizations:
+        answer = house.call(method, path, headers={"Authorization": authorization})
+        problem(answer, 401)
+        assert answer.headers["www-authenticate"] == 'Bearer realm="opencrab"'
+        assert secret not in answer.text
+
+
+def test_health_needs_no_key_and_setup_tells_what_is_missing(house: House) -> None:
+    health = house.raw("GET", "/health", headers={"Authorization": ""})
+    assert health.json()["status"] == "ok"
+    assert house.got("/setup", key=house.read) == SETUP
+
+
+def test_the_document_is_served_to_whoever_may_read(house: House) -> None:
+    assert house.got("/openapi.json", key=house.read) == document(routed())
+
+
+def test_a_key_is_made_listed_without_its_secret_and_revoked_at_once(house: House) -> None:
+    made = house.made("/keys", {"name": "居間の端末"})
+    assert made["scope"] == "chat"
+    assert house.call("GET", "/agents", key=made["secret"]).status_code == 200
+    listed = house.call("GET", "/keys")
+    assert made["secret"] not in listed.text
+    assert listed.json()["items"][-1]["name"] == "居間の端末"
+    revoked = house.call("DELETE", f"/keys/{made['id']}").json()
+    assert revoked["revoked_at"] is not None
+    problem(house.call("GET", "/agents", key=made["secret"]), 401)
+
+
+def test_keys_are_listed_in_pages(house: House) -> None:
+    page = house.got("/keys?limit=2")
+    rest = house.got(f"/keys?limit=2&cursor={page['next_cursor']}")
+    assert [key["scope"] for key in page["items"] + rest["items"]] == ["owner", "chat", "read"]
+    assert rest["next_cursor"] is None
+
+
+def test_the_last_owner_key_stays(house: House) -> None:
+    owner = house.got("/keys")["items"][0]
+    problem(house.call("DELETE", f"/keys/{owner['id']}"), 409, "key_id")
+    second = house.made("/keys", {"name": "second", "scope": "owner"})
+    assert house.call("DELETE", f"/keys/{owner['id']}", key=second["secret"]).status_code == 200
+    problem(house.call("DELETE", f"/keys/{second['id']}", key=second["secret"]), 409, "key_id")
+
+
+@pytest.mark.parametrize(
+    ("client", "source", "authority"),
+    [("cli", "cli", "owner"), ("browser", "rest", "owner"), (None, "rest", "user")],
+)
+def test_the_door_and_the_key_decide_on_whose_behalf_a_turn_acts(
+    house: House, client: str | None, source: str, authority: str
+) -> None:
+    headers = {} if client is None else {"X-OpenCrab-Client": client}
+    key = house.owner if authority == "owner" else house.chat
+    (turn_id,) = house.say(house.session(), "hi", headers=headers, key=key)
+    turn = house.got(f"/turns/{turn_id}")
+    assert (turn["source"], turn["authority"]) == (source, authority)

@@ -1,0 +1,172 @@
+"""Turns over REST: their story, a stop before the next call, and approvals under a strict policy."""
+
+from typing import Any
+
+import pytest
+
+from opencrab.adapters.providers.script import ScriptedAnswer, ScriptedCall
+from opencrab.adapters.providers.scripted import Scripted
+from opencrab.domain.record import Answer
+from opencrab.ports.model import ChatRequest
+from tests.integration.rest.house import House, problem
+
+WRITES = pytest.mark.parametrize(
+    ("text", "path", "content"),
+    [
+        ("write memo.txt: hello crab", "memo.txt", "hello crab"),
+        ("メモ.txtに「蟹は元気」と書いて", "メモ.txt", "蟹は元気"),
+    ],
+)
+
+
+class Interrupted(Scripted):
+    """A model that asks for a file, while somebody does something."""
+
+    def __init__(self, happens: Any) -> None:
+        super().__init__([ScriptedAnswer(calls=(ScriptedCall("ws_list", {}),))] * 9)
+        self._happens = happens
+
+    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+        self._happens()
+        return super().chat(request, body)
+
+
+def status(house: House, turn_id: str) -> str:
+    """Where a turn stands."""
+    return str(house.got(f"/turns/{turn_id}")["status"])
+
+
+@WRITES
+def test_a_story_tells_every_step_and_call_to_the_owner(
+    house: House, text: str, path: str, content: str
+) -> None:
+    agent_id = house.agent()
+    (turn_id,) = house.say(house.session(agent_id), text)
+    assert house.got(f"/turns/{turn_id}")["steps"] == []
+    house.work()
+    story = house.got(f"/turns/{turn_id}")
+    assert (story["status"], story["model_calls"], story["authority"]) == ("completed", 2, "owner")
+    assert [step["state"] for step in story["steps"]] == ["completed", "completed"]
+    (call,) = story["steps"][0]["calls"]
+    assert (call["name"], call["success"]) == ("ws_write", True)
+    assert call["arguments"] == {"path": path, "content": content}
+    assert story["steps"][1]["text"]
+    assert house.call("GET", f"/agents/{agent_id}/workspace/{path}").text == content
+
+
+def test_others_read_of_a_story_only_that_there_were_steps(house: House) -> None:
+    (turn_id,) = house.say(house.session(), "write secret.txt: 秘密の言葉", key=house.chat)
+    house.work()
+    for key in (house.chat, house.read):
+        story = house.call("GET", f"/turns/{turn_id}", key=key)
+        assert "秘密の言葉" not in story.text
+        first, second = story.json()["steps"]
+        assert (first["calls"][0]["name"], first["calls"][0]["arguments"]) == ("ws_write", None)
+        assert (second["state"], second["text"]) == ("completed", None)
+
+
+def test_a_stop_before_a_turn_began_ends_it_without_a_model_call(house: House) -> None:
+    session_id = house.session()
+    (turn_id,) = house.say(session_id, "hello")
+    asked = house.made(f"/turns/{turn_id}/cancel", {"reason": "もういい"})
+    assert (asked["status"], asked["stop"]["reason"]) == ("queued", "もういい")
+    house.work()
+    story = house.got(f"/turns/{turn_id}")
+    assert (story["status"], story["model_calls"]) == ("stopped", 0)
+    assert house.lines(session_id)[1] == "I stopped because I was told to."
+
+
+def test_a_stop_ends_a_running_turn_before_its_next_call(house: House) -> None:
+    session_id = house.session(house.agent(language="ja"))
+    (turn_id,) = house.say(session_id, "ずっと続けて")
+    calls: list[str] = []
+
+    def stop_in_the_second_call() -> None:
+        calls.append(turn_id)
+        if len(calls) == 2:
+            house.made(f"/turns/{turn_id}/cancel", {"reason": "止まって"})
+
+    house.thinking.model = Interrupted(stop_in_the_second_call)
+    house.work()
+    story = house.got(f"/turns/{turn_id}")
+    assert (story["status"], len(calls)) == ("stopped", 2)
+    assert [call["state"] for step in story["steps"] for call in step["calls"]][0] == "completed"
+    assert house.lines(session_id)[1] == "停止の指示を受けたため、ここで止まりました。"
+
+
+def test_a_stop_that_comes_too_late_or_without_a_body_changes_nothing(house: House) -> None:
+    (turn_id,) = house.say(house.session(), "hello")
+    house.work()
+    assert house.made(f"/turns/{turn_id}/cancel", None)["status"] == "completed"
+    assert house.got(f"/turns/{turn_id}")["stop"] is None
+
+
+def test_only_its_starter_and_the_owner_stop_a_turn(house: House) -> None:
+    session_id = house.session()
+    (turn_id,) = house.say(session_id, "mine")
+    problem(house.call("POST", f"/turns/{turn_id}/cancel", {}, key=house.chat), 403)
+    (own,) = house.say(session_id, "mine", key=house.chat)
+    assert house.made(f"/turns/{own}/cancel", {}, key=house.chat)["stop"]
+    house.work()
+    assert [status(house, turn) for turn in (turn_id, own)] == ["completed", "stopped"]
+
+
+@WRITES
+def test_a_strict_agent_waits_for_its_owner_and_then_does_exactly_that(
+    house: House, text: str, path: str, content: str
+) -> None:
+    agent_id = house.agent(policy="strict", language="ja")
+    session_id = house.session(agent_id)
+    (turn_id,) = house.say(session_id, text)
+    house.work()
+    story = house.got(f"/turns/{turn_id}")
+    assert story["status"] == "waiting"
+    asked = story["steps"][0]["calls"][0]
+    assert asked["state"] == "waiting"
+    assert path in asked["approval"]["touches"]
+    assert "承認を待っています" in house.lines(session_id, key=house.read)[1]
+    assert house.got(f"/agents/{agent_id}/workspace")["items"] == []
+    house.made(f"/turns/{turn_id}/decide", {"approved": True, "reason": "いいよ"})
+    house.work()
+    call = house.got(f"/turns/{turn_id}")["steps"][0]["calls"][0]
+    assert (call["success"], call["approval"]["reason"]) == (True, "いいよ")
+    assert status(house, turn_id) == "completed"
+    assert house.call("GET", f"/agents/{agent_id}/workspace/{path}").text == content
+
+
+def test_a_rejected_call_does_not_run_and_is_decided_once(house: House) -> None:
+    agent_id = house.agent(policy="strict")
+    (turn_id,) = house.say(house.session(agent_id), "write memo.txt: no")
+    house.work()
+    assert house.made(f"/turns/{turn_id}/decide", {"approved": False})["status"] == "queued"
+    problem(house.call("POST", f"/turns/{turn_id}/decide", {"approved": True}), 409)
+    house.work()
+    assert house.got(f"/turns/{turn_id}")["steps"][0]["calls"][0]["approval"]["approved"] is False
+    assert house.got(f"/agents/{agent_id}/workspace")["items"] == []
+
+
+def test_whoever_waits_is_answered_when_a_turn_waits_for_its_owner(house: House) -> None:
+    session_id = house.session(house.agent(policy="strict"))
+    with house.worker():
+        answer = house.made(
+            f"/sessions/{session_id}/messages",
+            {"text": "list files"},
+            headers={"Prefer": "wait=15"},
+        )
+    assert answer["pending"] == answer["turn_ids"]
+    assert [reply["kind"] for reply in answer["replies"]] == ["approval"]
+
+
+def test_nothing_is_decided_that_does_not_wait(house: House) -> None:
+    (turn_id,) = house.say(house.session(), "hello")
+    problem(house.call("POST", f"/turns/{turn_id}/decide", {"approved": True}), 409)
+    problem(house.call("POST", "/turns/unknown/decide", {"approved": True}), 404)
+
+
+def test_a_model_that_fails_ends_the_turn_with_an_apology(house: House) -> None:
+    house.script(ScriptedAnswer(error="refused"))
+    session_id = house.session(house.agent(language="ja"))
+    (turn_id,) = house.say(session_id, "こんにちは")
+    house.work()
+    assert status(house, turn_id) == "failed"
+    assert house.lines(session_id)[1].startswith("申し訳ありません")

@@ -1,0 +1,14 @@
+"""A workspace of its own for every test."""
+
+from pathlib import Path
+
+import pytest
+
+from opencrab.ports.action import ActionContext
+from tests.unit.actions.bench import context
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> ActionContext:
+    """Where an action runs."""
+    return context(tmp_path)

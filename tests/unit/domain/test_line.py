@@ -1,0 +1,57 @@
+"""Journal lines, instructions, due items and utterances, in their stored form."""
+
+from datetime import UTC, datetime
+
+import pytest
+from pydantic import ValidationError
+
+from opencrab.domain.authority import Authority, Source
+from opencrab.domain.due import DueItem
+from opencrab.domain.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.message import Message, Sender, TextPart
+
+NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
+both_languages = pytest.mark.parametrize("text", ["こんにちは 🦀", "Hello"])
+
+
+@both_languages
+def test_a_line_comes_back_from_its_stored_form(text: str) -> None:
+    line = Line(
+        session_id="s1",
+        group="m1",
+        kind=LineKind.SPEECH,
+        speaker_id="owner",
+        speaker_name="太郎",
+        authority=Authority.OWNER,
+        text=text,
+        data={"name": "メモ"},
+        at=NOW,
+    )
+    assert Line.model_validate_json(line.model_dump_json()) == line
+    assert line.audience is Audience.ALL
+    assert (line.group_line, line.sequence, line.from_agent) == (None, 0, False)
+
+
+def test_a_line_of_an_unknown_kind_is_none() -> None:
+    with pytest.raises(ValidationError, match="kind"):
+        Line.model_validate({"kind": "rumour"})
+
+
+@both_languages
+def test_an_instruction_comes_back_from_its_stored_form(text: str) -> None:
+    instruction = Instruction(id="i1", session_id="s1", text=text, by="owner", line=3, at=NOW)
+    assert Instruction.model_validate_json(instruction.model_dump_json()) == instruction
+
+
+@both_languages
+def test_a_due_item_keeps_its_message_whole(text: str) -> None:
+    message = Message(
+        source=Source.SCHEDULE,
+        source_id="1",
+        principal_id="mika",
+        sender=Sender(id="mika", name="美香"),
+        authority=Authority.SELF,
+        parts=(TextPart(text=text),),
+    )
+    item = DueItem(id="d1", at=NOW, session_id="s1", message=message, hops=2)
+    assert DueItem.model_validate_json(item.model_dump_json()) == item

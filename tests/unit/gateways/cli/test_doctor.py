@@ -1,0 +1,121 @@
+"""The doctor: what is well, what is not, and what to do about it."""
+
+import httpx
+import pytest
+
+from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
+from tests.unit.gateways.cli.views import agent_view
+
+MISSING = [{"part": "gateway.discord", "variable": "DISCORD_TOKEN", "cure": "set it"}]
+
+
+def setup(model: str, *notes: str) -> httpx.Response:
+    return ok({"model": {"default": model, "notes": list(notes)}, "missing": MISSING})
+
+
+@pytest.fixture
+def server() -> Server:
+    """A server on which all is well."""
+    server = Server()
+    server.on("GET /health", ok({"status": "ok", "version": "0.1.0"}))
+    server.on("GET /setup", setup("openai:gpt", "fast"))
+    server.on("GET /agents", page(agent_view("Ada")))
+    return server
+
+
+def verdicts(program: Program, *args: str) -> dict[str, str]:
+    found = program.run(*args, "doctor", "--json").json
+    assert all(set(finding) == {"name", "verdict", "detail", "cure"} for finding in found)
+    return {finding["name"]: finding["verdict"] for finding in found}
+
+
+def test_all_is_well(program: Program) -> None:
+    shown = program.run("doctor")
+    assert shown.code == 0
+    assert shown.out.splitlines()[1:] == [
+        "✓ server: http://127.0.0.1:8080 (OpenCrab 0.1.0)",
+        "✓ key: accepted",
+        "✓ model: openai:gpt fast",
+        "· setup: gateway.discord is off: DISCORD_TOKEN is not set",
+        "✓ agents: 1: Ada",
+    ]
+    assert shown.out.startswith("✓ python: 3.")
+
+
+def test_all_is_well_in_japanese(program: Program) -> None:
+    shown = program.run("--language", "ja", "doctor")
+    assert shown.code == 0
+    assert shown.out.splitlines()[1:] == [
+        "✓ サーバー: http://127.0.0.1:8080(OpenCrab 0.1.0)",
+        "✓ API キー: 有効です",
+        "✓ モデル: openai:gpt fast",
+        "· 設定: gateway.discord は無効です(DISCORD_TOKEN が未設定)",
+        "✓ エージェント: 1 体: Ada",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "model", "cure"),
+    [
+        ("en", "no language model", "set OPENAI_API_KEY"),
+        ("ja", "言語モデルがなく", "OPENAI"),
+    ],
+)
+def test_a_scripted_model_and_no_agents_are_notes_with_cures(
+    program: Program, server: Server, language: str, model: str, cure: str
+) -> None:
+    server.on("GET /setup", setup("scripted:rules"))
+    server.on("GET /agents", page())
+    shown = program.run("--language", language, "doctor")
+    assert shown.code == 0
+    assert model in shown.out
+    assert cure in shown.out
+    assert "opencrab agents create" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("language", "down"), [("en", "✗ server: nothing answers"), ("ja", "応答がありません")]
+)
+def test_without_a_server_nothing_else_is_looked_at(
+    program: Program, server: Server, language: str, down: str
+) -> None:
+    server.on("GET /health", httpx.ConnectError("refused"))
+    shown = program.run("--language", language, "doctor")
+    assert shown.code == 1
+    assert down in shown.out
+    assert "`make up`" in shown.out
+    assert "Traceback" not in shown.out + shown.err
+    assert verdicts(program) == {"python": "well", "server": "wrong"}
+
+
+def test_something_else_at_the_address_is_told_apart(program: Program, server: Server) -> None:
+    server.on("GET /health", httpx.Response(200, html="<h1>hello</h1>"))
+    assert verdicts(program) == {"python": "well", "server": "wrong"}
+
+
+def test_a_key_that_is_not_accepted_is_wrong(program: Program, server: Server) -> None:
+    server.on("GET /setup", problem(401, "no"))
+    shown = program.run("doctor")
+    assert shown.code == 1
+    assert "✗ key: the server does not accept this API key" in shown.out
+    assert verdicts(program) == {"python": "well", "server": "well", "key": "wrong"}
+
+
+@pytest.mark.parametrize("url", ["http://crab.example", "http://192.168.0.2:8080"])
+def test_a_key_that_travels_in_the_open_is_wrong(program: Program, url: str) -> None:
+    assert verdicts(program, "--url", url, "--key", "k")["key"] == "wrong"
+    assert verdicts(program, "--url", "https://crab.example", "--key", "k")["key"] == "well"
+
+
+def test_no_model_at_all_is_wrong(program: Program, server: Server) -> None:
+    server.on("GET /setup", ok({}))
+    shown = program.run("doctor")
+    assert shown.code == 1
+    assert "✗ model: none can be used" in shown.out
+
+
+def test_agents_that_cannot_be_read_are_wrong(program: Program, server: Server) -> None:
+    server.on("GET /agents", problem(500, "the database is locked", cure="close the other"))
+    shown = program.run("doctor")
+    assert shown.code == 1
+    assert "✗ agents: the database is locked\n  → close the other\n" in shown.out
