@@ -156,9 +156,8 @@ def _records(turn: Json, records: dict[str, Json]) -> Iterator[str]:
         yield f"records are numbered {numbers}"
     for key, record in records.items():
         settled = key[:4] + "R" in records
-        asked = record["kind"] == "approval_request"
-        open_ended = {"waiting", "stopped"} if asked else {"queued", "running", "waiting"}
-        if key.endswith("I") and not settled and turn["status"] not in open_ended:
+        withdrawn = record["kind"] == "approval_request" and turn["stop"] is not None
+        if key.endswith("I") and not settled and not withdrawn and turn["status"] in ENDS:
             yield f"intent {key} has no result"
         effect = record["kind"] == "call_result" and record["name"] in {"ws_write", "ring_bell"}
         if effect and record["state"] == "completed" and key[:4] + "I" not in records:

@@ -18,6 +18,12 @@ OPENCRAB = Path(sys.executable).parent / "opencrab"
 SECONDS = 30
 CTRL_C, CTRL_D = b"\x03", b"\x04"
 
+_TAKE_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
 
 @dataclass(frozen=True)
 class Said:
@@ -161,15 +167,13 @@ def seat(house: House, *args: str) -> Iterator[Seat]:
     """The command in a terminal of its own, in which Ctrl-C is a signal."""
     screen, side = pty.openpty()
     process = subprocess.Popen(
-        [str(OPENCRAB), *args],
+        [sys.executable, "-S", "-c", _TAKE_TERMINAL, str(OPENCRAB), *args],
         stdin=side,
         stdout=side,
         stderr=side,
         env={**house.environment, "OPENCRAB_DATA": str(house.data)},
         cwd=house.folder,
-        process_group=None,
         start_new_session=True,
-        preexec_fn=_take_terminal,  # noqa: PLW1509 - the child does nothing else before it execs
     )
     os.close(side)
     try:
@@ -178,13 +182,6 @@ def seat(house: House, *args: str) -> Iterator[Seat]:
         process.kill()
         process.wait()
         os.close(screen)
-
-
-def _take_terminal() -> None:
-    import fcntl  # noqa: PLC0415
-    import termios  # noqa: PLC0415
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def pause(seconds: float) -> None:

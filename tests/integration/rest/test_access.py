@@ -66,12 +66,12 @@ def test_the_table_has_every_route_that_takes_a_key() -> None:
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_route_opens_to_its_scope_and_to_those_above(house: House, route: str) -> None:
+def test_a_route_opens_to_its_scope_and_to_those_above(shared: House, route: str) -> None:
     method, path = route.split()
     path = path.replace("{", "").replace("}", "")
-    keys = {Scope.READ: house.read, Scope.CHAT: house.chat, Scope.OWNER: house.owner}
+    keys = {Scope.READ: shared.read, Scope.CHAT: shared.chat, Scope.OWNER: shared.owner}
     for scope, key in keys.items():
-        answer = house.call(method, path, BODIES.get(route), key=key)
+        answer = shared.call(method, path, BODIES.get(route), key=key)
         if ROUTES[route] in INCLUDED[scope]:
             assert answer.status_code in {200, 201, 404, 422}, answer.text
         else:
@@ -80,25 +80,25 @@ def test_a_route_opens_to_its_scope_and_to_those_above(house: House, route: str)
 
 
 @pytest.mark.parametrize("route", [*ROUTES, "GET /nowhere", "TRACE /agents", "GET /openapi.json"])
-def test_no_route_opens_without_a_valid_key(house: House, route: str) -> None:
+def test_no_route_opens_without_a_valid_key(shared: House, route: str) -> None:
     method, path = route.split()
-    secret, key = house.key(Scope.OWNER)
-    house.runtime.home.keys.revoke(key.id, house.runtime.clock.now())
-    authorizations = ["", "Bearer", "Bearer ", f"Basic {house.owner}", house.owner]
+    secret, key = shared.key(Scope.OWNER)
+    shared.runtime.home.keys.revoke(key.id, shared.runtime.clock.now())
+    authorizations = ["", "Bearer", "Bearer ", f"Basic {shared.owner}", shared.owner]
     authorizations += [
         "Bearer oc_unknown",
         f"Bearer {secret}",
-        f"Bearer {house.owner} x",
+        f"Bearer {shared.owner} x",
         "Bearer 鍵",
     ]
     for authorization in authorizations:
-        answer = house.call(method, path, headers={"Authorization": authorization})
+        answer = shared.call(method, path, headers={"Authorization": authorization})
         problem(answer, 401)
         assert answer.headers["www-authenticate"] == 'Bearer realm="opencrab"'
         assert secret not in answer.text
 
 
-def test_health_needs_no_key_and_setup_tells_what_is_missing(house: House) -> None:
+def test_health_needs_no_key_and_setup_tells_what_is_missing(shared: House) -> None:
     health = house.raw("GET", "/health", headers={"Authorization": ""})
     assert health.json()["status"] == "ok"
     assert house.got("/setup", key=house.read) == SETUP

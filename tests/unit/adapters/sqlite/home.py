@@ -13,6 +13,9 @@ from opencrab.adapters.sqlite.home import FILE, home_on
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
 
+ROOT = Path(__file__).resolve().parents[4]
+"""The checkout, where such programs find the tests' own modules."""
+
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 
 
@@ -40,6 +43,7 @@ def run(program: str, *arguments: object) -> "subprocess.CompletedProcess[str]":
         [sys.executable, "-c", program, *map(str, arguments)],
         capture_output=True,
         check=False,
+        cwd=ROOT,
         text=True,
         timeout=60,
     )

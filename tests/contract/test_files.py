@@ -1,0 +1,235 @@
+"""The contract of Files: every adapter keeps an agent's files whole, bounded and apart."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opencrab.adapters.local_files import LocalFiles
+from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
+from opencrab.domain.identifier import content_hash
+from opencrab.ports.files import ABSENT, Files
+
+QUOTA, LARGEST = 1_000, 600
+
+Opened = Callable[[Path], Files]
+
+
+def local(folder: Path) -> Files:
+    return LocalFiles(folder, QUOTA, LARGEST)
+
+
+ADAPTERS: tuple[Opened, ...] = (local,)
+"""An adapter of another home is one more line here."""
+
+both_languages = pytest.mark.parametrize(
+    ("path", "text"), [("メモ/今日.md", "海へ行った 🦀"), ("notes/today.md", "went to the sea")]
+)
+
+
+@pytest.fixture(params=ADAPTERS, ids=lambda adapter: adapter.__name__)
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+    opened: Files = request.param(tmp_path)
+    return opened
+
+
+@both_languages
+def test_what_was_written_is_read(path: str, text: str, files: Files) -> None:
+    written = files.write("mika", path, text.encode())
+    assert (written.path, written.size) == (path, len(text.encode()))
+    assert written.sha256 == content_hash(text.encode())
+    assert files.read("mika", path) == (written, text.encode())
+    assert files.info("mika", path) == written
+    assert files.list("mika") == (written,)
+
+
+def test_what_was_never_written_is_not_there(files: Files) -> None:
+    assert files.info("mika", "無い.md") is None
+    assert files.list("mika") == files.list("mika", "無い") == ()
+    with pytest.raises(NotFound, match=r"無い\.md"):
+        files.read("mika", "無い.md")
+    with pytest.raises(NotFound, match=r"無い\.md"):
+        files.delete("mika", "無い.md")
+
+
+def test_any_bytes_are_a_content(files: Files) -> None:
+    content = bytes(range(256))
+    files.write("mika", "crab.bin", content)
+    assert files.read("mika", "crab.bin")[1] == content
+    files.write("mika", "empty", b"")
+    assert files.read("mika", "empty")[1] == b""
+
+
+@both_languages
+def test_a_write_replaces_the_whole_file(path: str, text: str, files: Files) -> None:
+    first = files.write("mika", path, text.encode() * 5)
+    second = files.write("mika", path, text.encode())
+    assert files.read("mika", path) == (second, text.encode())
+    assert first.version != second.version
+
+
+@both_languages
+def test_a_deleted_file_is_gone_with_its_folder(path: str, text: str, files: Files) -> None:
+    files.write("mika", path, text.encode())
+    files.delete("mika", path)
+    assert files.info("mika", path) is None
+    assert files.list("mika") == ()
+    folder = path.partition("/")[0]
+    assert files.write("mika", folder, b"now a file").path == folder
+
+
+def test_a_list_is_sorted_and_stays_below_its_folder(files: Files) -> None:
+    for path in ("b", "a/2", "a/1/x", "ab/3", "海/蟹"):
+        files.write("mika", path, b"x")
+    assert [info.path for info in files.list("mika")] == ["a/1/x", "a/2", "ab/3", "b", "海/蟹"]
+    assert [info.path for info in files.list("mika", "a")] == ["a/1/x", "a/2"]
+    assert [info.path for info in files.list("mika", "a/")] == ["a/1/x", "a/2"]
+    assert [info.path for info in files.list("mika", "海")] == ["海/蟹"]
+
+
+def test_a_new_file_can_be_demanded(files: Files) -> None:
+    files.write("mika", "a", b"1", condition=ABSENT)
+    with pytest.raises(Conflict, match="'a' is another one now"):
+        files.write("mika", "a", b"2", condition=ABSENT)
+    assert files.read("mika", "a")[1] == b"1"
+
+
+def test_a_write_can_demand_the_version_that_it_replaces(files: Files) -> None:
+    first = files.write("mika", "a", b"1")
+    second = files.write("mika", "a", b"2", condition=first.version)
+    with pytest.raises(Conflict, match="read it again"):
+        _cured(files, "a", b"3", first.version)
+    assert files.read("mika", "a") == (second, b"2")
+
+
+def _cured(files: Files, path: str, content: bytes, condition: str) -> None:
+    """Write, and put the cure into the message."""
+    try:
+        files.write("mika", path, content, condition=condition)
+    except Conflict as error:
+        raise Conflict(f"{error.message}: {error.cure}") from error
+
+
+def test_a_write_over_what_is_gone_is_a_conflict(files: Files) -> None:
+    first = files.write("mika", "a", b"1")
+    files.delete("mika", "a")
+    with pytest.raises(Conflict, match="'a' is gone"):
+        files.write("mika", "a", b"2", condition=first.version)
+    assert files.info("mika", "a") is None
+
+
+@pytest.mark.parametrize("content", ["海".encode(), b"sea"])
+def test_a_repeat_of_a_conditional_write_is_harmless(content: bytes, files: Files) -> None:
+    made = files.write("mika", "a", content, condition=ABSENT)
+    assert files.write("mika", "a", content, condition=ABSENT) == made
+    changed = files.write("mika", "a", content * 2, condition=made.version)
+    assert files.write("mika", "a", content * 2, condition=made.version) == changed
+
+
+def test_an_old_version_never_holds_again(files: Files) -> None:
+    first = files.write("mika", "a", b"1")
+    files.write("mika", "a", b"2")
+    files.write("mika", "a", b"1")
+    with pytest.raises(Conflict):
+        files.write("mika", "a", b"3", condition=first.version)
+    files.delete("mika", "a")
+    files.write("mika", "a", b"1")
+    with pytest.raises(Conflict):
+        files.write("mika", "a", b"3", condition=first.version)
+
+
+def test_a_file_has_a_largest_size(files: Files) -> None:
+    files.write("mika", "a", b"x" * LARGEST)
+    with pytest.raises(TooLarge, match=f"'b' has {LARGEST + 1} bytes, at most {LARGEST}"):
+        files.write("mika", "b", b"x" * (LARGEST + 1))
+    assert files.info("mika", "b") is None
+
+
+def test_a_workspace_has_a_quota(files: Files) -> None:
+    files.write("mika", "a", b"x" * LARGEST)
+    with pytest.raises(TooLarge, match=r"'b' needs 401 bytes more and the workspace has 400"):
+        files.write("mika", "b", b"x" * (QUOTA - LARGEST + 1))
+    files.write("mika", "b", b"x" * (QUOTA - LARGEST))
+    with pytest.raises(TooLarge):
+        files.write("mika", "c", b"x")
+
+
+def test_replacing_and_deleting_free_their_share_of_the_quota(files: Files) -> None:
+    files.write("mika", "a", b"x" * LARGEST)
+    files.write("mika", "a", b"x" * LARGEST)
+    files.write("mika", "a", b"x")
+    files.write("mika", "b", b"x" * LARGEST)
+    files.delete("mika", "b")
+    files.write("mika", "海", b"x" * LARGEST)
+    assert sum(info.size for info in files.list("mika")) == LARGEST + 1
+
+
+def test_each_agent_has_a_quota_of_its_own(files: Files) -> None:
+    for agent_id in ("mika", "ken"):
+        files.write(agent_id, "a", b"x" * LARGEST)
+        files.write(agent_id, "b", b"x" * (QUOTA - LARGEST))
+
+
+@both_languages
+def test_agents_do_not_see_each_others_files(path: str, text: str, files: Files) -> None:
+    files.write("mika", path, text.encode())
+    assert files.info("ken", path) is None
+    assert files.list("ken") == ()
+    files.write("ken", path, b"ken's")
+    files.delete("ken", path)
+    assert files.read("mika", path)[1] == text.encode()
+
+
+@pytest.mark.parametrize("agent_id", ["", "../mika", "a/b", ".", "..", "海", "a" * 65, "a\x00"])
+def test_an_agent_id_is_no_path(agent_id: str, files: Files) -> None:
+    files.write("mika", "a", b"x")
+    for attempt in (
+        lambda: files.list(agent_id),
+        lambda: files.read(agent_id, "a"),
+        lambda: files.write(agent_id, "a", b"y"),
+        lambda: files.delete(agent_id, "a"),
+    ):
+        with pytest.raises(Invalid, match="agent id"):
+            attempt()
+
+
+@pytest.mark.parametrize("path", ["", "../a", "/a", "a//b", "a/", "海/../../x", "a\x00", "con"])
+def test_a_path_that_leaves_the_workspace_is_none(path: str, files: Files) -> None:
+    for attempt in (
+        lambda: files.info("mika", path),
+        lambda: files.read("mika", path),
+        lambda: files.write("mika", path, b"y"),
+        lambda: files.delete("mika", path),
+    ):
+        with pytest.raises(Invalid):
+            attempt()
+    assert files.list("mika") == ()
+
+
+@pytest.mark.parametrize(
+    ("existing", "twin"),
+    [("Memo.md", "memo.md"), ("カニ", "ｶﾆ"), ("a/B/c", "a/b/d"), ("straße", "STRASSE")],
+)
+def test_a_name_that_differs_in_case_or_width_only_is_refused(
+    existing: str, twin: str, files: Files
+) -> None:
+    files.write("mika", existing, b"1")
+    with pytest.raises(Invalid, match="in case or width only"):
+        files.write("mika", twin, b"2")
+    assert files.info("mika", twin) is None
+    assert [info.path for info in files.list("mika")] == [existing]
+
+
+def test_one_name_in_two_forms_is_one_file(files: Files) -> None:
+    files.write("mika", "か\u3099", b"1")
+    assert files.read("mika", "が")[1] == b"1"
+    assert [info.path for info in files.list("mika")] == ["が"]
+
+
+def test_a_folder_is_no_file_and_a_file_no_folder(files: Files) -> None:
+    files.write("mika", "a/b", b"1")
+    with pytest.raises(Invalid):
+        files.write("mika", "a", b"2")
+    with pytest.raises(Invalid):
+        files.write("mika", "a/b/c", b"2")
+    assert [info.path for info in files.list("mika")] == ["a/b"]

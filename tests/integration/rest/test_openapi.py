@@ -1,0 +1,63 @@
+"""The interface as a document, and how little it takes to serve it."""
+
+import json
+import subprocess
+import sys
+
+from opencrab.gateways.rest.app import routed
+from opencrab.gateways.rest.openapi import document, text
+from tests.conftest import ROOT
+
+COMMAND = "python -m opencrab.gateways.rest > infra/openapi.json"
+HEAVY = {"boto3", "mangum", "aws_lambda_powertools", "httpx", "typer", "rich"}
+PROGRAM = f"import opencrab.gateways.rest.app, sys; print(*({HEAVY!r} & set(sys.modules)))"
+
+
+def test_the_file_is_the_document_that_the_routes_make() -> None:
+    kept = (ROOT / "infra" / "openapi.json").read_text(encoding="utf-8")
+    assert kept == text(routed()), f"the interface has changed: run `{COMMAND}`"
+
+
+def test_the_command_prints_the_document() -> None:
+    command = [sys.executable, "-m", "opencrab.gateways.rest"]
+    printed = subprocess.run(command, capture_output=True, check=True, timeout=60)
+    assert printed.stdout.decode() == text(routed())
+
+
+def test_every_operation_has_its_own_id_a_summary_and_problems() -> None:
+    made = document(routed())
+    assert made["openapi"].startswith("3.1")
+    operations = [
+        (path, operation) for path, item in made["paths"].items() for operation in item.values()
+    ]
+    ids = [operation["operationId"] for _, operation in operations]
+    assert len(set(ids)) == len(ids) == 31
+    for path, operation in operations:
+        assert operation["summary"]
+        assert "422" not in operation["responses"]
+        problems = {"$ref": "#/components/responses/Problem"}
+        expected = None if path == "/api/health" else problems
+        assert operation["responses"].get("default") == expected
+
+
+def test_every_post_takes_an_idempotency_key() -> None:
+    for path, item in document(routed())["paths"].items():
+        if "post" in item:
+            names = {parameter["name"] for parameter in item["post"].get("parameters", [])}
+            assert "Idempotency-Key" in names, path
+
+
+def test_every_reference_in_the_document_leads_somewhere() -> None:
+    made = document(routed())
+    references = {
+        found.split('"')[0] for found in json.dumps(made).split('"$ref": "#/components/')[1:]
+    }
+    for reference in references:
+        kind, name = reference.split("/")
+        assert name in made["components"][kind]
+
+
+def test_importing_the_gateway_loads_no_cloud_client_or_terminal() -> None:
+    command = [sys.executable, "-c", PROGRAM]
+    run = subprocess.run(command, capture_output=True, check=True, text=True, timeout=60)
+    assert run.stdout.split() == []

@@ -1,0 +1,45 @@
+"""A stranger reads the OpenAPI document and tries everything: whatever it sends, no 5xx."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from opencrab.gateways.rest.app import routed
+from opencrab.gateways.rest.openapi import document
+from tests.conftest import ROOT
+from tests.running import KEY, server
+
+HOME = ROOT / ".venv-schemathesis"
+SEED = 20_260_217
+EXAMPLES = 8
+LEFT_OUT = ("session_events", "revoke_key")
+"""One never ends, the other may revoke the key that the run itself uses."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_no_request_that_the_document_allows_or_forbids_breaks_the_server(tmp_path: Path) -> None:
+    if not (HOME / ".ready").is_file():
+        pytest.skip("schemathesis is not installed in .venv-schemathesis: run `make setup`")
+    with server(tmp_path / "data") as running:
+        session_id = running.session("カニ")
+        running.say(session_id, "こんにちは")
+        command = [
+            str(HOME / "bin" / "schemathesis"),
+            *("run", str(ROOT / "infra" / "openapi.json")),
+            *("--url", f"http://127.0.0.1:{running.port}"),
+            *("--header", f"Authorization:Bearer {KEY}"),
+            *("--phases", "examples,coverage,fuzzing"),
+            *("--checks", "not_a_server_error", "--continue-on-failure", "--no-shrink"),
+            *("--max-examples", str(EXAMPLES), "--seed", str(SEED), "--workers", "2"),
+            *(word for name in LEFT_OUT for word in ("--exclude-operation-id", name)),
+            *("--request-timeout", "20", "--suppress-health-check", "all", "--warnings", "off"),
+        ]
+        run = subprocess.run(
+            command, capture_output=True, check=False, cwd=tmp_path, text=True, timeout=170
+        )
+        assert running.call("GET", "/health")["status"] == "ok"
+    operations = sum(map(len, document(routed())["paths"].values()))
+    assert f"Tested: {operations - len(LEFT_OUT)}" in run.stdout, run.stdout[-6_000:]
+    assert run.returncode == 0, run.stdout[-6_000:] + run.stderr[-2_000:]

@@ -1,0 +1,118 @@
+"""The model that is none: the same answer for the same request, and a bill that is true."""
+
+import json
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from opencrab.adapters.providers.script import ScriptedAnswer, ScriptedCall
+from opencrab.adapters.providers.scripted import Scripted
+from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailable
+from opencrab.domain.money import Price, Usage
+from opencrab.domain.record import Answer
+from opencrab.ports.model import ChatRequest, Returned, Said
+
+PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
+ASKED = Said("user", "こんにちは", name="rin")
+
+
+def _request(*turns: Said | Returned, **changes: Any) -> ChatRequest:
+    wanted: dict[str, Any] = {
+        "model": "",
+        "actions": (),
+        "system": "",
+        "turns": turns or (ASKED,),
+        "max_output_tokens": 50,
+    }
+    return ChatRequest(**{**wanted, **changes})
+
+
+def _chat(model: Scripted, *turns: Said | Returned) -> Answer:
+    request = _request(*turns)
+    return model.chat(request, model.encode(request))
+
+
+def test_a_script_is_followed_answer_by_answer() -> None:
+    call = ScriptedCall("ws_write", {"path": "日記.md"})
+    model = Scripted((ScriptedAnswer(calls=(call,)), ScriptedAnswer(text="書きました。")))
+    first = _chat(model)
+    (made,) = first.calls
+    assert (made.name, made.arguments, first.finish) == (call.name, call.arguments, "tool_calls")
+    said = Said("assistant", "", calls=first.calls)
+    assert _chat(model, ASKED, said, Returned(made.id, made.name, "{}")).text == "書きました。"
+
+
+def test_the_same_request_gets_the_same_answer_however_often() -> None:
+    model = Scripted((ScriptedAnswer(text="一"), ScriptedAnswer(text="二")))
+    assert [_chat(model).text for _ in range(3)] == ["一", "一", "一"]
+
+
+def test_an_ended_script_says_so() -> None:
+    model = Scripted((ScriptedAnswer(text="一"),))
+    assert "ended" in _chat(model, ASKED, Said("assistant", "一")).text
+
+
+def test_broken_arguments_of_a_script_are_read_as_a_models_would_be() -> None:
+    model = Scripted((ScriptedAnswer(calls=(ScriptedCall("ws_write", '{"path": "日'),)),))
+    (call,) = _chat(model).calls
+    assert call.arguments is None
+    assert call.raw == '{"path": "日'
+
+
+def test_without_a_script_it_says_what_it_is() -> None:
+    assert "言語モデルではなく" in _chat(Scripted()).text
+    english = _chat(Scripted(), Said("user", "Hello", name="rin")).text
+    assert "not a language model" in english
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "billed"),
+    [
+        ("unavailable", Unavailable, 1), ("nonsense", Unavailable, 1),
+        ("never_sent", NeverSent, 0), ("refused", Refused, 0),
+    ],
+)  # fmt: skip
+def test_a_failure_is_billed_only_where_a_provider_would(
+    error: str, kind: type[OpenCrabError], billed: int
+) -> None:
+    model = Scripted((ScriptedAnswer(error=error),), price=PRICE)
+    with pytest.raises(kind):
+        _chat(model)
+    assert model.bill.calls == billed
+    assert (model.bill.micro_usd > 0) == bool(billed)
+
+
+def test_the_bill_is_the_sum_of_all_calls_even_from_many_threads() -> None:
+    usage = Usage(input_tokens=10, output_tokens=5)
+    model = Scripted((ScriptedAnswer(text="はい", usage=usage),), price=PRICE)
+    threads = [Thread(target=_chat, args=(model,)) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert model.bill.calls == 20
+    assert model.bill.micro_usd == 20 * PRICE.cost(usage) == 400
+
+
+def test_an_answer_never_costs_more_than_was_set_aside() -> None:
+    model = Scripted(price=PRICE)
+    for words in ("長い" * 3_000, "a" * 5_000, "🦀", "x"):
+        request = _request(Said("user", words, name="rin"))
+        body = model.encode(request)
+        answer = model.chat(request, body)
+        reserved = PRICE.reservation(request_bytes=len(body), max_output_tokens=50)
+        assert 0 < PRICE.cost(answer.usage) <= reserved
+
+
+def test_it_takes_its_time_when_told_to() -> None:
+    paused: list[float] = []
+    script = (ScriptedAnswer(text="はい", delay_ms=1_500),)
+    model = Scripted(script, pause=paused.append)
+    assert _chat(model).text == "はい"
+    assert paused == [1.5]
+
+
+def test_it_encodes_as_a_provider_would() -> None:
+    assert json.loads(Scripted().encode(_request()))["messages"][-1]["content"] == "こんにちは"
+    assert "no language model" in Scripted().info.notes[0]

@@ -1,0 +1,180 @@
+"""Speed that does not depend on how much is stored: every statement finds its rows by an index."""
+
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from opencrab.adapters.local_files import LocalBlobs, LocalFiles
+from opencrab.adapters.sqlite.database import Database, milliseconds
+from opencrab.adapters.sqlite.home import FILE, home_on
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.authority import Scope
+from opencrab.domain.line import Instruction
+from opencrab.domain.money import Draw
+from opencrab.domain.principal import ApiKey
+from opencrab.domain.record import ApprovalDecision
+from opencrab.domain.session import SessionChange
+from opencrab.domain.turn import TurnStatus
+from opencrab.domain.utterance import DeliveryState
+from opencrab.ports.home import Home
+from tests.contract.example import (
+    CHANNEL,
+    DAY,
+    JAPANESE,
+    NOW,
+    admission,
+    due_item,
+    ending,
+    intent,
+    later,
+    line,
+    profile,
+    request,
+    result,
+    session,
+    step,
+    utterance,
+    wish,
+)
+
+DATA = re.compile(r"^(SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH)\b", re.IGNORECASE)
+
+
+class Overheard(Database):
+    """A database that remembers every statement, with its values in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.statements: set[str] = set()
+        super().__init__(path, durable=False, patience_seconds=0.05)
+
+    def _open(self) -> sqlite3.Connection:
+        connection = super()._open()
+        connection.set_trace_callback(self.statements.add)
+        return connection
+
+
+def a_turns_life(home: Home) -> None:
+    home.agents.create(profile())
+    home.sessions.create(session())
+    (queued,) = home.journal.admit(admission())
+    home.journal.admit(admission())
+    home.turns.send("t1", group="s1", deduplication="t1")
+    delivery = home.turns.receive(visibility_seconds=60, wait_seconds=0)
+    assert delivery is not None
+    claimed = home.journal.claim("t1", lease_until=later(60), receipt=delivery.receipt)
+    assert claimed is not None
+    home.agents.get("hana")
+    home.sessions.get("s1")
+    home.journal.boundary(queued)
+    home.journal.lines("s1", before=1, newest_first=True)
+    home.journal.lines("s1")
+    blocks = (Draw(scope="agent:hana", day=DAY, micro_usd=5, limit_micro_usd=9),)
+    current = home.journal.commit(
+        step(claimed.turn, intent(), draws=blocks, unless_stopped=True, due=(due_item(),))
+    )
+    home.journal.extend(current, later(90))
+    current = home.journal.load("t1").turn
+    current = home.journal.commit(step(current, result(), request(2), status=TurnStatus.WAITING))
+    home.turns.continue_later(delivery.receipt, 0)
+    decided = ApprovalDecision(
+        n=2, call_id="c1", argument_hash="arguments", approved=True, by="owner"
+    )
+    home.journal.decide("t1", decided)
+    again = home.turns.receive(visibility_seconds=60, wait_seconds=0.001)
+    assert again is not None
+    reclaimed = home.journal.claim("t1", lease_until=later(60), receipt=again.receipt)
+    assert reclaimed is not None
+    home.journal.stop("t1", wish())
+    told = SessionChange(agent_id="hana", spoke_at=NOW)
+    said = (line(turn_id="t1", group_line=1),)
+    home.journal.commit(ending(reclaimed.turn, session=told, lines=said, utterances=(utterance(),)))
+    home.turns.done(again.receipt)
+
+
+def what_surrounds_it(home: Home) -> None:
+    home.turns.receive(visibility_seconds=60, wait_seconds=0.001)
+    home.turns.bury("t0", group="s1", reason="壊れた")
+    home.turns.dead(5)
+    home.journal.overdue(NOW, 10)
+    told = Instruction(id="i1", session_id="s1", text=JAPANESE, by="owner", at=NOW)
+    for _ in range(2):
+        home.journal.instruct(told, line(group="i1"))
+    home.outbox.get(CHANNEL.target, "t1#0001")
+    home.outbox.mark(utterance(state=DeliveryState.SENDING), DeliveryState.QUEUED)
+    home.outbox.unsent(NOW, 10)
+    home.due.put(due_item("d2"))
+    home.due.due(NOW, 10)
+    home.due.done("d2")
+    home.feed.wait(after=home.feed.position(), seconds=0.001)
+    home.feed.read(after=0, limit=10)
+    home.budgets.drawn("agent:hana", DAY)
+    home.switches.set("hana", frozen=False)
+    home.switches.frozen("hana")
+    home.keys.put(ApiKey(id="k", name="鍵", scope=Scope.CHAT, hash="h", created_at=NOW))
+    home.keys.find("h")
+    home.keys.revoke("k", NOW)
+    home.idempotency.begin("key", "hash", NOW)
+    home.idempotency.finish("key", 200, "はい")
+    home.agents.page(after=None, limit=10)
+    home.agents.save(profile().agent, soul=profile().soul)
+    home.sessions.page(after=None, limit=10)
+    home.sessions.end("s1", NOW)
+
+
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """How SQLite finds the rows of each statement."""
+    folder = tmp_path_factory.mktemp("plans")
+    opened = Overheard(folder / FILE)
+    try:
+        files, blobs = LocalFiles(folder), LocalBlobs(folder)
+        home = home_on(opened, FakeClock(NOW), files=files, blobs=blobs)
+        a_turns_life(home)
+        what_surrounds_it(home)
+        opened.purge(milliseconds(NOW), milliseconds(NOW))
+        heard = sorted(found for found in opened.statements if DATA.match(found))
+        with opened.reading() as items:
+            return {
+                statement: [row[3] for row in items.execute(f"EXPLAIN QUERY PLAN {statement}")]
+                for statement in heard
+            }
+    finally:
+        opened.close()
+
+
+def test_every_kind_of_statement_was_overheard(plans: dict[str, list[str]]) -> None:
+    for part in (
+        "SELECT body FROM item WHERE pk=",
+        "INSERT INTO item",
+        "UPDATE queue SET visible_at=",
+        "DELETE FROM queue WHERE receipt=",
+        "INSERT INTO feed",
+        "DELETE FROM feed",
+        "INSERT INTO sent",
+        "due_list=",
+        "listing=",
+    ):
+        assert any(part in statement for statement in plans), part
+    assert len(plans) > 60
+
+
+def test_no_statement_of_a_turns_life_looks_through_a_table(plans: dict[str, list[str]]) -> None:
+    scans = {
+        statement: steps
+        for statement, steps in plans.items()
+        if any(step.startswith("SCAN") for step in steps)
+    }
+    assert scans == {}
+
+
+def test_no_statement_sorts_what_an_index_could_hold_in_order(
+    plans: dict[str, list[str]],
+) -> None:
+    sorts = {
+        statement: steps
+        for statement, steps in plans.items()
+        if any("TEMP B-TREE" in step for step in steps)
+    }
+    assert sorts == {}
