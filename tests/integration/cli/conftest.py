@@ -9,9 +9,9 @@ import pytest
 from tests.integration.cli.house import House, running
 
 SLOW = [
-    {"when": "slow", "delay_ms": 1_500, "calls": [{"name": "ws_list", "arguments": {}}]},
+    {"when": "slow", "delay_ms": 1_000, "calls": [{"name": "ws_list", "arguments": {}}]},
     {"when": "slow", "text": "never said"},
-    {"when": "forever", "delay_ms": 2_500, "text": "too late"},
+    {"when": "forever", "delay_ms": 1_500, "text": "too late"},
     {"text": "quick"},
 ]
 

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from pathlib import Path
 from time import monotonic
 
 OPENCRAB = Path(sys.executable).parent / "opencrab"
-SECONDS = 30
+SECONDS = 20
 CTRL_C, CTRL_D = b"\x03", b"\x04"
 
 _TAKE_TERMINAL = """
@@ -182,8 +181,3 @@ def seat(house: House, *args: str) -> Iterator[Seat]:
         process.kill()
         process.wait()
         os.close(screen)
-
-
-def pause(seconds: float) -> None:
-    """Wait a moment."""
-    threading.Event().wait(seconds)

@@ -8,22 +8,23 @@ UP = b"\x1b[A"
 
 
 @pytest.mark.parametrize(
-    ("language", "agent", "prompt", "text", "heard", "bye"),
+    ("language", "prompt", "text", "heard"),
     [
-        ("en", "Ada", "you> ", "good morning", "I received: “good morning”", "continue with:"),
-        ("ja", "さくら", "あなた> ", "おはよう", "「おはよう」と受け取りました", "続きは:"),
+        ("en", "you> ", "good morning", "I received: “good morning”"),
+        ("ja", "あなた> ", "おはよう", "「おはよう」と受け取りました"),
     ],
 )
 def test_a_person_talks_and_leaves_with_ctrl_d(
-    house: House, language: str, agent: str, prompt: str, text: str, heard: str, bye: str
+    house: House, language: str, prompt: str, text: str, heard: str
 ) -> None:
+    agent = "Ada" if language == "en" else "さくら"
     with seat(house, "--language", language, "chat", agent) as person:
         person.see(prompt)
         person.type(f"{text}\n")
         person.see(heard)
         person.see(prompt)
         person.type(CTRL_D)
-        person.see(bye)
+        person.see("opencrab chat --session")
         assert person.leave() == 0
 
 
@@ -40,11 +41,14 @@ def test_commands_answer_in_a_terminal(
         person.type("/state\n")
         person.see(status)
         person.see("http://127.0.0.1:")
+        person.see("> ")
         person.type("list files\n")
         person.see("ws_list")
+        person.see("> ")
         person.type("/history\n")
-        person.see("list files")
         person.see("owner")
+        person.see("list files")
+        person.see("> ")
         person.type("/quit\n")
         assert person.leave() == 0
 
@@ -55,10 +59,11 @@ def test_many_lines_are_one_message(house: House) -> None:
         person.type("first\\\n")
         person.see("… ")
         person.type("二行目\n")
-        person.see("I received: “first 二行目”")
+        person.see("「first 二行目」と受け取りました")
         person.see("you> ")
         person.type('"""\nblock one\n\nblock two\n"""\n')
         person.see("I received: “block one block two”")
+        person.see("you> ")
         person.type(CTRL_D)
         assert person.leave() == 0
 
@@ -79,6 +84,7 @@ def test_the_up_arrow_recalls_what_was_typed_another_time(house: House) -> None:
         person.see("この前の話")
         person.type("\n")
         person.see("「この前の話」")
+        person.see("you> ")
         person.type(CTRL_D)
         assert person.leave() == 0
 
@@ -104,6 +110,7 @@ def test_ctrl_c_stops_the_turn_and_the_conversation_goes_on(
         person.see("stopped" if language == "en" else "(停止)")
         person.type("again\n")
         person.see("quick")
+        person.see("> ")
         person.type(CTRL_D)
         assert person.leave() == 0
 

@@ -56,25 +56,23 @@ def test_the_tour_from_an_agent_to_the_story_of_its_turn(house: House, guide: Gu
 
     create = ["agents", "create", "--name", guide.name, "--persona", guide.persona]
     assert guide.created in opencrab(*create, "--traits", "openness=0.9,hobby=将棋")
-    assert guide.name in opencrab("agents", "list")
+    assert guide.name in opencrab("agents", "list", "--json")
     shown = opencrab("agents", "show", guide.name)
     for text in (guide.persona, "━━━━━━━━━╌ 0.9", "将棋"):
         assert text in shown
-    assert json.loads(opencrab("agents", "show", guide.name, "--json"))["name"] == guide.name
 
     report = json.loads(opencrab("chat", guide.name, "--say", guide.write, "--json"))
     assert (report["pending"], len(report["replies"])) == ([], 1)
     assert guide.kept in opencrab("chat", guide.name, typed=f"{guide.read}\n")
 
     session, turn = report["session_id"], report["turn_ids"][0]
-    assert guide.write in opencrab("sessions", "show", session)
-    assert "ws_write" in opencrab("sessions", "show", session, "--all")
+    lines = opencrab("sessions", "show", session, "--all")
+    assert guide.write in lines
+    assert "ws_write" in lines
     assert session in opencrab("sessions", "list")
     story = opencrab("turns", "show", turn)
     for text in (guide.story, guide.write, "✓ ws_write", guide.end):
         assert text in story
-    steps = json.loads(opencrab("turns", "show", turn, "--json"))["steps"]
-    assert steps[0]["calls"][0]["name"] == "ws_write"
     assert opencrab("mentor", session, guide.persona)
     assert session in opencrab("sessions", "end", session)
 

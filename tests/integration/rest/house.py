@@ -47,6 +47,7 @@ class House:
     """One installation with a key of each scope, and short ways to what tests begin with."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         clock = SystemClock()
         files, blobs = LocalFiles(folder), LocalBlobs(folder)
         home, self._database = open_home(folder, clock, files=files, blobs=blobs, durable=False)
@@ -98,7 +99,7 @@ class House:
         if body is not None:
             content = json.dumps(body).encode()
             sent.setdefault("Content-Type", "application/json")
-        raw = {name: text.encode() for name, text in sent.items()}
+        raw = [(name.encode(), text.encode()) for name, text in sent.items()]
         return await client.request(method, f"/api{path}", content=content, headers=raw)
 
     def made(self, path: str, body: Any, **sent: Any) -> Any:

@@ -99,13 +99,13 @@ def test_no_route_opens_without_a_valid_key(shared: House, route: str) -> None:
 
 
 def test_health_needs_no_key_and_setup_tells_what_is_missing(shared: House) -> None:
-    health = house.raw("GET", "/health", headers={"Authorization": ""})
+    health = shared.raw("GET", "/health", headers={"Authorization": ""})
     assert health.json()["status"] == "ok"
-    assert house.got("/setup", key=house.read) == SETUP
+    assert shared.got("/setup", key=shared.read) == SETUP
 
 
-def test_the_document_is_served_to_whoever_may_read(house: House) -> None:
-    assert house.got("/openapi.json", key=house.read) == document(routed())
+def test_the_document_is_served_to_whoever_may_read(shared: House) -> None:
+    assert shared.got("/openapi.json", key=shared.read) == document(routed())
 
 
 def test_a_key_is_made_listed_without_its_secret_and_revoked_at_once(house: House) -> None:
@@ -140,10 +140,10 @@ def test_the_last_owner_key_stays(house: House) -> None:
     [("cli", "cli", "owner"), ("browser", "rest", "owner"), (None, "rest", "user")],
 )
 def test_the_door_and_the_key_decide_on_whose_behalf_a_turn_acts(
-    house: House, client: str | None, source: str, authority: str
+    shared: House, client: str | None, source: str, authority: str
 ) -> None:
     headers = {} if client is None else {"X-OpenCrab-Client": client}
-    key = house.owner if authority == "owner" else house.chat
-    (turn_id,) = house.say(house.session(), "hi", headers=headers, key=key)
-    turn = house.got(f"/turns/{turn_id}")
+    key = shared.owner if authority == "owner" else shared.chat
+    (turn_id,) = shared.say(shared.session(), "hi", headers=headers, key=key)
+    turn = shared.got(f"/turns/{turn_id}")
     assert (turn["source"], turn["authority"]) == (source, authority)

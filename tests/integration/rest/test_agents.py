@@ -7,13 +7,13 @@ from tests.integration.rest.house import House, problem
 
 @pytest.mark.parametrize(("name", "language"), [("カニ太", "ja"), ("Crabby", "en")])
 def test_an_agent_is_created_with_its_soul_identity_and_empty_workspace(
-    house: House, name: str, language: str
+    shared: House, name: str, language: str
 ) -> None:
-    made = house.made("/agents", {"name": name, "language": language})
+    made = shared.made("/agents", {"name": name, "language": language})
     assert (made["name"], made["language"], made["status"]) == (name, language, "active")
     assert made["soul"]["persona_name"] == made["identity"]["name"] == name
-    assert house.got(f"/agents/{made['id']}", key=house.read) == made
-    assert house.got(f"/agents/{made['id']}/workspace")["items"] == []
+    assert shared.got(f"/agents/{made['id']}", key=shared.read) == made
+    assert shared.got(f"/agents/{made['id']}/workspace")["items"] == []
 
 
 @pytest.mark.parametrize(
@@ -21,40 +21,40 @@ def test_an_agent_is_created_with_its_soul_identity_and_empty_workspace(
     [("ja", "ja"), ("fr, ja-JP;q=0.8", "ja"), ("en-GB,ja", "en"), ("fr", "en"), ("", "en")],
 )
 def test_an_agent_speaks_the_language_that_its_maker_prefers(
-    house: House, header: str, language: str
+    shared: House, header: str, language: str
 ) -> None:
-    made = house.made("/agents", {"name": "Mika"}, headers={"Accept-Language": header})
+    made = shared.made("/agents", {"name": "Mika"}, headers={"Accept-Language": header})
     assert made["language"] == language
 
 
 def test_a_list_goes_on_from_its_cursor_and_tells_everybody_once(house: House) -> None:
     ids = [house.agent(f"蟹 {n}") for n in range(5)]
     found: list[str] = []
-    cursor = ""
-    while cursor is not None:
-        query = f"?limit=2&cursor={cursor}" if cursor else "?limit=2"
+    query: str | None = "?limit=2"
+    while query is not None:
         page = house.got(f"/agents{query}")
         found += [agent["id"] for agent in page["items"]]
         cursor = page["next_cursor"]
+        query = f"?limit=2&cursor={cursor}" if cursor else None
     assert found == sorted(ids)
 
 
-def test_a_put_returns_what_is_left_out_to_its_default(house: House) -> None:
-    agent_id = house.agent("Mika", language="ja", purpose="海を守る", policy="strict")
-    answer = house.call("PUT", f"/agents/{agent_id}", {"name": "美香"})
+def test_a_put_returns_what_is_left_out_to_its_default(shared: House) -> None:
+    agent_id = shared.agent("Mika", language="ja", purpose="海を守る", policy="strict")
+    answer = shared.call("PUT", f"/agents/{agent_id}", {"name": "美香"})
     changed = answer.json()
     assert (changed["name"], changed["purpose"], changed["policy"]) == ("美香", "", "guarded")
     assert changed["version"] == 2
     assert answer.headers["etag"] == '"2"'
 
 
-def test_a_patch_changes_what_it_names_and_null_returns_a_limit(house: House) -> None:
-    agent_id = house.agent("Mika", purpose="watch", day_limit_micro_usd=5)
-    changed = house.call("PATCH", f"/agents/{agent_id}", {"status": "dormant"}).json()
+def test_a_patch_changes_what_it_names_and_null_returns_a_limit(shared: House) -> None:
+    agent_id = shared.agent("Mika", purpose="watch", day_limit_micro_usd=5)
+    changed = shared.call("PATCH", f"/agents/{agent_id}", {"status": "dormant"}).json()
     assert (changed["status"], changed["purpose"]) == ("dormant", "watch")
     assert changed["day_limit_micro_usd"] == 5
     body = {"day_limit_micro_usd": None, "purpose": None}
-    changed = house.call("PATCH", f"/agents/{agent_id}", body).json()
+    changed = shared.call("PATCH", f"/agents/{agent_id}", body).json()
     assert (changed["day_limit_micro_usd"], changed["purpose"]) == (None, "watch")
 
 
@@ -68,13 +68,13 @@ def test_a_patch_changes_what_it_names_and_null_returns_a_limit(house: House) ->
     ],
 )
 def test_soul_and_identity_are_replaced_whole(
-    house: House, part: str, body: dict[str, object]
+    shared: House, part: str, body: dict[str, object]
 ) -> None:
-    place = f"/agents/{house.agent()}/{part}"
-    answer = house.call("PUT", place, body)
+    place = f"/agents/{shared.agent()}/{part}"
+    answer = shared.call("PUT", place, body)
     assert answer.status_code == 200
     assert answer.headers["etag"] == '"2"'
-    assert house.got(place) == answer.json()
+    assert shared.got(place) == answer.json()
     assert (
         answer.json().items()
         >= {name: body[name] for name in body if name != "personality"}.items()
@@ -82,44 +82,44 @@ def test_soul_and_identity_are_replaced_whole(
 
 
 @pytest.mark.parametrize("path", ["", "/soul", "/identity"])
-def test_a_change_of_an_older_version_is_a_conflict(house: House, path: str) -> None:
-    agent_id = house.agent()
+def test_a_change_of_an_older_version_is_a_conflict(shared: House, path: str) -> None:
+    agent_id = shared.agent()
     body = {"persona_name": "b"} if path == "/soul" else {"name": "b"}
-    for _ in range(2):
-        answer = house.call("PUT", f"/agents/{agent_id}{path}", body, headers={"If-Match": '"1"'})
-    found = problem(answer, 409, "If-Match")
+    place, first = f"/agents/{agent_id}{path}", {"If-Match": '"1"'}
+    assert shared.call("PUT", place, body, headers=first).status_code == 200
+    found = problem(shared.call("PUT", place, body, headers=first), 409, "If-Match")
     assert found["cure"] == "load it again and repeat the change"
-    assert house.got(f"/agents/{agent_id}")["version"] == 2
-    fresh = house.call("PUT", f"/agents/{agent_id}{path}", body, headers={"If-Match": '"2"'})
+    assert shared.got(f"/agents/{agent_id}")["version"] == 2
+    fresh = shared.call("PUT", place, body, headers={"If-Match": '"2"'})
     assert fresh.status_code == 200
 
 
-def test_a_retired_agent_stays_readable_and_cannot_be_changed_or_invited(house: House) -> None:
-    agent_id = house.agent()
+def test_a_retired_agent_stays_readable_and_cannot_be_changed_or_invited(shared: House) -> None:
+    agent_id = shared.agent()
     for _ in range(2):
-        assert house.call("DELETE", f"/agents/{agent_id}").json()["status"] == "retired"
-    assert house.got(f"/agents/{agent_id}")["status"] == "retired"
-    problem(house.call("PATCH", f"/agents/{agent_id}", {"name": "b"}), 409)
-    problem(house.call("PUT", f"/agents/{agent_id}/soul", {"persona_name": "b"}), 409)
-    problem(house.call("POST", "/sessions", {"participants": [agent_id]}), 409, "participants")
+        assert shared.call("DELETE", f"/agents/{agent_id}").json()["status"] == "retired"
+    assert shared.got(f"/agents/{agent_id}")["status"] == "retired"
+    problem(shared.call("PATCH", f"/agents/{agent_id}", {"name": "b"}), 409)
+    problem(shared.call("PUT", f"/agents/{agent_id}/soul", {"persona_name": "b"}), 409)
+    problem(shared.call("POST", "/sessions", {"participants": [agent_id]}), 409, "participants")
 
 
-def test_a_patch_cannot_retire_by_mistake(house: House) -> None:
-    agent_id = house.agent()
-    answer = house.call("PATCH", f"/agents/{agent_id}", {"status": "retired"})
+def test_a_patch_cannot_retire_by_mistake(shared: House) -> None:
+    agent_id = shared.agent()
+    answer = shared.call("PATCH", f"/agents/{agent_id}", {"status": "retired"})
     assert "DELETE" in problem(answer, 422, "status")["cure"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
-def test_a_model_that_is_not_configured_is_refused(house: House, method: str) -> None:
-    path = "/agents" if method == "POST" else f"/agents/{house.agent()}"
-    answer = house.call(method, path, {"name": "Mika", "model": "openai:gpt-none"})
+def test_a_model_that_is_not_configured_is_refused(shared: House, method: str) -> None:
+    path = "/agents" if method == "POST" else f"/agents/{shared.agent()}"
+    answer = shared.call(method, path, {"name": "Mika", "model": "openai:gpt-none"})
     assert problem(answer, 422, "model")["cure"] == "use scripted:rules"
 
 
-def test_a_message_after_everybody_retired_is_a_conflict(house: House) -> None:
-    agent_id = house.agent()
-    session_id = house.session(agent_id)
-    house.call("DELETE", f"/agents/{agent_id}")
-    answer = house.call("POST", f"/sessions/{session_id}/messages", {"text": "誰か？"})
+def test_a_message_after_everybody_retired_is_a_conflict(shared: House) -> None:
+    agent_id = shared.agent()
+    session_id = shared.session(agent_id)
+    shared.call("DELETE", f"/agents/{agent_id}")
+    answer = shared.call("POST", f"/sessions/{session_id}/messages", {"text": "誰か？"})
     problem(answer, 409)

@@ -6,17 +6,17 @@ from tests.integration.rest.house import House, problem
 
 
 @pytest.mark.parametrize("text", ["見ていますか？", "are you watching?"])
-def test_a_follower_sees_lines_and_turns_as_they_happen(house: House, text: str) -> None:
-    session_id = house.session()
-    house.say(session_id, "before")
-    house.work()
+def test_a_follower_sees_lines_and_turns_as_they_happen(shared: House, text: str) -> None:
+    session_id = shared.session()
+    shared.say(session_id, "before")
+    shared.work()
 
     def happens() -> None:
-        house.say(session_id, text)
-        house.work()
+        shared.say(session_id, text)
+        shared.work()
 
     place = f"/sessions/{session_id}/events"
-    events = house.follow(place, 1, until='"completed"', meanwhile=happens)
+    events = shared.follow(place, 1, until='"completed"', meanwhile=happens)
     lines = [event for event in events if event["event"] == "line"]
     assert [event["data"]["text"] == text for event in lines] == [True, False]
     assert [event["id"] for event in lines] == ["3", "4"]
@@ -25,52 +25,52 @@ def test_a_follower_sees_lines_and_turns_as_they_happen(house: House, text: str)
     assert not any("id" in event for event in turns)
 
 
-def test_a_follower_that_returns_names_its_last_event_and_misses_nothing(house: House) -> None:
-    session_id = house.session()
+def test_a_follower_that_returns_names_its_last_event_and_misses_nothing(shared: House) -> None:
+    session_id = shared.session()
     place = f"/sessions/{session_id}/events"
     for text in ("一", "two", "三"):
-        house.say(session_id, text)
-    first = house.follow(f"{place}?after=0", 1)
+        shared.say(session_id, text)
+    first = shared.follow(f"{place}?after=0", 1)
     assert first[0]["data"]["text"] == "一"
-    again = house.follow(f"{place}?after=0", 2, headers={"Last-Event-ID": first[0]["id"]})
+    again = shared.follow(f"{place}?after=0", 2, headers={"Last-Event-ID": first[0]["id"]})
     assert [event["data"]["text"] for event in again[:2]] == ["two", "三"]
-    assert again[:2] == house.follow(f"{place}?after=1", 2)[:2]
+    assert again[:2] == shared.follow(f"{place}?after=1", 2)[:2]
 
 
-def test_a_stream_ends_after_the_seconds_that_were_asked_for(house: House) -> None:
-    session_id = house.session()
-    answer = house.call("GET", f"/sessions/{session_id}/events?seconds=1")
+def test_a_stream_ends_after_the_seconds_that_were_asked_for(shared: House) -> None:
+    session_id = shared.session()
+    answer = shared.call("GET", f"/sessions/{session_id}/events?seconds=1")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert answer.headers["cache-control"] == "no-store"
     assert answer.text == "retry: 1000\n\n"
 
 
-def test_instructions_and_thoughts_reach_only_an_owner_who_asks(house: House) -> None:
-    session_id = house.session()
-    house.made(f"/sessions/{session_id}/mentor", {"text": "内緒 secret"})
-    house.say(session_id, "hello")
-    for query, key in (("?after=0", house.read), ("?after=0", house.owner)):
-        (seen,) = house.follow(f"/sessions/{session_id}/events{query}", 1, key=key)[:1]
+def test_instructions_and_thoughts_reach_only_an_owner_who_asks(shared: House) -> None:
+    session_id = shared.session()
+    shared.made(f"/sessions/{session_id}/mentor", {"text": "内緒 secret"})
+    shared.say(session_id, "hello")
+    for query, key in (("?after=0", shared.read), ("?after=0", shared.owner)):
+        (seen,) = shared.follow(f"/sessions/{session_id}/events{query}", 1, key=key)[:1]
         assert seen["data"]["text"] == "hello"
     query = "?after=0&kinds=system"
-    (seen,) = house.follow(f"/sessions/{session_id}/events{query}", 1)[:1]
+    (seen,) = shared.follow(f"/sessions/{session_id}/events{query}", 1)[:1]
     assert seen["data"]["text"] == "内緒 secret"
-    problem(house.call("GET", f"/sessions/{session_id}/events?kinds=action", key=house.chat), 403)
+    problem(shared.call("GET", f"/sessions/{session_id}/events?kinds=action", key=shared.chat), 403)
 
 
-@pytest.mark.parametrize("event_id", ["-1", "x", "1.0", "１", "9" * 11, ""])
-def test_an_event_id_that_is_none_of_ours_is_refused(house: House, event_id: str) -> None:
+@pytest.mark.parametrize("event_id", ["-1", "x", "1.0", "\uff11", "9" * 11, ""])
+def test_an_event_id_that_is_none_of_ours_is_refused(shared: House, event_id: str) -> None:
     headers = {"Last-Event-ID": event_id}
-    answer = house.call("GET", f"/sessions/{house.session()}/events", headers=headers)
+    answer = shared.call("GET", f"/sessions/{shared.session()}/events", headers=headers)
     problem(answer, 422, "Last-Event-ID")
 
 
 @pytest.mark.parametrize("query", ["after=-1", "after=x", "seconds=0", "seconds=x", "kinds=no"])
-def test_a_malformed_wish_is_refused_before_the_stream_begins(house: House, query: str) -> None:
-    answer = house.call("GET", f"/sessions/{house.session()}/events?{query}")
+def test_a_malformed_wish_is_refused_before_the_stream_begins(shared: House, query: str) -> None:
+    answer = shared.call("GET", f"/sessions/{shared.session()}/events?{query}")
     problem(answer, 422, query.partition("=")[0])
 
 
-def test_an_unknown_session_has_no_events(house: House) -> None:
-    problem(house.call("GET", "/sessions/unknown/events"), 404)
+def test_an_unknown_session_has_no_events(shared: House) -> None:
+    problem(shared.call("GET", "/sessions/unknown/events"), 404)

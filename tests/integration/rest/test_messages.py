@@ -9,23 +9,23 @@ HELLO = pytest.mark.parametrize("text", ["こんにちは、🦀です", "Hello,
 
 @HELLO
 def test_a_message_is_accepted_at_once_and_answered_in_its_language(
-    house: House, text: str
+    shared: House, text: str
 ) -> None:
-    session_id = house.session()
-    answer = house.call("POST", f"/sessions/{session_id}/messages", {"text": text})
+    session_id = shared.session()
+    answer = shared.call("POST", f"/sessions/{session_id}/messages", {"text": text})
     assert answer.status_code == 202
-    house.work()
-    asked, replied = house.lines(session_id)
+    shared.work()
+    asked, replied = shared.lines(session_id)
     assert asked == text
     assert ("言語モデルではなく" in replied) == text.startswith("こん")
     assert text in replied
 
 
 @HELLO
-def test_whoever_prefers_to_wait_gets_the_replies(house: House, text: str) -> None:
-    session_id = house.session(house.agent("美香"))
-    with house.worker():
-        answer = house.call(
+def test_whoever_prefers_to_wait_gets_the_replies(shared: House, text: str) -> None:
+    session_id = shared.session(shared.agent("美香"))
+    with shared.worker():
+        answer = shared.call(
             "POST",
             f"/sessions/{session_id}/messages",
             {"text": text},
@@ -40,9 +40,9 @@ def test_whoever_prefers_to_wait_gets_the_replies(house: House, text: str) -> No
     assert body["pending"] == []
 
 
-def test_a_wait_that_is_over_names_the_turns_that_go_on(house: House) -> None:
-    session_id = house.session()
-    answer = house.call(
+def test_a_wait_that_is_over_names_the_turns_that_go_on(shared: House) -> None:
+    session_id = shared.session()
+    answer = shared.call(
         "POST", f"/sessions/{session_id}/messages", {"text": "hi"}, headers={"Prefer": "wait=0"}
     )
     assert answer.status_code == 200
@@ -50,99 +50,101 @@ def test_a_wait_that_is_over_names_the_turns_that_go_on(house: House) -> None:
     assert answer.json()["pending"] == answer.json()["turn_ids"]
 
 
-@pytest.mark.parametrize("prefer", ["wait=soon", "wait=-1", "wait=", "wait=1.5", "wait=１"])
-def test_a_wait_that_is_no_number_is_refused_and_nothing_is_said(house: House, prefer: str) -> None:
-    session_id = house.session()
+@pytest.mark.parametrize("prefer", ["wait=soon", "wait=-1", "wait=", "wait=1.5", "wait=\uff11"])
+def test_a_wait_that_is_no_number_is_refused_and_nothing_is_said(
+    shared: House, prefer: str
+) -> None:
+    session_id = shared.session()
     place, headers = f"/sessions/{session_id}/messages", {"Prefer": prefer}
-    answer = house.call("POST", place, {"text": "x"}, headers=headers)
+    answer = shared.call("POST", place, {"text": "x"}, headers=headers)
     problem(answer, 422, "Prefer")
-    assert house.lines(session_id) == []
+    assert shared.lines(session_id) == []
 
 
-def test_three_participants_are_three_turns_however_often_the_message_comes(house: House) -> None:
-    agents = [house.agent(name) for name in ("蟹", "Crab", "かに")]
-    session_id = house.session(*agents)
+def test_three_participants_are_three_turns_however_often_the_message_comes(shared: House) -> None:
+    agents = [shared.agent(name) for name in ("蟹", "Crab", "かに")]
+    session_id = shared.session(*agents)
     headers = {"Idempotency-Key": "message-1"}
-    first = house.say(session_id, "みんな、say hello", headers=headers)
-    house.work()
-    again = house.say(session_id, "みんな、say hello", headers=headers)
-    house.work()
+    first = shared.say(session_id, "みんな、say hello", headers=headers)
+    shared.work()
+    again = shared.say(session_id, "みんな、say hello", headers=headers)
+    shared.work()
     assert len(set(first)) == 3
     assert again == first
-    assert [house.got(f"/turns/{turn}")["agent_id"] for turn in first] == agents
-    assert len(house.lines(session_id)) == 4
+    assert [shared.got(f"/turns/{turn}")["agent_id"] for turn in first] == agents
+    assert len(shared.lines(session_id)) == 4
 
 
-def test_a_message_without_a_key_is_new_each_time(house: House) -> None:
-    session_id = house.session()
-    assert house.say(session_id, "again") != house.say(session_id, "again")
+def test_a_message_without_a_key_is_new_each_time(shared: House) -> None:
+    session_id = shared.session()
+    assert shared.say(session_id, "again") != shared.say(session_id, "again")
 
 
-def test_parts_follow_the_text_and_images_show_as_references(house: House) -> None:
-    session_id = house.session()
+def test_parts_follow_the_text_and_images_show_as_references(shared: House) -> None:
+    session_id = shared.session()
     parts = [
         {"kind": "image", "reference": "workspace:写真/crab.png"},
         {"kind": "text", "text": "what is it?"},
     ]
     body = {"text": "これを見て", "parts": parts, "sender_name": "太郎", "metadata": {"from": "浜"}}
-    house.made(f"/sessions/{session_id}/messages", body)
-    (line,) = house.got(f"/sessions/{session_id}/messages")["items"]
+    shared.made(f"/sessions/{session_id}/messages", body)
+    (line,) = shared.got(f"/sessions/{session_id}/messages")["items"]
     assert line["text"] == "これを見て\n[image workspace:写真/crab.png]\nwhat is it?"
     assert line["speaker_name"] == "太郎"
     assert (line["sequence"], line["thread"], line["from_agent"]) == (1, 1, False)
 
 
-def test_lines_are_read_in_pages_from_either_end(house: House) -> None:
-    session_id = house.session()
+def test_lines_are_read_in_pages_from_either_end(shared: House) -> None:
+    session_id = shared.session()
     said = [f"行 {n}" for n in range(5)]
     for text in said:
-        house.say(session_id, text)
+        shared.say(session_id, text)
     for order, expected in (("oldest", said), ("newest", said[::-1])):
         found: list[str] = []
         query: str | None = f"?order={order}&limit=2"
         while query is not None:
-            page = house.got(f"/sessions/{session_id}/messages{query}")
+            page = shared.got(f"/sessions/{session_id}/messages{query}")
             found += [line["text"] for line in page["items"]]
             cursor = page["next_cursor"]
             query = f"?order={order}&limit=2&cursor={cursor}" if cursor else None
         assert found == expected
-    assert house.lines(session_id, "?after=3") == said[3:]
+    assert shared.lines(session_id, "?after=3") == said[3:]
 
 
-def test_a_cursor_of_the_other_direction_is_refused(house: House) -> None:
-    session_id = house.session()
+def test_a_cursor_of_the_other_direction_is_refused(shared: House) -> None:
+    session_id = shared.session()
     for text in "abc":
-        house.say(session_id, text)
+        shared.say(session_id, text)
     place = f"/sessions/{session_id}/messages"
-    cursor = house.got(f"{place}?order=newest&limit=1")["next_cursor"]
-    problem(house.call("GET", f"{place}?order=oldest&cursor={cursor}"), 422, "cursor")
+    cursor = shared.got(f"{place}?order=newest&limit=1")["next_cursor"]
+    problem(shared.call("GET", f"{place}?order=oldest&cursor={cursor}"), 422, "cursor")
 
 
-def test_thoughts_and_actions_are_the_owners_to_read(house: House) -> None:
-    session_id = house.session()
-    house.say(session_id, "think about: the sea")
-    house.work()
+def test_thoughts_and_actions_are_the_owners_to_read(shared: House) -> None:
+    session_id = shared.session()
+    shared.say(session_id, "think about: the sea")
+    shared.work()
     place = f"/sessions/{session_id}/messages?kinds=inner_voice,action"
-    thoughts = house.lines(session_id, "?kinds=inner_voice,action")
+    thoughts = shared.lines(session_id, "?kinds=inner_voice,action")
     assert any("the sea" in text for text in thoughts)
-    found = problem(house.call("GET", place, key=house.chat), 403, "kinds")
+    found = problem(shared.call("GET", place, key=shared.chat), 403, "kinds")
     assert "approval, speech, system" in found["cure"]
-    for key in (house.chat, house.read):
-        public = house.lines(session_id, key=key)
-        assert public == house.lines(session_id, "?kinds=speech,system", key=key)
+    for key in (shared.chat, shared.read):
+        public = shared.lines(session_id, key=key)
+        assert public == shared.lines(session_id, "?kinds=speech,system", key=key)
         assert not set(public) & set(thoughts)
 
 
 @pytest.mark.parametrize("end", ["POST", "DELETE"])
-def test_an_ended_session_stays_readable_and_takes_no_more(house: House, end: str) -> None:
-    session_id = house.session()
-    house.say(session_id, "さようなら")
+def test_an_ended_session_stays_readable_and_takes_no_more(shared: House, end: str) -> None:
+    session_id = shared.session()
+    shared.say(session_id, "さようなら")
     path = f"/sessions/{session_id}" + ("/end" if end == "POST" else "")
     for _ in range(2):
-        ended = house.call(end, path)
+        ended = shared.call(end, path)
         assert (ended.json()["status"], ended.json()["phase"]) == ("ended", "concluded")
-    problem(house.call("POST", f"/sessions/{session_id}/messages", {"text": "まだ？"}), 409)
-    assert house.lines(session_id) == ["さようなら"]
+    problem(shared.call("POST", f"/sessions/{session_id}/messages", {"text": "まだ？"}), 409)
+    assert shared.lines(session_id) == ["さようなら"]
 
 
 def test_only_its_opener_and_the_owner_end_a_session(house: House) -> None:
@@ -173,15 +175,17 @@ def test_sessions_are_listed_and_described(house: House) -> None:
 
 
 @pytest.mark.parametrize("text", ["必ず英語で答えて", "answer in one word"])
-def test_an_instruction_is_heard_by_agents_and_invisible_to_people(house: House, text: str) -> None:
-    session_id = house.session()
-    house.say(session_id, "hello")
-    made = house.made(f"/sessions/{session_id}/mentor", {"text": text})
+def test_an_instruction_is_heard_by_agents_and_invisible_to_people(
+    shared: House, text: str
+) -> None:
+    session_id = shared.session()
+    shared.say(session_id, "hello")
+    made = shared.made(f"/sessions/{session_id}/mentor", {"text": text})
     assert made["line"] == 2
-    house.work()
-    for key in (house.owner, house.chat, house.read):
-        assert text not in house.lines(session_id, key=key)
-    for key in (house.chat, house.read):
-        assert text not in house.lines(session_id, "?kinds=system,speech", key=key)
-    assert text in house.lines(session_id, "?kinds=system")
-    assert len(house.runtime.home.journal.lines(session_id, limit=10)) == 3
+    shared.work()
+    for key in (shared.owner, shared.chat, shared.read):
+        assert text not in shared.lines(session_id, key=key)
+    for key in (shared.chat, shared.read):
+        assert text not in shared.lines(session_id, "?kinds=system,speech", key=key)
+    assert text in shared.lines(session_id, "?kinds=system")
+    assert len(shared.runtime.home.journal.lines(session_id, limit=10)) == 3

@@ -1,4 +1,4 @@
-"""Turns over REST: their story, a stop before the next call, and approvals under a strict policy."""
+"""Turns over REST: their story, a stop before the next call, and what a strict agent asks."""
 
 from typing import Any
 
@@ -38,42 +38,42 @@ def status(house: House, turn_id: str) -> str:
 
 @WRITES
 def test_a_story_tells_every_step_and_call_to_the_owner(
-    house: House, text: str, path: str, content: str
+    shared: House, text: str, path: str, content: str
 ) -> None:
-    agent_id = house.agent()
-    (turn_id,) = house.say(house.session(agent_id), text)
-    assert house.got(f"/turns/{turn_id}")["steps"] == []
-    house.work()
-    story = house.got(f"/turns/{turn_id}")
+    agent_id = shared.agent()
+    (turn_id,) = shared.say(shared.session(agent_id), text)
+    assert shared.got(f"/turns/{turn_id}")["steps"] == []
+    shared.work()
+    story = shared.got(f"/turns/{turn_id}")
     assert (story["status"], story["model_calls"], story["authority"]) == ("completed", 2, "owner")
     assert [step["state"] for step in story["steps"]] == ["completed", "completed"]
     (call,) = story["steps"][0]["calls"]
     assert (call["name"], call["success"]) == ("ws_write", True)
     assert call["arguments"] == {"path": path, "content": content}
     assert story["steps"][1]["text"]
-    assert house.call("GET", f"/agents/{agent_id}/workspace/{path}").text == content
+    assert shared.call("GET", f"/agents/{agent_id}/workspace/{path}").text == content
 
 
-def test_others_read_of_a_story_only_that_there_were_steps(house: House) -> None:
-    (turn_id,) = house.say(house.session(), "write secret.txt: 秘密の言葉", key=house.chat)
-    house.work()
-    for key in (house.chat, house.read):
-        story = house.call("GET", f"/turns/{turn_id}", key=key)
+def test_others_read_of_a_story_only_that_there_were_steps(shared: House) -> None:
+    (turn_id,) = shared.say(shared.session(), "write secret.txt: 秘密の言葉", key=shared.chat)
+    shared.work()
+    for key in (shared.chat, shared.read):
+        story = shared.call("GET", f"/turns/{turn_id}", key=key)
         assert "秘密の言葉" not in story.text
         first, second = story.json()["steps"]
         assert (first["calls"][0]["name"], first["calls"][0]["arguments"]) == ("ws_write", None)
         assert (second["state"], second["text"]) == ("completed", None)
 
 
-def test_a_stop_before_a_turn_began_ends_it_without_a_model_call(house: House) -> None:
-    session_id = house.session()
-    (turn_id,) = house.say(session_id, "hello")
-    asked = house.made(f"/turns/{turn_id}/cancel", {"reason": "もういい"})
+def test_a_stop_before_a_turn_began_ends_it_without_a_model_call(shared: House) -> None:
+    session_id = shared.session()
+    (turn_id,) = shared.say(session_id, "hello")
+    asked = shared.made(f"/turns/{turn_id}/cancel", {"reason": "もういい"})
     assert (asked["status"], asked["stop"]["reason"]) == ("queued", "もういい")
-    house.work()
-    story = house.got(f"/turns/{turn_id}")
+    shared.work()
+    story = shared.got(f"/turns/{turn_id}")
     assert (story["status"], story["model_calls"]) == ("stopped", 0)
-    assert house.lines(session_id)[1] == "I stopped because I was told to."
+    assert shared.lines(session_id)[1] == "I stopped because I was told to."
 
 
 def test_a_stop_ends_a_running_turn_before_its_next_call(house: House) -> None:
@@ -90,65 +90,65 @@ def test_a_stop_ends_a_running_turn_before_its_next_call(house: House) -> None:
     house.work()
     story = house.got(f"/turns/{turn_id}")
     assert (story["status"], len(calls)) == ("stopped", 2)
-    assert [call["state"] for step in story["steps"] for call in step["calls"]][0] == "completed"
+    assert story["steps"][0]["calls"][0]["state"] == "completed"
     assert house.lines(session_id)[1] == "停止の指示を受けたため、ここで止まりました。"
 
 
-def test_a_stop_that_comes_too_late_or_without_a_body_changes_nothing(house: House) -> None:
-    (turn_id,) = house.say(house.session(), "hello")
-    house.work()
-    assert house.made(f"/turns/{turn_id}/cancel", None)["status"] == "completed"
-    assert house.got(f"/turns/{turn_id}")["stop"] is None
+def test_a_stop_that_comes_too_late_or_without_a_body_changes_nothing(shared: House) -> None:
+    (turn_id,) = shared.say(shared.session(), "hello")
+    shared.work()
+    assert shared.made(f"/turns/{turn_id}/cancel", None)["status"] == "completed"
+    assert shared.got(f"/turns/{turn_id}")["stop"] is None
 
 
-def test_only_its_starter_and_the_owner_stop_a_turn(house: House) -> None:
-    session_id = house.session()
-    (turn_id,) = house.say(session_id, "mine")
-    problem(house.call("POST", f"/turns/{turn_id}/cancel", {}, key=house.chat), 403)
-    (own,) = house.say(session_id, "mine", key=house.chat)
-    assert house.made(f"/turns/{own}/cancel", {}, key=house.chat)["stop"]
-    house.work()
-    assert [status(house, turn) for turn in (turn_id, own)] == ["completed", "stopped"]
+def test_only_its_starter_and_the_owner_stop_a_turn(shared: House) -> None:
+    session_id = shared.session()
+    (turn_id,) = shared.say(session_id, "mine")
+    problem(shared.call("POST", f"/turns/{turn_id}/cancel", {}, key=shared.chat), 403)
+    (own,) = shared.say(session_id, "mine", key=shared.chat)
+    assert shared.made(f"/turns/{own}/cancel", {}, key=shared.chat)["stop"]
+    shared.work()
+    assert [status(shared, turn) for turn in (turn_id, own)] == ["completed", "stopped"]
 
 
 @WRITES
 def test_a_strict_agent_waits_for_its_owner_and_then_does_exactly_that(
-    house: House, text: str, path: str, content: str
+    shared: House, text: str, path: str, content: str
 ) -> None:
-    agent_id = house.agent(policy="strict", language="ja")
-    session_id = house.session(agent_id)
-    (turn_id,) = house.say(session_id, text)
-    house.work()
-    story = house.got(f"/turns/{turn_id}")
+    agent_id = shared.agent(policy="strict", language="ja")
+    session_id = shared.session(agent_id)
+    (turn_id,) = shared.say(session_id, text)
+    shared.work()
+    story = shared.got(f"/turns/{turn_id}")
     assert story["status"] == "waiting"
     asked = story["steps"][0]["calls"][0]
     assert asked["state"] == "waiting"
     assert path in asked["approval"]["touches"]
-    assert "承認を待っています" in house.lines(session_id, key=house.read)[1]
-    assert house.got(f"/agents/{agent_id}/workspace")["items"] == []
-    house.made(f"/turns/{turn_id}/decide", {"approved": True, "reason": "いいよ"})
-    house.work()
-    call = house.got(f"/turns/{turn_id}")["steps"][0]["calls"][0]
+    assert "承認を待っています" in shared.lines(session_id, key=shared.read)[1]
+    assert shared.got(f"/agents/{agent_id}/workspace")["items"] == []
+    shared.made(f"/turns/{turn_id}/decide", {"approved": True, "reason": "いいよ"})
+    shared.work()
+    call = shared.got(f"/turns/{turn_id}")["steps"][0]["calls"][0]
     assert (call["success"], call["approval"]["reason"]) == (True, "いいよ")
-    assert status(house, turn_id) == "completed"
-    assert house.call("GET", f"/agents/{agent_id}/workspace/{path}").text == content
+    assert status(shared, turn_id) == "completed"
+    assert shared.call("GET", f"/agents/{agent_id}/workspace/{path}").text == content
 
 
-def test_a_rejected_call_does_not_run_and_is_decided_once(house: House) -> None:
-    agent_id = house.agent(policy="strict")
-    (turn_id,) = house.say(house.session(agent_id), "write memo.txt: no")
-    house.work()
-    assert house.made(f"/turns/{turn_id}/decide", {"approved": False})["status"] == "queued"
-    problem(house.call("POST", f"/turns/{turn_id}/decide", {"approved": True}), 409)
-    house.work()
-    assert house.got(f"/turns/{turn_id}")["steps"][0]["calls"][0]["approval"]["approved"] is False
-    assert house.got(f"/agents/{agent_id}/workspace")["items"] == []
+def test_a_rejected_call_does_not_run_and_is_decided_once(shared: House) -> None:
+    agent_id = shared.agent(policy="strict")
+    (turn_id,) = shared.say(shared.session(agent_id), "write memo.txt: no")
+    shared.work()
+    assert shared.made(f"/turns/{turn_id}/decide", {"approved": False})["status"] == "queued"
+    problem(shared.call("POST", f"/turns/{turn_id}/decide", {"approved": True}), 409)
+    shared.work()
+    assert shared.got(f"/turns/{turn_id}")["steps"][0]["calls"][0]["approval"]["approved"] is False
+    assert shared.got(f"/agents/{agent_id}/workspace")["items"] == []
 
 
-def test_whoever_waits_is_answered_when_a_turn_waits_for_its_owner(house: House) -> None:
-    session_id = house.session(house.agent(policy="strict"))
-    with house.worker():
-        answer = house.made(
+def test_whoever_waits_is_answered_when_a_turn_waits_for_its_owner(shared: House) -> None:
+    session_id = shared.session(shared.agent(policy="strict"))
+    with shared.worker():
+        answer = shared.made(
             f"/sessions/{session_id}/messages",
             {"text": "list files"},
             headers={"Prefer": "wait=15"},
@@ -157,10 +157,10 @@ def test_whoever_waits_is_answered_when_a_turn_waits_for_its_owner(house: House)
     assert [reply["kind"] for reply in answer["replies"]] == ["approval"]
 
 
-def test_nothing_is_decided_that_does_not_wait(house: House) -> None:
-    (turn_id,) = house.say(house.session(), "hello")
-    problem(house.call("POST", f"/turns/{turn_id}/decide", {"approved": True}), 409)
-    problem(house.call("POST", "/turns/unknown/decide", {"approved": True}), 404)
+def test_nothing_is_decided_that_does_not_wait(shared: House) -> None:
+    (turn_id,) = shared.say(shared.session(), "hello")
+    problem(shared.call("POST", f"/turns/{turn_id}/decide", {"approved": True}), 409)
+    problem(shared.call("POST", "/turns/unknown/decide", {"approved": True}), 404)
 
 
 def test_a_model_that_fails_ends_the_turn_with_an_apology(house: House) -> None:

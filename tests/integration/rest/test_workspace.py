@@ -1,6 +1,5 @@
 """Workspaces over REST: bytes in and out, under a condition, and never outside of their folder."""
 
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -45,84 +44,84 @@ def place(house: House, agent_id: str, path: str = "") -> str:
     ],
 )
 def test_a_file_comes_back_as_it_was_written(
-    house: House, path: str, content: bytes, kind: str
+    shared: House, path: str, content: bytes, kind: str
 ) -> None:
-    where = place(house, house.agent(), path)
-    written = house.call("PUT", where, content=content)
+    where = place(shared, shared.agent(), path)
+    written = shared.call("PUT", where, content=content)
     assert written.status_code == 200
     assert (written.json()["path"], written.json()["size"]) == (path, len(content))
-    found = house.call("GET", where, key=house.read)
+    found = shared.call("GET", where, key=shared.read)
     assert found.content == content
     assert found.headers["content-type"] == kind
     assert found.headers["x-content-type-options"] == "nosniff"
     assert found.headers["etag"] == f'"{written.json()["version"]}"'
 
 
-def test_files_are_listed_by_folder_and_in_pages(house: House) -> None:
-    agent_id = house.agent()
+def test_files_are_listed_by_folder_and_in_pages(shared: House) -> None:
+    agent_id = shared.agent()
     paths = ["a.md", "海/一.md", "海/二.md", "sea/1.md"]
     for path in paths:
-        house.call("PUT", place(house, agent_id, path), content=b"x")
-    where = place(house, agent_id)
-    assert [file["path"] for file in house.got(where)["items"]] == sorted(paths)
-    listed = house.got(f"{where}?prefix={quote('海')}")["items"]
+        shared.call("PUT", place(shared, agent_id, path), content=b"x")
+    where = place(shared, agent_id)
+    assert [file["path"] for file in shared.got(where)["items"]] == sorted(paths)
+    listed = shared.got(f"{where}?prefix={quote('海')}")["items"]
     assert [file["path"] for file in listed] == ["海/一.md", "海/二.md"]
-    page = house.got(f"{where}?limit=3")
-    rest = house.got(f"{where}?limit=3&cursor={page['next_cursor']}")
+    page = shared.got(f"{where}?limit=3")
+    rest = shared.got(f"{where}?limit=3&cursor={page['next_cursor']}")
     assert [file["path"] for file in page["items"] + rest["items"]] == sorted(paths)
 
 
-def test_if_match_replaces_only_that_version(house: House) -> None:
-    where = place(house, house.agent(), "共有.md")
-    first = house.call("PUT", where, content=b"one").json()["version"]
-    second = house.call("PUT", where, content=b"two", headers={"If-Match": f'"{first}"'})
+def test_if_match_replaces_only_that_version(shared: House) -> None:
+    where = place(shared, shared.agent(), "共有.md")
+    first = shared.call("PUT", where, content=b"one").json()["version"]
+    second = shared.call("PUT", where, content=b"two", headers={"If-Match": f'"{first}"'})
     assert second.status_code == 200
-    late = house.call("PUT", where, content="三".encode(), headers={"If-Match": f'"{first}"'})
+    late = shared.call("PUT", where, content="三".encode(), headers={"If-Match": f'"{first}"'})
     problem(late, 409)
-    assert house.call("GET", where).content == b"two"
+    assert shared.call("GET", where).content == b"two"
 
 
-def test_if_none_match_only_creates(house: House) -> None:
-    where = place(house, house.agent(), "new.md")
+def test_if_none_match_only_creates(shared: House) -> None:
+    where = place(shared, shared.agent(), "new.md")
     create = {"If-None-Match": "*"}
-    assert house.call("PUT", where, content=b"one", headers=create).status_code == 200
-    problem(house.call("PUT", where, content=b"two", headers=create), 409)
+    assert shared.call("PUT", where, content=b"one", headers=create).status_code == 200
+    problem(shared.call("PUT", where, content=b"two", headers=create), 409)
     both = {"If-None-Match": "*", "If-Match": "x"}
     for headers in ({"If-None-Match": '"x"'}, both):
-        problem(house.call("PUT", where, content=b"", headers=headers), 422, "If-None-Match")
+        problem(shared.call("PUT", where, content=b"", headers=headers), 422, "If-None-Match")
 
 
-def test_a_deleted_file_is_gone(house: House) -> None:
-    where = place(house, house.agent(), "消す.md")
-    house.call("PUT", where, content=b"x")
-    assert house.call("DELETE", where).status_code == 204
+def test_a_deleted_file_is_gone(shared: House) -> None:
+    where = place(shared, shared.agent(), "消す.md")
+    shared.call("PUT", where, content=b"x")
+    assert shared.call("DELETE", where).status_code == 204
     for method in ("GET", "DELETE"):
-        problem(house.call(method, where), 404)
+        problem(shared.call(method, where), 404)
 
 
 @pytest.mark.parametrize("path", ESCAPES)
-def test_no_path_leads_out_of_a_workspace(house: House, tmp_path: Path, path: str) -> None:
-    agent_id = house.agent()
-    (tmp_path / "owner.key").write_text("the owner's secret")
-    before = sorted(tmp_path.rglob("*"))
+def test_no_path_leads_out_of_a_workspace(shared: House, path: str) -> None:
+    agent_id, folder = shared.agent(), shared.folder
+    (folder / "owner.key").write_text("the owner's secret")
+    before = sorted(folder.rglob("*"))
     for method in ("GET", "PUT", "DELETE"):
         content = b"broken out" if method == "PUT" else b""
         raw = f"/agents/{agent_id}/workspace/{path}"
-        answer = house.raw(method, raw, content=content)
+        answer = shared.raw(method, raw, content=content)
         assert answer.status_code in {404, 405, 422}, answer.text
         problem(answer, answer.status_code)
         assert "secret" not in answer.text
-    assert sorted(tmp_path.rglob("*")) == before
-    assert (tmp_path / "owner.key").read_text() == "the owner's secret"
+    assert sorted(folder.rglob("*")) == before
+    assert (folder / "owner.key").read_text() == "the owner's secret"
 
 
-def test_a_file_may_have_five_mebibytes_and_not_one_byte_more(house: House) -> None:
-    where = place(house, house.agent(), "big.bin")
-    assert house.call("PUT", where, content=bytes(5 << 20)).status_code == 200
-    problem(house.call("PUT", where, content=bytes((5 << 20) + 1)), 413, "body")
+def test_a_file_may_have_five_mebibytes_and_not_one_byte_more(shared: House) -> None:
+    where = place(shared, shared.agent(), "big.bin")
+    assert shared.call("PUT", where, content=bytes(5 << 20)).status_code == 200
+    problem(shared.call("PUT", where, content=bytes((5 << 20) + 1)), 413, "body")
 
 
-def test_a_workspace_of_nobody_is_not_found(house: House) -> None:
+def test_a_workspace_of_nobody_is_not_found(shared: House) -> None:
     for method in ("GET", "PUT", "DELETE"):
-        problem(house.call(method, place(house, "nobody", "a.md"), content=b"x"), 404)
-    problem(house.call("GET", place(house, "nobody")), 404)
+        problem(shared.call(method, place(shared, "nobody", "a.md"), content=b"x"), 404)
+    problem(shared.call("GET", place(shared, "nobody")), 404)

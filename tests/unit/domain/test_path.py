@@ -167,6 +167,11 @@ def test_an_ordinary_path_stays_as_it_is(text: str) -> None:
     assert workspace_path(text) == text
 
 
+def test_the_way_up_is_named_as_such() -> None:
+    with pytest.raises(Invalid, match=r"contains '\.\./'"):
+        workspace_path("海/../x")
+
+
 def test_a_leading_dot_is_taken_away() -> None:
     assert workspace_path("././notes/a.md") == "notes/a.md"
 

@@ -15,9 +15,9 @@ from tests.unit.engine.world import NOW, WEBHOOK, World
 
 
 def profile(language: Language, **fields: Any) -> Profile:
-    made = {"id": "agent-7", "name": "N", "created_at": NOW, "updated_at": NOW} | fields
+    given: dict[str, Any] = {"id": "agent-7", "name": "N", "created_at": NOW, "updated_at": NOW}
     return Profile(
-        agent=Agent(language=language, **made),
+        agent=Agent(language=language, **given | fields),
         soul=Soul(persona_name="蟹江"),
         identity=Identity(name="蟹江", job_title="漁師"),
     )

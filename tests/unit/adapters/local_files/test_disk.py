@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.local_files import Disk, LocalFiles
-from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
+from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge, Unavailable
 from opencrab.ports.files import ABSENT
 from tests.unit.adapters.local_files.disks import Faults, growing, short_writes
 
@@ -105,6 +105,8 @@ def test_a_quota_counts_right_after_a_failure(tmp_path: Path) -> None:
     faults.arm(-1)
     files.write("mika", "a", b"x" * 99)
     files.write("mika", "b", b"x")
+    with pytest.raises(TooLarge):
+        files.write("mika", "c", b"x")
 
 
 def test_a_disk_that_takes_few_bytes_at_a_time_gets_them_all(tmp_path: Path) -> None:

@@ -89,6 +89,16 @@ def test_an_edit_by_hand_is_seen_and_guarded(content: str, tmp_path: Path) -> No
     assert place.read_text() == content
 
 
+def test_every_write_is_later_than_all_before_it_however_quick(tmp_path: Path) -> None:
+    files, place = LocalFiles(tmp_path), workspace(tmp_path) / "first.md"
+    times = []
+    for n in range(20):
+        files.write("mika", "first.md", f"{n}".encode())
+        times.append(place.stat().st_mtime_ns)
+    assert len(set(times)) == len(times)
+    assert times == sorted(times)
+
+
 def test_what_no_path_names_is_not_listed(tmp_path: Path) -> None:
     folder = workspace(tmp_path)
     (folder / "ends in space ").write_text("x")

@@ -1,5 +1,6 @@
 """Finding a model server on this computer: only what answers like one is one."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from opencrab.adapters.providers.detect import (
     detect_local,
 )
 from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
+from tests.integration.rest.house import House
 from tests.unit.adapters.providers.fake import Pages
-from tests.unit.adapters.providers.stub import Canned, serving
+from tests.unit.adapters.providers.stub import Canned, Received, serving
 
 TAGS, RUNNING = f"{OLLAMA_URL}/api/tags", f"{OLLAMA_URL}/api/ps"
 MODELS, PROPERTIES = f"{LLAMACPP_URL}/v1/models", f"{LLAMACPP_URL}/props"
@@ -128,3 +130,18 @@ def test_a_recorded_answer_of_llama_cpp_is_recognised(wire: Path) -> None:
     server = detect_local(Pages({MODELS: page})).server
     assert server is not None
     assert server.model == json.loads(recorded["body"])["data"][0]["id"]
+
+
+def test_our_own_rest_server_is_not_mistaken_for_a_model(tmp_path: Path) -> None:
+    house = House(tmp_path)
+
+    async def answer(got: Received) -> Canned:
+        async with house.client() as client:
+            came = await client.request(got.method, got.path, content=got.body)
+        return Canned(came.status_code, came.content)
+
+    with serving(lambda got: asyncio.run(answer(got))) as stub, new_client() as client:
+        found = detect_local(HttpxTransport(client), stub.url, stub.url, timeout_seconds=10.0)
+    house.close()
+    assert [received.path for received in stub.received] == ["/api/tags", "/v1/models"]
+    assert (found.server, found.notes) == (None, ())

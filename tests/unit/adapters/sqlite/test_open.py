@@ -67,6 +67,10 @@ def broken_header(path: Path) -> None:
     path.write_bytes(b"crab" + path.read_bytes()[4:])
 
 
+def schema_that_is_no_text(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"item_due ON item", b"item_due \x80N item"))
+
+
 def truncated(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:6_000])
 
@@ -94,6 +98,7 @@ DAMAGES = [
     random_bytes,
     zeroed_pages,
     broken_header,
+    schema_that_is_no_text,
     truncated,
     empty,
     text,

@@ -16,7 +16,7 @@ from opencrab.domain.money import Draw
 from opencrab.domain.principal import ApiKey
 from opencrab.domain.record import ApprovalDecision
 from opencrab.domain.session import SessionChange
-from opencrab.domain.turn import TurnStatus
+from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.domain.utterance import DeliveryState
 from opencrab.ports.home import Home
 from tests.contract.example import (
@@ -55,16 +55,26 @@ class Overheard(Database):
         return connection
 
 
+def claimed(home: Home, receipt: str) -> Turn:
+    found = home.journal.claim("t1", lease_until=later(60), receipt=receipt)
+    assert found is not None
+    return found.turn
+
+
+def received(home: Home) -> str:
+    delivery = home.turns.receive(visibility_seconds=60, wait_seconds=0)
+    assert delivery is not None
+    return delivery.receipt
+
+
 def a_turns_life(home: Home) -> None:
     home.agents.create(profile())
     home.sessions.create(session())
     (queued,) = home.journal.admit(admission())
     home.journal.admit(admission())
     home.turns.send("t1", group="s1", deduplication="t1")
-    delivery = home.turns.receive(visibility_seconds=60, wait_seconds=0)
-    assert delivery is not None
-    claimed = home.journal.claim("t1", lease_until=later(60), receipt=delivery.receipt)
-    assert claimed is not None
+    receipt = received(home)
+    current = claimed(home, receipt)
     home.agents.get("hana")
     home.sessions.get("s1")
     home.journal.boundary(queued)
@@ -72,25 +82,23 @@ def a_turns_life(home: Home) -> None:
     home.journal.lines("s1")
     blocks = (Draw(scope="agent:hana", day=DAY, micro_usd=5, limit_micro_usd=9),)
     current = home.journal.commit(
-        step(claimed.turn, intent(), draws=blocks, unless_stopped=True, due=(due_item(),))
+        step(current, intent(), draws=blocks, unless_stopped=True, due=(due_item(),))
     )
     home.journal.extend(current, later(90))
     current = home.journal.load("t1").turn
     current = home.journal.commit(step(current, result(), request(2), status=TurnStatus.WAITING))
-    home.turns.continue_later(delivery.receipt, 0)
+    home.turns.continue_later(receipt, 0)
     decided = ApprovalDecision(
         n=2, call_id="c1", argument_hash="arguments", approved=True, by="owner"
     )
     home.journal.decide("t1", decided)
-    again = home.turns.receive(visibility_seconds=60, wait_seconds=0.001)
-    assert again is not None
-    reclaimed = home.journal.claim("t1", lease_until=later(60), receipt=again.receipt)
-    assert reclaimed is not None
+    receipt = received(home)
+    current = claimed(home, receipt)
     home.journal.stop("t1", wish())
     told = SessionChange(agent_id="hana", spoke_at=NOW)
     said = (line(turn_id="t1", group_line=1),)
-    home.journal.commit(ending(reclaimed.turn, session=told, lines=said, utterances=(utterance(),)))
-    home.turns.done(again.receipt)
+    home.journal.commit(ending(current, session=told, lines=said, utterances=(utterance(),)))
+    home.turns.done(receipt)
 
 
 def what_surrounds_it(home: Home) -> None:

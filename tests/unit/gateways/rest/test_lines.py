@@ -60,7 +60,7 @@ def caller(scope: Scope) -> Caller:
 
 @given(kinds=KINDS, visible=VISIBLE, limit=st.integers(1, 70), newest=st.booleans())
 def test_pages_together_are_all_that_may_be_seen(
-    kinds: list[tuple[LineKind, Audience]], visible: Visible, limit: int, newest: bool
+    kinds: list[tuple[LineKind, Audience]], visible: Visible, limit: int, *, newest: bool
 ) -> None:
     kept = Kept(kinds)
     found: list[Line] = []

@@ -22,11 +22,10 @@ def test_a_cursor_leads_back_to_its_place(place: str) -> None:
 def test_any_other_text_is_no_cursor(text: str) -> None:
     try:
         place = place_in("files", text)
-    except Invalid as error:
-        assert error.field == "cursor"
-    else:
-        assert place is not None
-        assert cursor_of("files", place) == text
+    except Invalid:
+        return
+    assert place is not None
+    assert cursor_of("files", place) == text
 
 
 def test_no_cursor_is_the_beginning() -> None:

@@ -72,7 +72,10 @@ def test_an_answer_of_the_framework_is_a_problem_too(status: int) -> None:
     assert read(of_status(status, {"Allow": "GET"}))["detail"]
 
 
-@given(st.dictionaries(st.text(max_size=8), st.text(min_size=12, max_size=20), min_size=1))
+TEXTS = st.text(max_size=20).map("ZQX悪意{}".format)
+
+
+@given(st.dictionaries(st.text(max_size=8), TEXTS, min_size=1))
 def test_a_wrong_form_is_explained_without_an_echo(body: dict[str, str]) -> None:
     try:
         TypeAdapter(NewAgent).validate_python({**body, "name": 5})
@@ -85,8 +88,7 @@ def test_a_wrong_form_is_explained_without_an_echo(body: dict[str, str]) -> None
     assert found["cure"]
     for problem in found.get("errors", [found]):
         assert problem["cure"]
-    content = bytes(answer.body).decode()
-    assert not any(json.dumps(text, ensure_ascii=False)[1:-1] in content for text in body.values())
+    assert "ZQX" not in bytes(answer.body).decode()
 
 
 def test_of_many_problems_ten_are_told() -> None:

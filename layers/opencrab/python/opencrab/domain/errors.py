@@ -10,7 +10,7 @@ OpenCrabError
  ├── Conflict       409  reload, then try again
  │    └── Superseded     another worker owns the turn now: stand back
  ├── Unavailable    503  wait, then try again
- │    └── NeverSent      the request provably never left: nothing was billed
+ │    └── NeverSent      nobody worked on the request: nothing was billed
  │         └── Busy             the other side turned it away: too many requests
  └── Exhausted      429  a budget is used up
 """
@@ -83,7 +83,7 @@ class Unavailable(OpenCrabError):
 
 
 class NeverSent(Unavailable):
-    """The request provably never left this machine, so it cost nothing."""
+    """Nobody can have worked on the request, so it cost nothing."""
 
     code = "never-sent"
 

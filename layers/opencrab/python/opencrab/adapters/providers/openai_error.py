@@ -45,6 +45,7 @@ def failure(status: int, error: Any, party: Party = _NOBODY) -> OpenCrabError:
     An error that came with status 200 is judged by the status in its own code, or by its words.
     """
     told, marks = _told(error), _marks(error)
+    turned_away = status == 429  # noqa: PLR2004  - too many requests
     inner = error.get("code") if isinstance(error, dict) else None
     if status == _OK and isinstance(inner, int) and not isinstance(inner, bool):
         status = inner
@@ -52,6 +53,8 @@ def failure(status: int, error: Any, party: Party = _NOBODY) -> OpenCrabError:
         return _too_long(told, party)
     if any(mark in marks for mark in _NO_CREDIT):
         return _unpaid(told, party)
+    if turned_away:
+        return Busy(f"{party.provider} is busy (429): {told}")
     return _by_status(status, told, marks, party)
 
 
@@ -63,8 +66,7 @@ def _by_status(status: int, told: str, marks: str, party: Party) -> OpenCrabErro
     if status == 404 or any(mark in marks for mark in _UNKNOWN_MODEL):  # noqa: PLR2004
         return _not_found(told, party)
     if status in _RETRY_LATER or status >= _SERVER_ERROR or status < _REDIRECT:
-        kind = Busy if status == 429 else Unavailable  # noqa: PLR2004  - too many requests
-        return kind(f"{party.provider} failed ({status}): {told}")
+        return Unavailable(f"{party.provider} failed ({status}): {told}")
     if status < 400:  # noqa: PLR2004  - redirects: the key goes nowhere else
         return Invalid(
             f"{party.provider} answered with a redirect ({status})",

@@ -6,6 +6,7 @@ the address that the same folder names, and to nobody else.
 
 import re
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,7 +16,6 @@ from opencrab.domain.errors import Invalid, Refused
 from opencrab.gateways.cli.options import Options
 
 DEFAULT_URL = "http://127.0.0.1:8080"
-_HERE = {"localhost", "::1"}
 _KEY = re.compile(r"[!-~]+")
 
 
@@ -34,9 +34,10 @@ class Address:
     @property
     def is_here(self) -> bool:
         """Whether the server runs on this computer."""
-        return (
-            self.host in _HERE or self.host.startswith("127.") or self.host.endswith(".localhost")
-        )
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost" or self.host.endswith(".localhost")
 
 
 def find_address(options: Options) -> Address:

@@ -10,7 +10,7 @@ from opencrab.gateways.cli.command import command, command_with, parameter
 from opencrab.gateways.cli.finding import AgentView, find_agent
 from opencrab.gateways.cli.options import Tongue
 from opencrab.gateways.cli.terminal import Terminal
-from opencrab.gateways.cli.traits import NUMBERS, with_persona, with_traits
+from opencrab.gateways.cli.traits import TRAITS_HELP, with_persona, with_traits
 from opencrab.gateways.cli.words import Speech
 
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="An agent's id or name.")]
@@ -20,9 +20,7 @@ _DRAFT = {
     **parameter("persona", str | None, help="Who it is, in a few words."),
     **parameter("language", Tongue | None, help="The language that the agent speaks."),
     **parameter("purpose", str | None, help="What it is there for, in one sentence."),
-    **parameter(
-        "traits", str | None, help=f"Such as openness=0.8,hobby=chess; numbers: {NUMBERS}."
-    ),
+    **parameter("traits", str | None, help=TRAITS_HELP),
     **parameter("model", str | None, help="provider:model, or 'default'."),
     **parameter("policy", str | None, help="What runs unasked: strict, guarded or open."),
 }

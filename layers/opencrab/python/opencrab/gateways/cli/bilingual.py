@@ -11,13 +11,17 @@ from opencrab.gateways.cli.options import Options, Tongue
 def _translate(page: Any, context: Any) -> None:
     """Put the help of a command, its options and its commands into the user's language."""
     tongue = _tongue(context)
-    for thing in (page, *page.params, *getattr(page, "commands", {}).values()):
+    own_help = page.get_help_option(context)
+    for thing in (page, *page.params, own_help, *getattr(page, "commands", {}).values()):
         if getattr(thing, "help", None):
             thing.help = help_in(tongue, thing.help)
 
 
 def _tongue(context: Any) -> Tongue:
     root = context.find_root()
+    for place in (context, root):
+        if isinstance(said := place.params.get("language"), Tongue):
+            return said
     if isinstance(root.obj, Options):
         return root.obj.language
     locale = next(option for option in root.command.params if option.name == "locale")

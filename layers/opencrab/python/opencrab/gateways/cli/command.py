@@ -43,7 +43,7 @@ def common(*, root: bool = False) -> Parameters:
             **variable("OPENCRAB_KEY", "OPENCRAB_OWNER_KEY"),
         ),
         **parameter("data", Path | None, help="The data folder.", **variable("OPENCRAB_DATA")),
-        **parameter("language", Tongue | None, help="The language of this program."),
+        **parameter("language", Tongue | None, is_eager=True, help="The language of this program."),
         **parameter("json", bool, "--json", default=False, help="Answer in JSON, for scripts."),
     }
 

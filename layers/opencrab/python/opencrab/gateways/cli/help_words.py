@@ -1,12 +1,14 @@
 """Help words: the Japanese of what `--help` says; the English stands where the commands are."""
 
 from opencrab.gateways.cli.options import Tongue
+from opencrab.gateways.cli.traits import NUMBERS, TRAITS_HELP
 
 _JAPANESE = {
     "Autonomous agents that live on your own computer, or on serverless AWS.": (
         "自律エージェントを、手元のコンピューターまたはサーバーレス AWS で動かします。"
     ),
     "Show this message and exit.": "この説明を表示して終了します。",
+    TRAITS_HELP: f"openness=0.8,hobby=chess のように指定します。数値の項目: {NUMBERS}。",
     "Show the version.": "バージョンを表示します。",
     "Where OpenCrab is.": "OpenCrab のアドレス。",
     "The API key to use.": "使用する API キー。",

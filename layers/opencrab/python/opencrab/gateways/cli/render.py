@@ -46,7 +46,7 @@ def facts(terminal: Terminal, pairs: Sequence[tuple[str, object]]) -> None:
     drawn.add_column(overflow="fold")
     for name, value in pairs:
         if value not in (None, "", [], {}):
-            drawn.add_row(name, prose(str(value)))
+            drawn.add_row(Text(clean(name)), prose(str(value)))
     terminal.draw(drawn)
 
 
