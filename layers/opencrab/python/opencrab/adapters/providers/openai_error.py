@@ -53,9 +53,8 @@ def failure(status: int, error: Any, party: Party = _NOBODY) -> OpenCrabError:
         return _too_long(told, party)
     if any(mark in marks for mark in _NO_CREDIT):
         return _unpaid(told, party)
-    if turned_away:
-        return Busy(f"{party.provider} is busy (429): {told}")
-    return _by_status(status, told, marks, party)
+    found = _by_status(status, told, marks, party)
+    return Busy(found.message) if turned_away and type(found) is Unavailable else found
 
 
 def _by_status(status: int, told: str, marks: str, party: Party) -> OpenCrabError:
