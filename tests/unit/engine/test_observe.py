@@ -88,6 +88,13 @@ def test_later_messages_do_not_crowd_out_the_trigger(world: World) -> None:
     assert seen(world, mika) == ["こんにちは"]
 
 
+def test_many_answers_beside_a_turn_do_not_crowd_out_its_trigger(world: World) -> None:
+    world.rules(history_lines=3)
+    mika, ken = world.say("みんな、どう？")
+    world.spoken(ken, *"abcdef")
+    assert seen(world, mika) == ["みんな、どう？", "d", "e", "f"]
+
+
 def test_only_the_newest_lines_are_loaded(world: World) -> None:
     world.rules(history_lines=3)
     turns = [world.say(f"{n}")[0] for n in range(9)]

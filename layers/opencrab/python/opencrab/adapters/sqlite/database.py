@@ -168,7 +168,7 @@ class Database:
                 yield self._writes
                 self._writer.execute("COMMIT")
                 touched = tuple(self._writes.touched)
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 self._roll_back()
                 raise explained(self.path, error) from error
             except BaseException:
@@ -186,7 +186,7 @@ class Database:
             items = Items(self._open())
         try:
             yield items
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explained(self.path, error) from error
         finally:
             self._readers.put(items)
@@ -234,7 +234,7 @@ class Database:
             if not self.path.exists():
                 make(self.path, durable=self._durable)
             inspect(self.path, patience_seconds=self._patience_seconds)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explained(self.path, error) from error
         except OSError as error:
             raise Unavailable(
@@ -247,7 +247,7 @@ class Database:
             return connect(
                 self.path, durable=self._durable, patience_seconds=self._patience_seconds
             )
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explained(self.path, error) from error
 
 

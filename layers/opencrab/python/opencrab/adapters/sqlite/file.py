@@ -128,8 +128,13 @@ def inspect(path: Path, *, patience_seconds: float) -> None:
                 raise _damaged(path, verdict)
 
 
-def explained(path: Path, error: sqlite3.Error) -> Unavailable:
-    """SQLite's error as one of ours that names the file and what to do."""
+def explained(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Unavailable:
+    """SQLite's error as one of ours that names the file and what to do.
+
+    Text that is no UTF-8 is damage: nothing else is ever written.
+    """
+    if isinstance(error, UnicodeDecodeError):
+        return _damaged(path, "its text is not readable")
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return _damaged(path, str(error))

@@ -1,0 +1,81 @@
+"""What becomes of a turn, or of its words, when something around it fails for good."""
+
+from opencrab.domain.errors import NeverSent, Unavailable
+from opencrab.domain.line import LineKind
+from opencrab.domain.turn import TurnStatus
+from opencrab.domain.utterance import DeliveryState, Utterance
+from opencrab.ports.journal import Change
+from tests.crash.outside import Reply
+from tests.e2e.house import House
+
+
+class Fog:
+    """A channel that does not recognise a repeat, and fails in one way."""
+
+    repeatable = False
+
+    def __init__(self, error: type[Unavailable]) -> None:
+        self._error = error
+        self.sends = 0
+
+    def send(self, utterance: Utterance) -> None:
+        self.sends += 1
+        raise self._error("nobody knows")
+
+
+def _delivered_into(house: House, fog: Fog) -> Utterance:
+    house.runtime.channels["fog"] = fog  # type: ignore[index]
+    house.session(house.agent("crab", (Reply(text="こんにちは"),)))
+    (turn,) = house.say("hello", channel="fog")
+    house.work()
+    for _ in range(12):
+        house.later(600)
+    return house.home.outbox.get("fog:room", f"{turn.id}#0000")
+
+
+def test_words_that_may_have_been_seen_are_not_said_twice(house: House) -> None:
+    fog = Fog(Unavailable)
+    assert _delivered_into(house, fog).state is DeliveryState.INDETERMINATE
+    assert fog.sends == 1
+
+
+def test_words_that_never_left_are_tried_again_and_end_as_failed(house: House) -> None:
+    fog = Fog(NeverSent)
+    assert _delivered_into(house, fog).state is DeliveryState.FAILED
+    assert fog.sends > 1
+
+
+def test_a_turn_whose_agent_cannot_be_read_ends_and_is_kept_for_the_operator(
+    house: House,
+) -> None:
+    house.session(house.agent("crab", (Reply(text="はい"),)))
+    (turn,) = house.say("hello")
+    with house.database.writing() as items:
+        items.delete("AGENT#crab", "A")
+    house.work()
+    assert house.turn(turn.id).status is TurnStatus.FAILED
+    assert len(house.home.turns.dead(10)) == 1
+    house.later(3_600)
+    assert len(house.home.turns.dead(10)) == 1
+
+
+def test_the_sweep_leaves_a_turn_alone_that_went_on_meanwhile(house: House) -> None:
+    house.session(house.agent("crab", (Reply(text="はい"),)))
+    (turn,) = house.say("hello")
+    journal, now = house.home.journal, house.clock.now()
+    claimed = journal.claim(turn.id, lease_until=now, receipt="r")
+    assert claimed is not None
+    house.clock.advance(1)
+    later = claimed.turn.replaced(lease_until=house.clock.now())
+    journal.commit(Change(turn=later, expected=claimed.turn.sequence))
+    assert not journal.extend(claimed.turn, house.clock.now())
+    assert journal.extend(later, house.clock.now())
+
+
+def test_speech_of_other_agents_taints_and_the_owners_does_not(house: House) -> None:
+    names = ("crab", "squid")
+    house.session(*(house.agent(name, (Reply(text=f"{name} です"),)) for name in names))
+    turns = house.say("みんな、どう思う?")
+    house.work()
+    assert len(house.lines(LineKind.SPEECH)) == len(names)
+    assert [house.turn(turn.id).taint for turn in turns] == [False, True]
