@@ -1,6 +1,6 @@
 """Problem documents (RFC 9457): every error as an answer that names the field and the cure.
 
-What somebody sent is never part of one, except names of fields that look like names.
+A refused body is never part of one; ids, paths and names of fields are named, quoted by `!r`.
 """
 
 import re
