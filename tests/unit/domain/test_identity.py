@@ -53,3 +53,9 @@ def test_there_is_a_most_of_metadata() -> None:
     metadata = {f"項目{n}": "x" for n in range(METADATA_ENTRIES + 1)}
     with pytest.raises(ValidationError, match="metadata"):
         Identity(name="蟹", metadata=metadata)
+
+
+def test_a_name_that_grows_when_composed_is_measured_composed() -> None:
+    assert Identity(name="\u0958" * 50).name == "\u0915\u093c" * 50
+    with pytest.raises(ValidationError, match="at most 100"):
+        Identity(name="\u0958" * 51)

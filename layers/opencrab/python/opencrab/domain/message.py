@@ -62,7 +62,7 @@ class Message(Value):
     """One message from outside; `source_id` is the sender's own id for it."""
 
     source: Source
-    source_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    source_id: Annotated[Text, StringConstraints(min_length=1, max_length=200)]
     principal_id: Identifier
     sender: Sender
     authority: Authority

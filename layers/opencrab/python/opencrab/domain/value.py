@@ -97,7 +97,12 @@ _LINE_BREAKERS = {"Cc", "Cs", "Zl", "Zp"}
 def _plain_name(text: str) -> str:
     if any(unicodedata.category(character) in _LINE_BREAKERS for character in text):
         raise ValueError("must be one line without control characters")
-    return unicodedata.normalize("NFC", text)
+    return text
+
+
+def _composed(text: object) -> object:
+    """NFC, before the length is counted: a few characters are longer in it."""
+    return unicodedata.normalize("NFC", text) if isinstance(text, str) else text
 
 
 Text = Annotated[str, AfterValidator(_plain_text)]
@@ -112,6 +117,7 @@ Name = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=100),
     AfterValidator(_plain_name),
+    BeforeValidator(_composed),
 ]
 """One line that a person reads: 1 to 100 characters, NFC."""
 
