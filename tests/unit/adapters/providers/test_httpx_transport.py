@@ -94,7 +94,7 @@ def test_an_answer_that_trickles_is_given_up_in_time() -> None:
                 yield b" "
 
     answering = httpx.MockTransport(lambda request: httpx.Response(200, stream=Trickle()))
-    with httpx.Client(transport=answering) as client, pytest.raises(Unavailable, match="within"):
+    with answering as client, pytest.raises(Unavailable, match="within"):
         HttpxTransport(client).send("http://crab", headers={}, body=b"", timeout_seconds=0.1)
 
 
@@ -136,7 +136,7 @@ def test_only_what_failed_before_sending_counts_as_never_sent(
     def fail(request: httpx.Request) -> httpx.Response:
         raise error("失敗")
 
-    with httpx.Client(transport=httpx.MockTransport(fail)) as client:
+    with httpx.MockTransport(fail) as client:
         with pytest.raises(Unavailable) as caught:
             HttpxTransport(client).send("http://crab/", headers={}, timeout_seconds=1)
         assert type(caught.value) is kind

@@ -115,7 +115,7 @@ class Work:
 
     def hear_stop(self) -> None:
         """Take over the wish to stop that refused an intent; the epoch stays this worker's own."""
-        stored = self.runtime.home.journal.load(self.turn.id).turn
+        stored = self.runtime.home.journal.header(self.turn.id)
         self.turn = self.turn.replaced(stop=stored.stop)
 
     def line(self, kind: LineKind, text: str, **details: Any) -> Line:

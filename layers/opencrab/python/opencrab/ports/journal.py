@@ -84,6 +84,9 @@ class Journal(Protocol):
     def load(self, turn_id: str) -> Recorded:
         """Read a turn; raises NotFound."""
 
+    def header(self, turn_id: str) -> Turn:
+        """Read a turn without its records; raises NotFound."""
+
     def boundary(self, turn: Turn) -> Boundary:
         """Read the switches and the instructions that came after the turn's trigger."""
 

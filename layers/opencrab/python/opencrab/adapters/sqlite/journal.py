@@ -92,6 +92,10 @@ class SqliteJournal:
         records = tuple(_RECORD.validate_json(body) for body in rows.values())
         return Recorded(Turn.model_validate_json(header), records)
 
+    def header(self, turn_id: str) -> Turn:
+        with self._database.reading() as items:
+            return _turn(items, turn_id)
+
     def boundary(self, turn: Turn) -> Boundary:
         with self._database.reading() as items:
             scopes = (INSTALLATION, turn.agent_id)

@@ -31,17 +31,14 @@ class Replies:
         return tuple(turn.id for turn in self._turns.values() if not turn.status.is_end)
 
     def look(self) -> bool:
-        """Look at the turns and their lines; True when nothing more comes unless a human acts.
-
-        Headers first: a turn that has ended by now has all its lines in the journal.
-        """
+        """Look at the turns' headers; True when nothing more comes unless a human acts."""
         for turn_id in self.pending:
-            self._turns[turn_id] = self._journal.load(turn_id).turn
-        self._read()
+            self._turns[turn_id] = self._journal.header(turn_id)
         still = (TurnStatus.QUEUED, TurnStatus.RUNNING)
         return all(turn.status not in still for turn in self._turns.values())
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Read the lines, after the last look: a turn that had ended has all of them there."""
         visible = Visible()
         while True:
             rows = self._journal.lines(self._session_id, after=self._place, limit=_READ)
@@ -73,5 +70,6 @@ async def wait_for(
             settled = await run_in_threadpool(replies.look)
             left = deadline - loop.time()
             if settled or ending or left <= 0:
+                await run_in_threadpool(replies.read)
                 return replies
             ending = bool(await next_change(left))
