@@ -40,9 +40,11 @@ def answer(request: dict[str, object]) -> dict[str, object]:
 
 
 class Stub(BaseHTTPRequestHandler):
-    """Answers chat completions and nothing else."""
+    """Answers chat completions and nothing else, each in one write, as real servers do."""
 
     protocol_version = "HTTP/1.1"
+    wbufsize = -1
+    disable_nagle_algorithm = True
     delay_seconds = 0.0
 
     def do_POST(self) -> None:

@@ -193,7 +193,7 @@ class Database:
 
     def topic(self, name: str) -> "Topic":
         """What wakes those who wait for one kind of change, and nobody else."""
-        return self._topics.setdefault(name, Topic())
+        return self._topics.get(name) or self._topics.setdefault(name, Topic())
 
     def purge(self, now: int, feed_before: int) -> None:
         """Remove what has expired; a bounded amount each time, in transactions of a few ms."""
