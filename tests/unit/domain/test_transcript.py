@@ -81,7 +81,7 @@ STORY: tuple[Record, ...] = (
 
 def test_nothing_has_happened_in_a_new_turn() -> None:
     new = Transcript.of(())
-    assert (new.steps, new.open_intent, new.pending, new.waits) == ([], None, None, False)
+    assert (new.steps, new.open_intent, new.pending) == ([], None, None)
 
 
 @pytest.mark.parametrize("length", range(len(STORY) + 1))
@@ -141,16 +141,16 @@ def test_what_a_failed_attempt_had_heard_belongs_to_the_next_answer() -> None:
 
 def test_a_turn_waits_from_the_question_to_the_decision() -> None:
     until = (intent(1), answered(1, WRITE), asked(2, WRITE))
-    assert Transcript.of(until).waits
+    assert Transcript.of(until).decision is None
     assert Transcript.of(until).approves(WRITE) is None
     decision = decided(2, WRITE, approved=True)
-    assert not Transcript.of((*until, decision)).waits
+    assert Transcript.of((*until, decision)).decision == decision
     assert Transcript.of((*until, decision)).approves(WRITE) is True
 
 
 def test_a_new_question_forgets_the_old_decision() -> None:
     told = Transcript.of((asked(2, WRITE), decided(2, WRITE, approved=True), asked(3, SAY)))
-    assert told.waits
+    assert told.decision is None
     assert told.approves(WRITE) is None
 
 

@@ -87,11 +87,6 @@ class Transcript:
         """The call to run next, if the last step still has one."""
         return self.steps[-1].pending if self.steps else None
 
-    @property
-    def waits(self) -> bool:
-        """Whether a human has been asked and has not decided."""
-        return self.approval is not None and self.decision is None
-
     def approves(self, call: Call) -> bool | None:
         """What a human decided about exactly this call; None when nobody was asked about it."""
         decision = self.decision
