@@ -166,3 +166,22 @@ def test_an_excerpt_is_one_short_line_without_control_characters() -> None:
     assert excerpt("蟹".encode() * 500) == "蟹" * 200 + "…"
     assert excerpt(b"\xff\xfe") == "\ufffd\ufffd"
     assert excerpt(b"") == ""
+
+
+@pytest.mark.parametrize("scheme", ["http://", ""])
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY"])
+def test_another_computer_is_reached_through_the_proxy_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, variable: str, scheme: str
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    with serving(lambda got: Canned(body=b"by proxy")) as stub:
+        monkeypatch.setenv(variable, scheme + stub.url.removeprefix("http://"))
+        with new_client() as client:
+            reply = HttpxTransport(client).send(
+                "http://model.example/v1", headers={}, timeout_seconds=5
+            )
+    assert reply.body == b"by proxy"
+    (received,) = stub.received
+    assert received.path == "http://model.example/v1"

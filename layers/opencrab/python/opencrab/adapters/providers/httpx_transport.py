@@ -36,7 +36,9 @@ def new_client() -> httpx.BaseTransport:
     try:
         return _ByProxy(
             {
-                scheme: httpx.HTTPTransport(proxy=proxy, limits=_LIMITS)
+                scheme: httpx.HTTPTransport(
+                    proxy=proxy if "://" in proxy else f"http://{proxy}", limits=_LIMITS
+                )
                 for scheme, proxy in getproxies().items()
                 if scheme in {"http", "https", "all"}
             }
