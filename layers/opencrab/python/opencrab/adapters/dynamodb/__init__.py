@@ -1,0 +1,1 @@
+"""The home on AWS: one DynamoDB table with stores, journal, budgets and switches."""

@@ -1,0 +1,127 @@
+"""Agents in the table: agent, soul and identity as three items of one partition."""
+
+from typing import Any
+
+from pynamodb.expressions.operand import Path
+
+from opencrab.adapters.dynamodb.item import Item, Schema, shard
+from opencrab.adapters.dynamodb.listing import page_of
+from opencrab.adapters.dynamodb.table import Cancelled, Table, Write, absent, put
+from opencrab.domain.agent import Agent, Profile
+from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.identity import Identity
+from opencrab.domain.soul import Soul
+
+SCHEMA = Schema("agent")
+LIST = "agent"
+AGENT, IDENTITY, SOUL = "A", "IDENTITY", "SOUL"
+
+_TIMES = {"created_at", "updated_at"}
+
+
+class DynamoAgents:
+    """`ports.agents.Agents` on the table.
+
+    With `consistent=False` a read costs half and may miss a change of the last moments: right for
+    a worker, which may as well have begun a moment earlier, and wrong for whoever made the change.
+    """
+
+    def __init__(self, table: Table, *, consistent: bool = True) -> None:
+        self._table = table
+        self._consistent = consistent
+
+    def create(self, profile: Profile) -> Profile:
+        agent = profile.agent
+        try:
+            self._table.transact(
+                put(_agent_item(agent), absent()),
+                put(_part(agent.id, SOUL, profile.soul), absent()),
+                put(_part(agent.id, IDENTITY, profile.identity), absent()),
+            )
+        except Cancelled:
+            stored = self._stored(agent.id)
+            if stored is not None and _shape(stored) == _shape(profile):
+                return stored
+            raise Conflict(
+                f"agent {agent.id!r} exists already with other content",
+                field="Idempotency-Key",
+                cure="use a new key for a new agent",
+            ) from None
+        return profile
+
+    def get(self, agent_id: str) -> Profile:
+        profile = self._stored(agent_id)
+        if profile is None:
+            raise NotFound(f"there is no agent {agent_id!r}", cure="list them with GET /api/agents")
+        return profile
+
+    def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
+        partitions = page_of(self._table, LIST, f"AGENT#{after or ''}", limit)
+        found = self._table.several(
+            [(pk, sk) for pk in partitions for sk in (AGENT, IDENTITY, SOUL)]
+        )
+        profiles = (
+            _profile({sk: found[pk, sk] for sk in (AGENT, IDENTITY, SOUL) if (pk, sk) in found})
+            for pk in partitions
+        )
+        return tuple(profile for profile in profiles if profile is not None)
+
+    def save(
+        self, agent: Agent, *, soul: Soul | None = None, identity: Identity | None = None
+    ) -> Agent:
+        saved = agent.replaced(version=agent.version + 1)
+        writes: list[Write] = [put(_agent_item(saved), Path("version") == agent.version)]
+        if soul is not None:
+            writes.append(put(_part(agent.id, SOUL, soul)))
+        if identity is not None:
+            writes.append(put(_part(agent.id, IDENTITY, identity)))
+        try:
+            self._table.transact(*writes)
+        except Cancelled as refusal:
+            item = refusal.failed.get(0)
+            if item is None:
+                raise NotFound(f"there is no agent {agent.id!r}") from None
+            version = SCHEMA.fields(item)["version"]
+            raise Conflict(
+                f"agent {agent.id!r} was changed meanwhile "
+                f"(version {version}, not {agent.version})",
+                cure="load it again and repeat the change",
+            ) from None
+        return saved
+
+    def _stored(self, agent_id: str) -> Profile | None:
+        items = self._table.query(_partition(agent_id), "A", "Z", consistent=self._consistent)
+        return _profile({item["sk"]["S"]: item for item in items})
+
+
+def _profile(parts: dict[str, Item]) -> Profile | None:
+    if not {AGENT, IDENTITY, SOUL} <= parts.keys():
+        return None
+    bodies = {name: SCHEMA.fields(item)["body"] for name, item in parts.items()}
+    return Profile(
+        agent=Agent.model_validate_json(bodies[AGENT]),
+        identity=Identity.model_validate_json(bodies[IDENTITY]),
+        soul=Soul.model_validate_json(bodies[SOUL]),
+    )
+
+
+def _agent_item(agent: Agent) -> Item:
+    partition = _partition(agent.id)
+    fields: dict[str, Any] = {
+        "body": agent.model_dump_json(),
+        "version": agent.version,
+        "list": f"{LIST}#{shard(partition)}",
+    }
+    return SCHEMA.item(partition, AGENT, fields)
+
+
+def _part(agent_id: str, sk: str, value: Soul | Identity) -> Item:
+    return SCHEMA.item(_partition(agent_id), sk, {"body": value.model_dump_json()})
+
+
+def _partition(agent_id: str) -> str:
+    return f"AGENT#{agent_id}"
+
+
+def _shape(profile: Profile) -> dict[str, object]:
+    return profile.model_dump(exclude={"agent": _TIMES | {"version"}})

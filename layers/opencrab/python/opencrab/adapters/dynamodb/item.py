@@ -1,0 +1,103 @@
+"""Items: how fields become DynamoDB attributes and back, and how old items become new ones.
+
+Every item carries `schema`, the version of its entity that wrote it. An older item is brought up to
+date when it is read; one of a newer version is refused, so that two versions of OpenCrab may run
+side by side while one is being deployed: the older one leaves the work to the newer.
+"""
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pynamodb.expressions.operand import Value
+
+from opencrab.domain.errors import Unavailable
+
+Item = dict[str, dict[str, Any]]
+"""An item as DynamoDB takes and gives it: attribute name → {type: value}."""
+
+Fields = dict[str, Any]
+Migration = Callable[[Fields], Fields]
+"""Makes the fields of one schema version into those of the next."""
+
+SHARDS = 8
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """One kind of item; its version is one more than it has migrations."""
+
+    entity: str
+    migrations: tuple[Migration, ...] = ()
+
+    @property
+    def version(self) -> int:
+        """The version that this code writes."""
+        return len(self.migrations) + 1
+
+    def item(self, pk: str, sk: str, fields: Mapping[str, Any]) -> Item:
+        """Fields as an item of this version; those that are None are left out."""
+        stamped = {"pk": pk, "sk": sk, "schema": self.version, **fields}
+        return {name: attribute(value) for name, value in stamped.items() if value is not None}
+
+    def fields(self, item: Item) -> Fields:
+        """An item's fields as this code knows them; raises Unavailable for a newer version."""
+        fields = {name: plain(value) for name, value in item.items()}
+        written = int(fields.get("schema", 1))
+        if written > self.version:
+            raise Unavailable(
+                f"{self.entity} {fields.get('pk')!r} was written by a newer version of OpenCrab "
+                f"(schema {written}, this code knows {self.version})",
+                cure="wait until the deployment has ended, or deploy the newer version again",
+            )
+        for migrate in self.migrations[written - 1 :]:
+            fields = migrate(fields)
+        return fields
+
+
+def attribute(value: Any) -> dict[str, Any]:
+    """A value as an attribute."""
+    encoded: dict[str, Any] = Value(value).value
+    return encoded
+
+
+def plain(value: Mapping[str, Any]) -> Any:
+    """An attribute as a value; numbers are integers, as everything we count is."""
+    ((kind, content),) = value.items()
+    match kind:
+        case "N":
+            return int(content)
+        case "SS":
+            return set(content)
+        case "L":
+            return [plain(part) for part in content]
+        case "M":
+            return {name: plain(part) for name, part in content.items()}
+        case "NULL":
+            return None
+        case _:
+            return content
+
+
+def shard(name: str, shards: int = SHARDS) -> int:
+    """Which of the shards a name belongs to: the same one for every process and for ever."""
+    return zlib.crc32(name.encode()) % shards
+
+
+def microseconds(moment: datetime) -> int:
+    """A time as a whole number of microseconds since 1970: exact, and nine bytes in an item."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(since_1970: int) -> datetime:
+    """The time that a number of microseconds names."""
+    return _EPOCH + since_1970 * _MICROSECOND
+
+
+def ttl(at: datetime) -> int:
+    """A time as DynamoDB's time to live wants it: whole seconds since 1970."""
+    return int(at.timestamp())

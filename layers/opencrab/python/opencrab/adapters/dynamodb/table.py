@@ -1,0 +1,323 @@
+"""The DynamoDB table: reads, conditional writes, transactions, and what their errors mean.
+
+It knows items and keys, and nothing of agents or turns. A failed condition is an answer and comes
+as ConditionFailed or Cancelled; a conflict with another transaction is none and is tried again.
+"""
+
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import BotoCoreError
+from pynamodb.connection import Connection
+from pynamodb.exceptions import VerboseClientError
+from pynamodb.expressions.condition import Condition
+from pynamodb.expressions.operand import Path
+from pynamodb.expressions.update import Update
+
+from opencrab.adapters.dynamodb.item import Item
+from opencrab.domain.errors import TooLarge, Unavailable
+
+TRANSACTION_ITEMS = 25
+PAUSES = (0.02, 0.04, 0.08, 0.16, 0.3, 0.5, 0.7)
+"""Seconds to wait, at most, before each new try after a conflict: less than 2 s in all."""
+
+_CONFLICTS = {
+    "TransactionConflict",
+    "TransactionConflictException",
+    "TransactionInProgressException",
+}
+_CONDITION = "ConditionalCheckFailed"
+_BATCH = 100
+_TOO_LARGE = ("Item size", "item size", "maximum allowed size")
+
+Dispatch = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""One call of DynamoDB: operation and arguments in, answer out."""
+
+
+class ConditionFailed(Exception):
+    """A write's condition did not hold; `item` is what is stored, None when nothing is."""
+
+    def __init__(self, item: Item | None) -> None:
+        super().__init__("the condition does not hold")
+        self.item = item
+
+
+class Cancelled(Exception):
+    """A transaction's conditions did not hold: by place, what is stored where one failed."""
+
+    def __init__(self, failed: dict[int, Item | None]) -> None:
+        super().__init__(f"the conditions of items {sorted(failed)} do not hold")
+        self.failed = failed
+
+
+@dataclass(frozen=True)
+class Write:
+    """One item's part in a transaction, or a write of its own."""
+
+    kind: str
+    arguments: dict[str, Any]
+
+
+def absent() -> Condition:
+    """Nothing is stored under this key."""
+    return Path("pk").does_not_exist()
+
+
+def every(first: Condition, *others: Condition) -> Condition:
+    """All of these conditions together."""
+    condition = first
+    for other in others:
+        condition = condition & other
+    return condition
+
+
+def put(item: Item, condition: Condition | None = None) -> Write:
+    """Store an item whole."""
+    return Write("Put", {"Item": item, **_expressions(condition)})
+
+
+def update(pk: str, sk: str, change: Update, condition: Condition | None = None) -> Write:
+    """Change an item, which is made if it is not there."""
+    return Write("Update", {"Key": key(pk, sk), **_expressions(condition, change)})
+
+
+def delete(pk: str, sk: str, condition: Condition | None = None) -> Write:
+    """Remove an item."""
+    return Write("Delete", {"Key": key(pk, sk), **_expressions(condition)})
+
+
+def key(pk: str, sk: str) -> Item:
+    """An item's key."""
+    return {"pk": {"S": pk}, "sk": {"S": sk}}
+
+
+def changes(values: Mapping[str, Any]) -> Update:
+    """An update that sets these attributes; None removes one."""
+    made = Update()
+    for name, value in values.items():
+        made.add_action(Path(name).remove() if value is None else Path(name).set(value))
+    return made
+
+
+class Table:
+    """One table behind one connection.
+
+    Args:
+        name: The table's name.
+        dispatch: Calls DynamoDB; the connection's own by default.
+        pause: Waits before a new try after a conflict.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        dispatch: Dispatch | None = None,
+        pause: Callable[[float], object] | None = None,
+    ) -> None:
+        self.name = name
+        self._dispatch = dispatch or connected()
+        self._pause = pause or threading.Event().wait
+
+    def get(self, pk: str, sk: str, *, consistent: bool = True) -> Item | None:
+        """An item, or None."""
+        found: Item | None = self._call(
+            "GetItem", {"Key": key(pk, sk), "ConsistentRead": consistent}
+        ).get("Item")
+        return found
+
+    def query(
+        self,
+        pk: str,
+        low: str,
+        high: str,
+        *,
+        limit: int | None = None,
+        newest_first: bool = False,
+        consistent: bool = True,
+    ) -> list[Item]:
+        """Items of a partition with low <= sk <= high, in order."""
+        condition = (Path("pk") == pk) & Path("sk").between(low, high)
+        arguments = {"ConsistentRead": consistent, "ScanIndexForward": not newest_first}
+        return list(self._pages(_key_condition(condition) | arguments, limit))
+
+    def beginning(self, pk: str, prefix: str, *, limit: int | None = None) -> list[Item]:
+        """Items of a partition whose sk begins with a prefix, in order."""
+        condition = (Path("pk") == pk) & Path("sk").startswith(prefix)
+        return list(self._pages(_key_condition(condition) | {"ConsistentRead": True}, limit))
+
+    def listed(self, name: str, after: str, limit: int | None) -> list[Item]:
+        """Keys of one shard of a list after a partition key, in order; may lag behind."""
+        condition = (Path("list") == name) & (Path("pk") > after)
+        return list(self._pages(_key_condition(condition) | {"IndexName": "listed"}, limit))
+
+    def due(self, name: str, before: int) -> Iterator[Item]:
+        """Keys of one shard of a due list up to a time, oldest first, as far as they are wanted.
+
+        They may lag behind: read the item itself before you believe it.
+        """
+        condition = (Path("due_list") == name) & (Path("due_at") <= before)
+        arguments = _key_condition(condition) | {"IndexName": "due"}
+        return self._pages(arguments, None, page=_BATCH)
+
+    def several(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Item]:
+        """Many items by their keys; those that are not there are missing."""
+        found: dict[tuple[str, str], Item] = {}
+        for start in range(0, len(keys), _BATCH):
+            wanted = [key(*one) for one in dict.fromkeys(keys[start : start + _BATCH])]
+            for pause in (*PAUSES, None):
+                asked = {self.name: {"Keys": wanted, "ConsistentRead": True}}
+                answer = self._safely("BatchGetItem", {"RequestItems": asked})
+                for item in answer.get("Responses", {}).get(self.name, ()):
+                    found[item["pk"]["S"], item["sk"]["S"]] = item
+                wanted = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
+                if not wanted:
+                    break
+                self._wait(pause)
+        return found
+
+    def write(self, write: Write, *, answer: str = "NONE") -> Item:
+        """Do one write; raises ConditionFailed. `answer` is `ALL_NEW`, `ALL_OLD` or `NONE`."""
+        arguments = {
+            **write.arguments,
+            "ReturnValues": answer,
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        changed: Item = self._call(f"{write.kind}Item", arguments).get("Attributes", {})
+        return changed
+
+    def transact(self, *writes: Write) -> None:
+        """Do all writes or none; raises Cancelled with what failed."""
+        if len(writes) > TRANSACTION_ITEMS:
+            raise AssertionError(f"a transaction of {len(writes)} items")
+        items = [
+            {
+                write.kind: {
+                    **write.arguments,
+                    "TableName": self.name,
+                    "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+                }
+            }
+            for write in writes
+        ]
+        self._safely("TransactWriteItems", {"TransactItems": items})
+
+    def _pages(
+        self, arguments: dict[str, Any], limit: int | None, page: int | None = None
+    ) -> Iterator[Item]:
+        """Items page by page; a page of DynamoDB ends after 1 MB, whatever the limit."""
+        left = limit
+        while left is None or left > 0:
+            size = page if left is None else left
+            answer = self._call("Query", arguments | ({} if size is None else {"Limit": size}))
+            items = answer.get("Items", [])
+            yield from items
+            last = answer.get("LastEvaluatedKey")
+            if not last:
+                return
+            arguments = arguments | {"ExclusiveStartKey": last}
+            left = None if left is None else left - len(items)
+
+    def _call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return self._safely(operation, {"TableName": self.name, **arguments})
+
+    def _safely(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call, and call again after a conflict."""
+        for pause in (*PAUSES, None):
+            try:
+                return self._dispatch(operation, arguments)
+            except VerboseClientError as error:
+                if not _is_conflict(error):
+                    raise self._explained(operation, error) from error
+            except BotoCoreError as error:
+                raise self._unavailable(operation, type(error).__name__) from error
+            self._wait(pause)
+        raise AssertionError("the last wait raises")
+
+    def _wait(self, seconds: float | None) -> None:
+        if seconds is None:
+            raise Unavailable(
+                f"table {self.name!r} is busy: others change the same items again and again",
+                cure="try again in a few seconds",
+            )
+        self._pause(seconds * (0.5 + secrets.randbelow(500) / 1_000))
+
+    def _explained(self, operation: str, error: VerboseClientError) -> Exception:
+        """What a refusal of DynamoDB means to us."""
+        response = error.response.get("Error", {})
+        code, message = str(response.get("Code")), str(response.get("Message"))
+        cause = error.__cause__
+        answered: Mapping[str, Any] = getattr(cause, "response", None) or {}
+        if code == "ConditionalCheckFailedException":
+            return ConditionFailed(answered.get("Item"))
+        reasons = list(error.cancellation_reasons)
+        failed = {
+            place: reason.raw_item
+            for place, reason in enumerate(reasons)
+            if reason is not None and reason.code == _CONDITION
+        }
+        if failed:
+            return Cancelled(failed)
+        told = " ".join([message, *(str(reason.message) for reason in reasons if reason)])
+        if any(words in told for words in _TOO_LARGE):
+            return TooLarge(
+                f"table {self.name!r} cannot hold an item of over 400 KB",
+                cure="send less in one message or result",
+            )
+        return self._unavailable(operation, f"{code} {told}".strip())
+
+    def _unavailable(self, operation: str, why: str) -> Unavailable:
+        return Unavailable(
+            f"table {self.name!r} did not take {operation}: {why[:300]}",
+            cure="try again; if it stays, check the table's name, its region and the role's rights",
+        )
+
+
+def connected(region: str | None = None) -> Dispatch:
+    """Calls of DynamoDB over one connection; the SDK tries again what can be tried again."""
+    connection = Connection(
+        region=region,
+        connect_timeout_seconds=2,
+        read_timeout_seconds=5,
+        max_pool_connections=20,
+        retry_configuration={"total_max_attempts": 4, "mode": "standard"},
+    )
+    return connection.dispatch
+
+
+def _is_conflict(error: VerboseClientError) -> bool:
+    """Whether another transaction was in the way, and no condition had failed."""
+    if error.response.get("Error", {}).get("Code") in _CONFLICTS:
+        return True
+    codes = {reason.code for reason in error.cancellation_reasons if reason is not None}
+    return bool(codes & _CONFLICTS) and _CONDITION not in codes
+
+
+def _expressions(condition: Condition | None, change: Update | None = None) -> dict[str, Any]:
+    names: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
+    if change is not None:
+        arguments["UpdateExpression"] = change.serialize(names, values)
+    if condition is not None:
+        arguments["ConditionExpression"] = condition.serialize(names, values)
+    return arguments | _placeholders(names, values)
+
+
+def _key_condition(condition: Condition) -> dict[str, Any]:
+    names: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    arguments = {"KeyConditionExpression": condition.serialize(names, values)}
+    return arguments | _placeholders(names, values)
+
+
+def _placeholders(names: dict[str, str], values: dict[str, Any]) -> dict[str, Any]:
+    """What the expressions stand for; names map attribute → placeholder in pynamodb."""
+    arguments: dict[str, Any] = {}
+    if names:
+        arguments["ExpressionAttributeNames"] = {short: name for name, short in names.items()}
+    if values:
+        arguments["ExpressionAttributeValues"] = values
+    return arguments

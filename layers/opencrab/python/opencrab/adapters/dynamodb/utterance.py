@@ -1,0 +1,72 @@
+"""The outbox in the table: utterances by target, and which of them are not at an end."""
+
+from datetime import datetime, timedelta
+from itertools import islice
+
+from pynamodb.expressions.operand import Path
+
+from opencrab.adapters.dynamodb.item import Item, Schema, microseconds, shard, ttl
+from opencrab.adapters.dynamodb.listing import due_items
+from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, absent, put
+from opencrab.domain.errors import NotFound
+from opencrab.domain.utterance import DeliveryState, Utterance
+
+SCHEMA = Schema("utterance")
+DUE = "outbox"
+RETENTION = timedelta(days=35)
+
+
+class DynamoOutbox:
+    """`ports.outbox.Outbox` on the table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, target: str, key: str) -> Utterance:
+        item = self._table.get(_partition(target), key)
+        if item is None:
+            raise NotFound(f"there is no utterance {key!r} for {target!r}")
+        return from_item(item)
+
+    def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
+        item = to_item(utterance)
+        # The network may have carried this very mark before: then it holds as well.
+        holds = (Path("state") == expected.value) | (Path("body") == item["body"])
+        try:
+            self._table.write(put(item, holds))
+        except ConditionFailed:
+            return False
+        return True
+
+    def unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
+        found = map(from_item, due_items(self._table, DUE, microseconds(before)))
+        late = (one for one in found if not one.state.is_end and one.updated_at <= before)
+        return tuple(islice(late, limit))
+
+
+def to_item(utterance: Utterance) -> Item:
+    """The utterance as an item."""
+    fields: dict[str, object] = {
+        "body": utterance.model_dump_json(),
+        "state": utterance.state.value,
+    }
+    if utterance.state.is_end:
+        fields["ttl"] = ttl(utterance.updated_at + RETENTION)
+    else:
+        fields["due_list"] = f"{DUE}#{shard(utterance.key)}"
+        fields["due_at"] = microseconds(utterance.updated_at)
+    return SCHEMA.item(_partition(utterance.channel.target), utterance.key, fields)
+
+
+def from_item(item: Item) -> Utterance:
+    """The utterance that an item holds."""
+    return Utterance.model_validate_json(SCHEMA.fields(item)["body"])
+
+
+def new(utterance: Utterance) -> Write:
+    """Put an utterance that must not be there yet."""
+    return put(to_item(utterance), absent())
+
+
+def _partition(target: str) -> str:
+    return f"OUT#{target}"
