@@ -1,25 +1,35 @@
 """The contract of Files: every adapter keeps an agent's files whole, bounded and apart."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
 
 from opencrab.adapters.local_files import LocalFiles
+from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.ports.files import ABSENT, Files
+from tests.ledgers import s3_files
 
 QUOTA, LARGEST = 1_000, 600
 
-Opened = Callable[[Path], Files]
+Opens = Callable[[Path, FakeClock], AbstractContextManager[Files]]
 
 
-def local(folder: Path) -> Files:
-    return LocalFiles(folder, QUOTA, LARGEST)
+@contextmanager
+def local(folder: Path, clock: FakeClock) -> Iterator[Files]:
+    yield LocalFiles(folder, QUOTA, LARGEST)
 
 
-ADAPTERS: tuple[Opened, ...] = (local,)
+@contextmanager
+def s3(folder: Path, clock: FakeClock) -> Iterator[Files]:
+    with s3_files(clock, QUOTA, LARGEST) as opened:
+        yield opened
+
+
+ADAPTERS: tuple[Opens, ...] = (local, s3)
 """An adapter of another home is one more line here."""
 
 both_languages = pytest.mark.parametrize(
@@ -28,9 +38,10 @@ both_languages = pytest.mark.parametrize(
 
 
 @pytest.fixture(params=ADAPTERS, ids=lambda adapter: adapter.__name__)
-def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
-    opened: Files = request.param(tmp_path)
-    return opened
+def files(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Files]:
+    opens: Opens = request.param
+    with opens(tmp_path, clock) as opened:
+        yield opened
 
 
 @both_languages
@@ -233,3 +244,32 @@ def test_a_folder_is_no_file_and_a_file_no_folder(files: Files) -> None:
     with pytest.raises(Invalid):
         files.write("mika", "a/b/c", b"2")
     assert [info.path for info in files.list("mika")] == ["a/b"]
+    with pytest.raises(Invalid, match="'a' is a folder"):
+        files.read("mika", "a")
+    with pytest.raises(Invalid, match="'a' is a folder"):
+        files.delete("mika", "a")
+    with pytest.raises(Invalid, match="'a/b' is a file"):
+        files.list("mika", "a/b")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["100%/a+b&c#d=é ~'.md", "%e6%b5%b7", "家族👨‍👩‍👧".replace("\u200d", ""), "a;@!$,()[]{}"],
+)
+def test_a_path_may_hold_what_means_something_in_an_address(path: str, files: Files) -> None:
+    written = files.write("mika", path, "海".encode())
+    assert files.read("mika", path) == (written, "海".encode())
+    assert files.list("mika") == (written,)
+    files.delete("mika", path)
+    assert files.list("mika") == ()
+
+
+@pytest.mark.parametrize("name", ["海の日記" * 10, "m" * 120])
+def test_the_longest_path_is_a_file_like_any_other(name: str, files: Files) -> None:
+    path = "/".join([name] * 20)[:700]
+    while len(path.encode()) > 700:
+        path = path[:-1]
+    written = files.write("mika", path, b"x")
+    assert files.list("mika") == (written,)
+    with pytest.raises(Invalid, match="over 700 bytes"):
+        files.write("mika", path + "海" * 20, b"x")

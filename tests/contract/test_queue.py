@@ -6,15 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.ports.home import Home
 from opencrab.ports.queue import Delivery, Queue
 from tests.contract.example import ENGLISH, JAPANESE
 from tests.contract.waiting import PATIENCE_SECONDS, at_once
 
 
-@pytest.fixture(params=["turns", "deliveries"])
-def queue(request: pytest.FixtureRequest, home: Home) -> Queue:
-    found: Queue = getattr(home, request.param)
+@pytest.fixture(params=[0, 1], ids=["turns", "deliveries"])
+def queue(request: pytest.FixtureRequest, queues: tuple[Queue, Queue]) -> Queue:
+    found: Queue = queues[request.param]
     return found
 
 
@@ -73,10 +72,11 @@ def test_groups_do_not_wait_for_each_other(queue: Queue) -> None:
     assert take(queue) is None
 
 
-def test_the_two_queues_know_nothing_of_each_other(home: Home) -> None:
-    home.turns.send("turn", group="g", deduplication="d")
-    home.deliveries.send("delivery", group="g", deduplication="d")
-    assert (taken(home.turns).body, taken(home.deliveries).body) == ("turn", "delivery")
+def test_the_two_queues_know_nothing_of_each_other(queues: tuple[Queue, Queue]) -> None:
+    turns, deliveries = queues
+    turns.send("turn", group="g", deduplication="d")
+    deliveries.send("delivery", group="g", deduplication="d")
+    assert (taken(turns).body, taken(deliveries).body) == ("turn", "delivery")
 
 
 def test_the_same_message_within_five_minutes_is_added_once(queue: Queue, clock: FakeClock) -> None:

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 from opencrab.adapters.system_clock import FakeClock
 from tests.contract.example import NOW
-from tests.contract.homes import OpenHome
+from tests.contract.homes import OpenQueues
 
 VISIBLE_AFTER = 30
 KNOWN_FOR = 300
@@ -32,23 +32,27 @@ NAMES = st.sampled_from(["一", "二", "three", "four", "五"])
 
 @dataclass
 class Waiting:
-    """A message as the model has it; `receipt` is the newest one, if it still counts."""
+    """A message as the model has it, with its newest receipt.
+
+    Given back, it is out of its worker's hands, though a queue may heed the receipt until the
+    message is taken again: SQS does, since for it giving back only shortens the visibility.
+    """
 
     body: str
     visible_at: float = 0
     receipt: str | None = None
+    given_back: bool = False
     count: int = 0
 
 
 class QueueMachine(RuleBasedStateMachine):
-    """The queue of a fresh home beside its model."""
+    """A fresh queue beside its model."""
 
-    def __init__(self, opens: OpenHome, folder: Path) -> None:
+    def __init__(self, opens: OpenQueues, folder: Path) -> None:
         super().__init__()
         self._open = ExitStack()
         self._clock = FakeClock(NOW)
-        home = self._open.enter_context(opens(folder, self._clock))
-        self._queue = home.turns
+        self._queue, _ = self._open.enter_context(opens(folder, self._clock))
         self._groups: dict[str, list[Waiting]] = defaultdict(list)
         self._known_until: dict[str, float] = {}
         self._receipts: list[str] = []
@@ -80,6 +84,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert found.group in ready
         head = self._heads()[found.group]
         head.count += 1
+        head.given_back = False
         head.receipt, head.visible_at = found.receipt, self._now + VISIBLE_AFTER
         assert (found.body, found.count) == (head.body, head.count)
         assert found.receipt not in self._receipts
@@ -103,7 +108,7 @@ class QueueMachine(RuleBasedStateMachine):
         held = [head for head in self._heads().values() if head.receipt == receipt]
         assert self._queue.continue_later(receipt, seconds) is bool(held)
         for head in held:
-            head.receipt, head.visible_at = None, self._now + seconds
+            head.given_back, head.visible_at = True, self._now + seconds
 
     @rule(ticks=st.sampled_from([1, 5, 43]))
     def time_passes(self, ticks: int) -> None:
@@ -118,19 +123,23 @@ class QueueMachine(RuleBasedStateMachine):
         return {group: waiting[0] for group, waiting in self._groups.items() if waiting}
 
     def _some_receipt(self, data: st.DataObject) -> str | None:
-        """Any receipt but one that lapsed and was not replaced: a home may treat that freely."""
-        lapsed = {head.receipt for head in self._heads().values() if head.visible_at <= self._now}
-        known = [receipt for receipt in self._receipts if receipt not in lapsed]
+        """Any receipt but one that is over and was not replaced: a queue may treat that freely."""
+        free = {
+            head.receipt
+            for head in self._heads().values()
+            if head.given_back or head.visible_at <= self._now
+        }
+        known = [receipt for receipt in self._receipts if receipt not in free]
         return data.draw(st.sampled_from(known)) if known else None
 
 
 @pytest.mark.timeout(60)
-def test_a_queue_behaves_like_its_model(opens: OpenHome, tmp_path: Path) -> None:
+def test_a_queue_behaves_like_its_model(opens_queues: OpenQueues, tmp_path: Path) -> None:
     folders = (tmp_path / str(number) for number in count())
 
     class Machine(QueueMachine):
         def __init__(self) -> None:
-            super().__init__(opens, next(folders))
+            super().__init__(opens_queues, next(folders))
 
     chosen = settings(max_examples=30, stateful_step_count=40)
     run_state_machine_as_test(Machine, settings=chosen)

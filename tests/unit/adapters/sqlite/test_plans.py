@@ -38,6 +38,7 @@ from tests.contract.example import (
     utterance,
     wish,
 )
+from tests.contract.following import feed_of
 
 DATA = re.compile(r"^(SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH)\b", re.IGNORECASE)
 
@@ -115,8 +116,8 @@ def what_surrounds_it(home: Home) -> None:
     home.due.put(due_item("d2"))
     home.due.due(NOW, 10)
     home.due.done("d2")
-    home.feed.wait(after=home.feed.position(), seconds=0.001)
-    home.feed.read(after=0, limit=10)
+    feed_of(home).wait(after=feed_of(home).position(), seconds=0.001)
+    feed_of(home).read(after=0, limit=10)
     home.budgets.drawn("agent:hana", DAY)
     home.switches.set("hana", frozen=False)
     home.switches.frozen("hana")

@@ -16,6 +16,7 @@ from tests.contract.example import (
     session,
     turn,
 )
+from tests.contract.following import feed_of
 from tests.unit.adapters.sqlite.home import NOW, database, home
 
 AT_ONCE = 20_000
@@ -87,14 +88,14 @@ def test_deduplication_is_forgotten_after_its_time(tmp_path: Path) -> None:
 def test_the_feed_forgets_its_oldest_entries_and_keeps_counting(tmp_path: Path) -> None:
     with home(tmp_path) as (opened, file):
         running(opened)
-        newest = opened.feed.position()
+        newest = feed_of(opened).position()
         file.purge(0, NOW_MS - 1)
-        assert opened.feed.position() == newest
+        assert feed_of(opened).position() == newest
         file.purge(0, milliseconds(NOW + timedelta(days=2)))
-        assert opened.feed.read(after=0, limit=10) == ()
+        assert feed_of(opened).read(after=0, limit=10) == ()
         opened.journal.admit(admission(turn("t2"), message_id="m2"))
-        assert opened.feed.position() > newest
-        assert len(opened.feed.read(after=newest, limit=10)) == 2
+        assert feed_of(opened).position() > newest
+        assert len(feed_of(opened).read(after=newest, limit=10)) == 2
 
 
 @pytest.mark.parametrize("days", [34, 36])

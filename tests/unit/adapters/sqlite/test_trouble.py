@@ -12,7 +12,9 @@ from opencrab.adapters.sqlite.file import Damaged
 from opencrab.adapters.sqlite.home import FILE
 from opencrab.domain.errors import NotFound, OpenCrabError, Unavailable
 from opencrab.domain.turn import TurnStatus
+from opencrab.ports.home import Home
 from tests.contract.example import JAPANESE, line, profile, result, running, step
+from tests.contract.following import feed_of
 from tests.unit.adapters.sqlite.home import database, home, run
 
 
@@ -41,13 +43,12 @@ def test_a_full_disk_refuses_a_step_whole_and_later_takes_it(tmp_path: Path) -> 
         change = step(
             current, result(text=JAPANESE * 500), lines=tuple(line(JAPANESE) for _ in range(60))
         )
-        before = (opened.journal.load("t1"), opened.journal.lines("s1"), opened.feed.position())
+        before = _state(opened)
         with full_disk(file):
             with pytest.raises(Unavailable) as caught:
                 opened.journal.commit(change)
             assert_explained(caught.value, tmp_path, "full")
-            after = (opened.journal.load("t1"), opened.journal.lines("s1"), opened.feed.position())
-            assert after == before
+            assert _state(opened) == before
         opened.journal.commit(change)
         assert len(opened.journal.lines("s1")) == 61
 
@@ -135,6 +136,7 @@ from pathlib import Path
 from opencrab.domain.line import Line
 from tests.contract.example import admitted, later, line, result, step
 from tests.unit.adapters.sqlite.home import home
+from tests.contract.following import feed_of
 
 class LastWords(Line):
     def replaced(self, **changes):
@@ -174,3 +176,9 @@ def test_what_a_dead_process_left_can_be_gone_on_with(tmp_path: Path) -> None:
         turn = opened.journal.load("t1").turn
         opened.journal.commit(step(turn, result(2), lines=(line("二"),)))
         assert [one.sequence for one in opened.journal.lines("s1")] == [1, 2, 3]
+
+
+def _state(opened: Home) -> tuple[object, ...]:
+    """What is stored of the turn, its session and the feed."""
+    journal = opened.journal
+    return journal.load("t1"), journal.lines("s1"), feed_of(opened).position()

@@ -21,13 +21,23 @@ class Queue(Protocol):
         """Add a message; the same deduplication id within 5 minutes adds nothing."""
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
-        """Take the next message of a group that has none in flight; None after the wait."""
+        """Take the next message of a group that has none in flight; None after the wait.
+
+        A queue may count the wait in whole seconds, rounded up.
+        """
 
     def done(self, receipt: str) -> None:
-        """Remove a message; an unknown receipt is ignored."""
+        """Remove a message; a receipt that is unknown, or that a newer one replaced, is ignored.
+
+        A receipt whose visibility ended, or that was given back, is out of its worker's hands:
+        until the message is taken again a queue may still heed it, or not.
+        """
 
     def continue_later(self, receipt: str, seconds: int) -> bool:
-        """Give a message back, to be delivered again after some seconds; False if it is gone."""
+        """Give a message back, to be delivered again after some seconds.
+
+        False if it is gone, or if the receipt counts no more: use it for nothing else afterwards.
+        """
 
     def bury(self, body: str, *, group: str, reason: str) -> None:
         """Keep a copy among the dead letters."""

@@ -1,0 +1,84 @@
+"""Clients of AWS: one session, standard retries, and timeouts that fit a Lambda function.
+
+Plumbing that every adapter on AWS may use; it knows none of them, and no service.
+"""
+
+from functools import cache
+from typing import Any
+
+import botocore.session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from opencrab.domain.errors import Unavailable
+
+AWS_ERRORS: tuple[type[Exception], ...] = (ClientError, BotoCoreError)
+"""What a call may raise: an answer that says no, or no answer."""
+
+CONNECT_SECONDS = 2
+READ_SECONDS = 10
+"""An answer that takes longer is asked for again; the shortest function has 29 seconds."""
+
+ATTEMPTS = 3
+
+_FORBIDDEN = frozenset({"AccessDenied", "AccessDeniedException", "KmsAccessDenied"})
+_UNKNOWN_CALLER = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "NoCredentialsError",
+        "PartialCredentialsError",
+        "UnrecognizedClientException",
+    }
+)
+
+
+def client(service: str, *, read_seconds: float = READ_SECONDS, **given: str) -> Any:
+    """A client of one service; region and credentials come from the function unless given.
+
+    `given` are botocore's own names: region_name, endpoint_url, aws_access_key_id and so on.
+    """
+    config = Config(
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=read_seconds,
+        retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+    )
+    return _session().create_client(service, config=config, **given)
+
+
+def error_code(error: Exception) -> str:
+    """What went wrong, in one word: AWS's code without its family, else the exception's name."""
+    if isinstance(error, ClientError):
+        code = str(error.response.get("Error", {}).get("Code", "") or "unknown")
+        return code.rpartition(".")[2]
+    return type(error).__name__
+
+
+def error_text(error: Exception) -> str:
+    """What AWS says in words; it may name accounts, so that it is for looking at, not showing."""
+    if isinstance(error, ClientError):
+        return str(error.response.get("Error", {}).get("Message", ""))
+    return str(error)
+
+
+def is_forbidden(error: Exception) -> bool:
+    """Whether the function's role lacks a permission."""
+    return error_code(error) in _FORBIDDEN
+
+
+def unavailable(what: str, error: Exception, *, permissions: str) -> Unavailable:
+    """The error for anything that may pass by itself, or once an operator has helped."""
+    code = error_code(error)
+    if is_forbidden(error):
+        cure = f"allow {permissions} on it to the function's role"
+    elif code in _UNKNOWN_CALLER:
+        cure = "give this process valid AWS credentials"
+    else:
+        cure = "wait and try again"
+    return Unavailable(f"{what} does not answer: {code}", cure=cure)
+
+
+@cache
+def _session() -> Any:
+    return botocore.session.get_session()

@@ -1,0 +1,230 @@
+"""The ledger of workspaces in the table: per agent the sum, and one item for each file and folder.
+
+A file's item holds its name against every name that looks the same, and a folder's item counts the
+files in and below it, so one transaction refuses a twin, a file in place of a folder, and growth
+beyond the quota. It costs by the depth of a path, never by the number of files.
+"""
+
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+from pynamodb.expressions.condition import Condition
+from pynamodb.expressions.operand import Path
+from pynamodb.expressions.update import Update
+
+from opencrab.adapters.dynamodb.item import Item, Schema, microseconds, moment
+from opencrab.adapters.dynamodb.table import (
+    Cancelled,
+    ConditionFailed,
+    Table,
+    Write,
+    absent,
+    delete,
+    put,
+    update,
+)
+from opencrab.domain.errors import Invalid
+from opencrab.ports.clock import Clock
+from opencrab.ports.files import FileInfo
+from opencrab.ports.ledger import Entry, Reservation, name_taken, over_quota, twin_names
+
+FILE = Schema("workspace file")
+FOLDER = Schema("workspace folder")
+USAGE = Schema("workspace usage")
+SUM = "U"
+
+_NAME_BYTES = 60
+"""A longer name stands as its hash: 16 of them fit into a sort key's 1,024 bytes."""
+_HASH_LENGTH = 48
+
+
+class DynamoLedger:
+    """`ports.ledger.Ledger` on the table."""
+
+    def __init__(self, table: Table, clock: Clock) -> None:
+        self._table = table
+        self._clock = clock
+
+    def entry(self, agent_id: str, path: str) -> Entry:
+        item = self._table.get(partition(agent_id), sort_key(path))
+        entry = None if item is None else from_item(item)
+        return entry if entry is not None and entry.path == path else Entry(path)
+
+    def entries(self, agent_id: str, folder: str = "") -> tuple[Entry, ...]:
+        below = f"{sort_key(folder)}/" if folder else "F#"
+        items = self._table.beginning(partition(agent_id), below)
+        return tuple(entry for entry in map(from_item, items) if entry is not None)
+
+    def save(self, agent_id: str, entry: Entry, *, quota_bytes: int | None = None) -> Entry | None:
+        if entry.is_empty and not entry.revision:
+            return entry
+        after = replace(entry, counted=entry.held, revision=self._clock.new_id())
+        growth = after.counted - entry.counted
+        if quota_bytes is not None and growth > quota_bytes:
+            raise over_quota(entry.path, growth, self.usage(agent_id), quota_bytes)
+        writes = [
+            _kept(agent_id, entry, after),
+            *_folders(agent_id, entry, after),
+            *_counted(agent_id, growth, quota_bytes),
+        ]
+        try:
+            self._do(writes)
+        except Cancelled as refusal:
+            return _answer(refusal, after, growth, quota_bytes)
+        return Entry(entry.path) if after.is_empty else after
+
+    def usage(self, agent_id: str) -> int:
+        """Bytes that all files of an agent count for."""
+        item = self._table.get(partition(agent_id), SUM)
+        return 0 if item is None else int(USAGE.fields(item)["bytes"])
+
+    def _do(self, writes: list[Write]) -> None:
+        if len(writes) > 1:
+            self._table.transact(*writes)
+            return
+        try:
+            self._table.write(writes[0])
+        except ConditionFailed as refusal:
+            raise Cancelled({0: refusal.item}) from refusal
+
+
+def partition(agent_id: str) -> str:
+    """Where an agent's ledger lies."""
+    return f"WORKSPACE#{agent_id}"
+
+
+def sort_key(path: str) -> str:
+    """The one key of all paths that look the same."""
+    return "F#" + "/".join(map(_short, twin_names(path)))
+
+
+def to_item(agent_id: str, entry: Entry) -> Item:
+    """An entry as an item."""
+    reservations = {each.token: [each.size, microseconds(each.at)] for each in entry.reservations}
+    fields: dict[str, Any] = {
+        "path": entry.path,
+        "size": entry.size,
+        "sha256": entry.info.sha256 if entry.info else None,
+        "version": entry.info.version if entry.info else None,
+        "reservations": reservations or None,
+        "counted": entry.counted,
+        "revision": entry.revision,
+    }
+    return FILE.item(partition(agent_id), sort_key(entry.path), fields)
+
+
+def from_item(item: Item) -> Entry | None:
+    """The entry that an item holds; a folder's item holds none."""
+    if "revision" not in item:
+        return None
+    fields = FILE.fields(item)
+    path, reservations = fields["path"], fields.get("reservations", {})
+    known = "version" in fields
+    return Entry(
+        path=path,
+        size=fields.get("size"),
+        info=FileInfo(path, fields["size"], fields["sha256"], fields["version"]) if known else None,
+        reservations=tuple(
+            Reservation(token, size, moment(at)) for token, (size, at) in reservations.items()
+        ),
+        counted=fields["counted"],
+        revision=fields["revision"],
+    )
+
+
+def _short(name: str) -> str:
+    """A name, or its hash when it is long or when its common form has a slash, as ／ has."""
+    if len(name.encode()) <= _NAME_BYTES and "/" not in name:
+        return name
+    # No common form has a capital letter, so none begins like this.
+    return "H" + sha256(name.encode()).hexdigest()[:_HASH_LENGTH]
+
+
+def _kept(agent_id: str, before: Entry, after: Entry) -> Write:
+    condition = _was(before) if before.revision else _is_free()
+    if after.is_empty:
+        return delete(partition(agent_id), sort_key(after.path), condition)
+    return put(to_item(agent_id, after), condition)
+
+
+def _was(before: Entry) -> Condition:
+    was: Condition = (Path("revision") == before.revision) & (Path("schema") <= FILE.version)
+    return was
+
+
+def _is_free() -> Condition:
+    """No file has this name, and no folder with a file in it."""
+    free: Condition = absent() | (Path("files") == 0)
+    return free
+
+
+def _folders(agent_id: str, before: Entry, after: Entry) -> list[Write]:
+    """Each folder above a file counts it, as long as there is something to know of it."""
+    if before.revision and not after.is_empty:
+        return []
+    names = after.path.split("/")
+    above = ["/".join(names[:depth]) for depth in range(1, len(names))]
+    pk = partition(agent_id)
+    if after.is_empty:
+        return [
+            update(pk, sort_key(folder), Update(Path("files").add(-1)), Path("files").exists())
+            for folder in above
+        ]
+    return [
+        update(
+            pk,
+            sort_key(folder),
+            Update(
+                Path("files").add(1),
+                Path("path").set(folder),
+                Path("schema").set(FOLDER.version),
+            ),
+            _is_free() | (Path("files").exists() & (Path("path") == folder)),
+        )
+        for folder in above
+    ]
+
+
+def _counted(agent_id: str, growth: int, quota_bytes: int | None) -> list[Write]:
+    if not growth:
+        return []
+    change = Update(Path("bytes").add(growth), Path("schema").set(USAGE.version))
+    room = None
+    if quota_bytes is not None and growth > 0:
+        room = absent() | (Path("bytes") <= quota_bytes - growth)
+    return [update(partition(agent_id), SUM, change, room)]
+
+
+def _answer(refusal: Cancelled, after: Entry, growth: int, quota_bytes: int | None) -> Entry | None:
+    """What a refused save means: it was saved already, its name is taken, or it changed."""
+    stored = refusal.failed.get(0)
+    if 0 in refusal.failed and _is_saved(stored, after):
+        return Entry(after.path) if after.is_empty else after
+    for item in filter(None, refusal.failed.values()):
+        taken = _clash(item, after.path)
+        if taken is not None:
+            raise taken
+    if 0 in refusal.failed or quota_bytes is None:
+        return None
+    used = next((int(item["bytes"]["N"]) for item in refusal.failed.values() if item), 0)
+    raise over_quota(after.path, growth, used, quota_bytes)
+
+
+def _is_saved(stored: Item | None, after: Entry) -> bool:
+    """Whether the answer to this very save was lost, and it was tried again."""
+    if stored is None:
+        return after.is_empty
+    return stored.get("revision") == {"S": after.revision}
+
+
+def _clash(item: Item, path: str) -> Invalid | None:
+    """Who has a name that a path needs; None for the path's own item, and for the sum."""
+    existing = item.get("path", {}).get("S")
+    if existing is None:
+        return None
+    is_folder = "files" in item
+    wanted = "/".join(path.split("/")[: existing.count("/") + 1])
+    if not is_folder and existing == path:
+        return None
+    return name_taken(wanted, existing, is_folder=is_folder)

@@ -1,0 +1,151 @@
+"""One S3 bucket: the calls that files and blobs need, and what their errors mean.
+
+It knows keys and bytes, and nothing of agents. A condition that does not hold is an answer; the
+rest is Unavailable, a missing right too: whoever runs OpenCrab can cure it, and work must wait.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from opencrab.adapters.aws_client import AWS_ERRORS, error_code
+from opencrab.domain.errors import Unavailable
+
+_SHA256 = "sha256"
+_MISSING = {"404", "NoSuchKey", "NotFound"}
+_MOVED = {"409", "412", "ConditionalRequestConflict", "PreconditionFailed"}
+_FORBIDDEN = {"401", "403", "AccessDenied", "Forbidden"}
+_CONDITIONAL = {"PutObject", "DeleteObject"}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An object without its content; `sha256` is what its metadata say, None if they do not."""
+
+    size: int
+    etag: str
+    version_id: str
+    sha256: str | None
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An object as a list shows it."""
+
+    key: str
+    size: int
+    etag: str
+
+
+class Bucket:
+    """A versioned bucket behind a client of botocore."""
+
+    def __init__(self, client: Any, name: str) -> None:
+        self.name = name
+        self._client = client
+
+    def head(self, key: str) -> Stored | None:
+        """An object without its content, or None."""
+        answer = self._call(self._client.head_object, "HeadObject", Key=key)
+        return None if answer is None else _stored(answer)
+
+    def get(self, key: str, at_most: int | None = None) -> tuple[Stored, bytes | None] | None:
+        """An object with its content, None for content of more bytes than wanted; or None."""
+        answer = self._call(self._client.get_object, "GetObject", Key=key)
+        if answer is None:
+            return None
+        stored, body = _stored(answer), answer["Body"]
+        try:
+            if at_most is not None and stored.size > at_most:
+                return stored, None
+            return stored, body.read()
+        except AWS_ERRORS as error:
+            raise self._unavailable("GetObject", error_code(error)) from error
+        finally:
+            body.close()
+
+    def put(self, key: str, content: bytes, sha256: str, condition: dict[str, str]) -> str | None:
+        """Store an object whole: its etag and version id; None when the condition fails.
+
+        S3 checks the hash as well before it stores anything.
+        """
+        answer = self._call(
+            self._client.put_object,
+            "PutObject",
+            Key=key,
+            Body=content,
+            ChecksumSHA256=b64encode(bytes.fromhex(sha256)).decode(),
+            Metadata={_SHA256: sha256},
+            **condition,
+        )
+        if answer is None:
+            return None
+        if "VersionId" not in answer:
+            raise Unavailable(
+                f"bucket {self.name!r} keeps no versions of its objects",
+                cure="turn versioning on; it is what keeps one writer from undoing another's work",
+            )
+        return version(answer["ETag"].strip('"'), answer["VersionId"])
+
+    def delete(self, key: str, etag: str) -> bool:
+        """Remove an object that must still have this etag; False when it has not."""
+        answer = self._call(self._client.delete_object, "DeleteObject", Key=key, IfMatch=etag)
+        return answer is not None
+
+    def listed(self, prefix: str, at_most: int | None = None) -> Iterator[Listed]:
+        """Objects whose keys begin so."""
+        arguments: dict[str, Any] = {"Prefix": prefix}
+        if at_most is not None:
+            arguments["MaxKeys"] = at_most
+        while True:
+            answer = self._call(self._client.list_objects_v2, "ListObjectsV2", **arguments)
+            if answer is None:
+                raise self._unavailable("ListObjectsV2", "there is no such bucket")
+            for item in answer.get("Contents", ()):
+                yield Listed(item["Key"], item["Size"], item["ETag"].strip('"'))
+            if at_most is not None or not answer.get("IsTruncated"):
+                return
+            arguments["ContinuationToken"] = answer["NextContinuationToken"]
+
+    def _call(self, call: Any, operation: str, **arguments: Any) -> dict[str, Any] | None:
+        """An answer; None when the object is not there or is no longer what the condition says."""
+        try:
+            answer: dict[str, Any] = call(Bucket=self.name, **arguments)
+        except AWS_ERRORS as error:
+            code = error_code(error)
+            if code in _MISSING or (code in _MOVED and operation in _CONDITIONAL):
+                return None
+            raise self._unavailable(operation, code) from error
+        return answer
+
+    def _unavailable(self, operation: str, why: str) -> Unavailable:
+        if why in _FORBIDDEN:
+            return Unavailable(
+                f"bucket {self.name!r} refuses {operation} to this function",
+                cure="allow it in the function's role and in the bucket's policy; without "
+                "s3:ListBucket S3 says so of missing objects too",
+            )
+        return Unavailable(
+            f"bucket {self.name!r} did not take {operation}: {why}",
+            cure="try again; if it stays, check the bucket's name and region",
+        )
+
+
+def version(etag: str, version_id: str) -> str:
+    """A version that never comes back: S3 gives no version id twice."""
+    return f"{etag}:{version_id}"
+
+
+def etag_of(version: str) -> str:
+    """The part of a version that S3 takes as a condition."""
+    return version.partition(":")[0]
+
+
+def _stored(answer: dict[str, Any]) -> Stored:
+    return Stored(
+        size=answer["ContentLength"],
+        etag=answer["ETag"].strip('"'),
+        version_id=answer.get("VersionId", "null"),
+        sha256=answer.get("Metadata", {}).get(_SHA256),
+    )

@@ -1,0 +1,287 @@
+"""Workspaces in an S3 bucket: per agent, by path, with versions as conditions.
+
+The objects are the truth; the ledger beside them bounds what they may become. Every write reads the
+path's entry, then looks at the object, reserves, stores under the condition that the object is
+still as seen, and settles under the condition that the entry is still as reserved. So no two
+writers replace the same version, an object is never larger than what is counted for it, and a
+repeat of a write that was cut off anywhere ends it.
+"""
+
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from opencrab.adapters.s3_files.bucket import Bucket, Listed, Stored, etag_of, version
+from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
+from opencrab.domain.identifier import content_hash, stable_id
+from opencrab.domain.path import workspace_path, workspace_prefix
+from opencrab.domain.value import Identifier
+from opencrab.ports.clock import Clock
+from opencrab.ports.files import ABSENT, FileInfo
+from opencrab.ports.ledger import Entry, Ledger
+
+ROUNDS = 5
+"""How often a write begins anew when others change the same file at the same time."""
+
+_AGENT_ID: TypeAdapter[str] = TypeAdapter(Identifier)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a file lies."""
+
+    agent_id: str
+    path: str
+    key: str
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A write: its token is the same whenever it is repeated."""
+
+    content: bytes
+    sha256: str
+    condition: str | None
+
+    @property
+    def token(self) -> str:
+        return stable_id("write", self.sha256, self.condition or "")
+
+
+class S3Files:
+    """Workspaces in `agents/<agent id>/workspace/`.
+
+    Lists show the bucket as it is at that moment, with what the ledger knows of each object that is
+    still the same. What an operator uploads by hand is a file like any other from the first look at
+    it; until then it counts for nothing.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        bucket: str,
+        *,
+        quota_bytes: int,
+        file_bytes: int,
+        ledger: Ledger,
+        clock: Clock,
+    ) -> None:
+        self._bucket = Bucket(client, bucket)
+        self._quota_bytes = quota_bytes
+        self._file_bytes = file_bytes
+        self._ledger = ledger
+        self._clock = clock
+
+    def info(self, agent_id: str, path: str) -> FileInfo | None:
+        return self._look(_place(agent_id, path))
+
+    def read(self, agent_id: str, path: str) -> tuple[FileInfo, bytes]:
+        place = _place(agent_id, path)
+        found = self._bucket.get(place.key, self._file_bytes)
+        if found is None:
+            raise self._missing(place)
+        stored, content = found
+        if content is None:
+            raise _too_large(place.path, stored.size, self._file_bytes)
+        sha256 = content_hash(content)
+        if stored.sha256 not in {None, sha256}:
+            raise Unavailable(
+                f"file {place.path!r} is damaged: its content is not what its hash says",
+                cure=f"restore an earlier version of {place.key!r} in bucket "
+                f"{self._bucket.name!r}, or delete it and write it again",
+            )
+        return _described(place.path, stored, sha256), content
+
+    def write(
+        self, agent_id: str, path: str, content: bytes, *, condition: str | None = None
+    ) -> FileInfo:
+        place = _place(agent_id, path)
+        if len(content) > self._file_bytes:
+            raise _too_large(place.path, len(content), self._file_bytes)
+        change = _Change(content, content_hash(content), condition)
+        recounted = False
+        for _ in range(ROUNDS):
+            try:
+                written = self._attempt(place, change)
+            except Invalid:
+                # What crashes left behind may be all that is in the way.
+                if recounted:
+                    raise
+                self._recount(agent_id)
+                recounted = True
+                continue
+            if written is not None:
+                return written
+        raise _busy(place.path)
+
+    def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
+        prefix = workspace_prefix(prefix)
+        root = _root(agent_id)
+        entries = {entry.path: entry for entry in self._ledger.entries(agent_id, prefix)}
+        found = []
+        for listed in self._bucket.listed(f"{root}{prefix}/" if prefix else root):
+            path = listed.key.removeprefix(root)
+            if _is_path(path):
+                entry = entries.get(path, Entry(path))
+                known = entry.info if _is_still(entry, listed) else None
+                info = known or self._adopted(_place(agent_id, path), entry)
+                found += [info] if info else []
+        if prefix and not found and self._bucket.head(root + prefix) is not None:
+            raise Invalid(f"{prefix!r} is a file", field="path", cure="name a folder")
+        return tuple(sorted(found, key=lambda info: info.path))
+
+    def delete(self, agent_id: str, path: str) -> None:
+        place = _place(agent_id, path)
+        for _ in range(ROUNDS):
+            entry = self._ledger.entry(agent_id, place.path)
+            stored = self._bucket.head(place.key)
+            if stored is None:
+                self._settle(place, entry, None)
+                raise self._missing(place)
+            if self._bucket.delete(place.key, stored.etag):
+                self._settle(place, entry, None)
+                return
+        raise _busy(place.path)
+
+    def _attempt(self, place: _Place, change: _Change) -> FileInfo | None:
+        """What a write stored or found stored; None when somebody else came in between."""
+        entry = self._ledger.entry(place.agent_id, place.path)
+        stored = self._look(place)
+        if stored is not None and _is_same(stored, change):
+            self._settle(place, entry, stored, change.token)
+            return stored
+        if change.condition not in {None, stored.version if stored else ABSENT}:
+            self._settle(place, entry, stored, change.token)
+            raise _changed(place.path, stored)
+        now = self._clock.now()
+        wanted = entry.seen(stored, now).reserving(change.token, len(change.content), now)
+        reserved = self._ledger.save(place.agent_id, wanted, quota_bytes=self._quota_bytes)
+        if reserved is None:
+            return None
+        over = {"IfMatch": etag_of(stored.version)} if stored else {"IfNoneMatch": "*"}
+        made = self._bucket.put(place.key, change.content, change.sha256, over)
+        if made is None:
+            return None
+        info = FileInfo(place.path, len(change.content), change.sha256, made)
+        self._settle(place, reserved, info, change.token)
+        return info
+
+    def _settle(
+        self, place: _Place, entry: Entry, stored: FileInfo | None, token: str = ""
+    ) -> None:
+        """Count a file as what it is; `entry` was read before the file was seen to be so.
+
+        The file itself is as it should be, so a ledger that does not answer changes nothing: what
+        it counts too much ends with the next write of this file or the next recount.
+        """
+        try:
+            for _ in range(ROUNDS):
+                settled = entry.seen(stored, self._clock.now()).without(token)
+                if settled == entry or self._ledger.save(place.agent_id, settled) is not None:
+                    return
+                entry = self._ledger.entry(place.agent_id, place.path)
+                stored = self._look(place)
+        except (Unavailable, Invalid) as error:
+            _log.warning(
+                "agent_id=%s, path=%r, error=%s | a file is not settled in the ledger",
+                *(place.agent_id, place.path, error.message),
+            )
+
+    def _adopted(self, place: _Place, entry: Entry) -> FileInfo | None:
+        """A file that the ledger does not know as it is, which it now learns."""
+        stored = self._look(place)
+        self._settle(place, entry, stored)
+        return stored
+
+    def _recount(self, agent_id: str) -> None:
+        """Bring every entry of an agent in line with its object, and end what the dead reserved."""
+        root, now = _root(agent_id), self._clock.now()
+        entries = {entry.path: entry for entry in self._ledger.entries(agent_id)}
+        objects = {each.key.removeprefix(root): each for each in self._bucket.listed(root)}
+        for path in sorted(entries.keys() | filter(_is_path, objects)):
+            entry, listed = entries.get(path, Entry(path)), objects.get(path)
+            unchanged = entry.info if listed and _is_still(entry, listed) else None
+            seen = entry.seen(unchanged, now)
+            if unchanged is None:
+                seen = entry.sized(listed.size if listed else None, now)
+            if seen != entry:
+                with suppress(Invalid):
+                    self._ledger.save(agent_id, seen)
+
+    def _look(self, place: _Place) -> FileInfo | None:
+        """A file as it is now; one without our hash is read, unless it is too large for that."""
+        stored = self._bucket.head(place.key)
+        if stored is None or stored.sha256 is not None or stored.size > self._file_bytes:
+            return _described(place.path, stored, stored.sha256 or "") if stored else None
+        found = self._bucket.get(place.key, self._file_bytes)
+        if found is None:
+            return None
+        stored, content = found
+        return _described(place.path, stored, "" if content is None else content_hash(content))
+
+    def _missing(self, place: _Place) -> Invalid | NotFound:
+        if any(self._bucket.listed(place.key + "/", at_most=1)):
+            return Invalid(f"{place.path!r} is a folder", field="path", cure="name a file")
+        return NotFound(f"there is no file {place.path!r}", field="path", cure="list the workspace")
+
+
+def _place(agent_id: str, path: str) -> _Place:
+    path = workspace_path(path)
+    return _Place(agent_id, path, _root(agent_id) + path)
+
+
+def _root(agent_id: str) -> str:
+    try:
+        return f"agents/{_AGENT_ID.validate_python(agent_id)}/workspace/"
+    except ValidationError as error:
+        raise Invalid(
+            f"agent id {agent_id!r} is none",
+            field="agent_id",
+            cure="use 1 to 64 letters, digits, dashes and underscores",
+        ) from error
+
+
+def _is_path(path: str) -> bool:
+    """Whether this names a file: the console's empty objects for folders do not."""
+    try:
+        return workspace_path(path) == path
+    except Invalid:
+        return False
+
+
+def _described(path: str, stored: Stored, sha256: str) -> FileInfo:
+    return FileInfo(path, stored.size, sha256, version(stored.etag, stored.version_id))
+
+
+def _is_same(stored: FileInfo, change: _Change) -> bool:
+    return (stored.sha256, stored.size) == (change.sha256, len(change.content))
+
+
+def _is_still(entry: Entry, listed: Listed) -> bool:
+    """Whether an object is the one that the ledger knows; no write leaves an etag as it was."""
+    info = entry.info
+    return info is not None and (info.size, etag_of(info.version)) == (listed.size, listed.etag)
+
+
+def _too_large(path: str, size: int, at_most: int) -> TooLarge:
+    return TooLarge(
+        f"file {path!r} has {size} bytes, at most {at_most} are allowed",
+        field="content",
+        cure="split it into several files",
+    )
+
+
+def _changed(path: str, stored: FileInfo | None) -> Conflict:
+    became = "is gone" if stored is None else "is another one now"
+    return Conflict(f"file {path!r} {became}", field="path", cure="read it again, then write")
+
+
+def _busy(path: str) -> Unavailable:
+    return Unavailable(
+        f"file {path!r} is busy: others write it again and again",
+        cure="try again in a few seconds",
+    )

@@ -1,0 +1,248 @@
+"""Queues on Amazon SQS: FIFO for turns and deliveries, standard where order does not matter.
+
+On a standard queue SQS promises neither order nor once, and deduplication ids do not exist; it
+suits work whose repetition is harmless, such as due items.
+"""
+
+import hashlib
+import json
+import math
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from opencrab.adapters.aws_client import AWS_ERRORS, error_code, error_text, unavailable
+from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge, Unavailable
+from opencrab.ports.queue import Delivery
+
+MOVED_BY_SQS = "received too often"
+"""The reason of dead letters that SQS moved by itself: it writes none."""
+
+LONGEST_VISIBILITY_SECONDS = 43_200
+
+_POLL_SECONDS = 5
+"""SQS would wait for 20 seconds, but a client gives up on an answer that takes longer than 10."""
+
+_PEEK_SECONDS = 30
+_MOST_PEEKED = 500
+_BATCH = 10
+_FIFO = ".fifo"
+_GROUP = "group"
+_REASON = "reason"
+_LEGAL_ID = re.compile(r"[!-~]{1,128}")
+_REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_GONE = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflight"})
+_MISSING = frozenset({"NonExistentQueue", "QueueDoesNotExist"})
+
+
+class SqsQueue:
+    """`ports.queue.Queue` on a queue and its dead letters, each FIFO if its URL ends so.
+
+    Whatever an operator could mend (a missing permission, a queue that is not there) is
+    Unavailable: work then waits for the operator, while Refused and NotFound would drop it.
+    """
+
+    def __init__(self, client: Any, url: str, dead_url: str) -> None:
+        self._client = client
+        self._url = url
+        self._dead_url = dead_url
+
+    def send(self, body: str, *, group: str, deduplication: str) -> None:
+        self._send(self._url, body, group=group, deduplication=deduplication)
+
+    def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
+        """As the port says; SQS counts the wait in whole seconds, so that it is rounded up."""
+        deadline = time.monotonic() + wait_seconds
+        while True:
+            left = max(deadline - time.monotonic(), 0)
+            found = self._received(
+                self._url,
+                VisibilityTimeout=min(visibility_seconds, LONGEST_VISIBILITY_SECONDS),
+                WaitTimeSeconds=min(math.ceil(left), _POLL_SECONDS),
+            )
+            if found:
+                return _delivery(found[0])
+            if time.monotonic() >= deadline:
+                return None
+
+    def done(self, receipt: str) -> None:
+        try:
+            self._client.delete_message(QueueUrl=self._url, ReceiptHandle=receipt)
+        except AWS_ERRORS as error:
+            if not _is_gone(error):
+                raise _translated(error, self._url, "sqs:DeleteMessage") from error
+
+    def continue_later(self, receipt: str, seconds: int) -> bool:
+        """As the port says; at the latest 12 hours after it was received a message comes again."""
+        try:
+            self._client.change_message_visibility(
+                QueueUrl=self._url,
+                ReceiptHandle=receipt,
+                VisibilityTimeout=max(0, min(seconds, LONGEST_VISIBILITY_SECONDS)),
+            )
+        except AWS_ERRORS as error:
+            if _is_gone(error):
+                return False
+            # Twelve hours from when it was received are the most; it comes again by itself.
+            if "Total VisibilityTimeout" in error_text(error):
+                return True
+            raise _translated(error, self._url, "sqs:ChangeMessageVisibility") from error
+        return True
+
+    def bury(self, body: str, *, group: str, reason: str) -> None:
+        said = _REFUSED.sub("\ufffd", reason) or "no reason was given"
+        deduplication = secrets.token_hex(16)
+        self._send(self._dead_url, body, group=group, deduplication=deduplication, reason=said)
+
+    def dead(self, limit: int) -> tuple[tuple[str, str], ...]:
+        """Dead letters, newest first, as far as SQS lets one look without taking.
+
+        At most 500 are received, and given back at once; while one looks, nobody else sees
+        them. SQS hands out the oldest ten of a group, so that a group with more hides its newest.
+        """
+        letters: list[dict[str, Any]] = []
+        try:
+            while len(letters) < _MOST_PEEKED:
+                found = self._received(
+                    self._dead_url, MaxNumberOfMessages=_BATCH, VisibilityTimeout=_PEEK_SECONDS
+                )
+                if not found:
+                    break
+                letters.extend(found)
+        finally:
+            self._give_back(letters)
+        newest = sorted(enumerate(letters), key=_age, reverse=True)
+        return tuple((letter["Body"], _reason(letter)) for _, letter in newest[:limit])
+
+    def _send(
+        self, url: str, body: str, *, group: str, deduplication: str, reason: str | None = None
+    ) -> None:
+        _check(body, url)
+        given: dict[str, Any] = {"QueueUrl": url, "MessageBody": body}
+        attributes = {} if reason is None else {_REASON: reason}
+        fifo = url.endswith(_FIFO)
+        if fifo:
+            given["MessageGroupId"] = _legal(group)
+            given["MessageDeduplicationId"] = _legal(deduplication)
+        if not fifo or given["MessageGroupId"] != group:
+            attributes[_GROUP] = json.dumps(group)
+        if attributes:
+            given["MessageAttributes"] = {
+                name: {"DataType": "String", "StringValue": value}
+                for name, value in attributes.items()
+            }
+        try:
+            self._client.send_message(**given)
+        except AWS_ERRORS as error:
+            raise _translated(error, url, "sqs:SendMessage") from error
+
+    def _received(self, url: str, **given: int) -> list[dict[str, Any]]:
+        try:
+            answer = self._client.receive_message(
+                QueueUrl=url,
+                MessageSystemAttributeNames=[
+                    "ApproximateReceiveCount",
+                    "MessageGroupId",
+                    "SentTimestamp",
+                ],
+                MessageAttributeNames=[_GROUP, _REASON],
+                **given,
+            )
+        except AWS_ERRORS as error:
+            raise _translated(error, url, "sqs:ReceiveMessage") from error
+        found: list[dict[str, Any]] = answer.get("Messages", [])
+        return found
+
+    def _give_back(self, letters: list[dict[str, Any]]) -> None:
+        for start in range(0, len(letters), _BATCH):
+            entries = [
+                {"Id": str(number), "ReceiptHandle": each["ReceiptHandle"], "VisibilityTimeout": 0}
+                for number, each in enumerate(letters[start : start + _BATCH])
+            ]
+            try:
+                self._client.change_message_visibility_batch(
+                    QueueUrl=self._dead_url, Entries=entries
+                )
+            except AWS_ERRORS as error:
+                permission = "sqs:ChangeMessageVisibility"
+                raise _translated(error, self._dead_url, permission) from error
+
+
+def _delivery(message: Mapping[str, Any]) -> Delivery:
+    attributes = message["Attributes"]
+    return Delivery(
+        body=message["Body"],
+        group=_group(message),
+        receipt=message["ReceiptHandle"],
+        count=int(attributes["ApproximateReceiveCount"]),
+    )
+
+
+def _group(message: Mapping[str, Any]) -> str:
+    """The group as it was sent; SQS may know it by another name."""
+    known = str(message["Attributes"].get("MessageGroupId", ""))
+    sent = message.get("MessageAttributes", {}).get(_GROUP, {}).get("StringValue", "")
+    try:
+        named = json.loads(sent)
+    except ValueError:
+        return known
+    return named if isinstance(named, str) else known
+
+
+def _reason(letter: Mapping[str, Any]) -> str:
+    attribute = letter.get("MessageAttributes", {}).get(_REASON, {})
+    return str(attribute.get("StringValue", MOVED_BY_SQS))
+
+
+def _age(letter: tuple[int, Mapping[str, Any]]) -> tuple[int, int]:
+    """When a letter was sent, then the order in which it was received."""
+    place, message = letter
+    return int(message["Attributes"]["SentTimestamp"]), place
+
+
+def _legal(name: str) -> str:
+    """The name of a group or a message, or a hash of it where SQS would refuse the name."""
+    if _LEGAL_ID.fullmatch(name):
+        return name
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _check(body: str, url: str) -> None:
+    """Raise Invalid for what SQS does not carry; it would replace such characters silently."""
+    where = f"a message for the queue {_name(url)!r}"
+    if not body:
+        raise Invalid(f"{where} is empty", cure="send at least one character")
+    refused = _REFUSED.search(body)
+    if refused:
+        raise Invalid(
+            f"{where} holds {refused.group()!r}, which SQS does not carry",
+            cure="leave out control characters and what is no character",
+        )
+
+
+def _is_gone(error: Exception) -> bool:
+    """Whether a receipt counts no more: unknown, spent, or its visibility has ended."""
+    return error_code(error) in _GONE or "parameter ReceiptHandle is invalid" in error_text(error)
+
+
+def _translated(error: Exception, url: str, permission: str) -> OpenCrabError:
+    what = f"the queue {_name(url)!r}"
+    code, text = error_code(error), error_text(error)
+    if "must be shorter than" in text:
+        return TooLarge(f"a message is too large for {what}", cure="send less than 1 MiB")
+    if code == "InvalidMessageContents":
+        return Invalid(
+            f"a message for {what} holds characters that SQS does not carry",
+            cure="leave out control characters",
+        )
+    if code in _MISSING:
+        return Unavailable(
+            f"{what} does not exist", cure="deploy the stack again, or correct the queue's URL"
+        )
+    return unavailable(what, error, permissions=permission)
+
+
+def _name(url: str) -> str:
+    return url.rpartition("/")[2]

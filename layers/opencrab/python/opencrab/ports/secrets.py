@@ -1,0 +1,13 @@
+"""Secrets: keys of providers, asked for by name when they are needed."""
+
+from typing import Protocol
+
+
+class Secrets(Protocol):
+    """Named secrets of one place; no value ever appears in an error or a log."""
+
+    def get(self, name: str) -> str | None:
+        """The secret of this name; None when there is none.
+
+        Raises Unavailable or Refused when the place was never read; both name it and the cure.
+        """

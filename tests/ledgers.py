@@ -1,0 +1,100 @@
+"""Ledgers for tests: one in memory, and the one on DynamoDB in an account of moto."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+
+from pynamodb.connection import Connection
+
+from opencrab.adapters.dynamodb.table import Table
+from opencrab.adapters.dynamodb.workspace import DynamoLedger
+from opencrab.adapters.s3_files import S3Files
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.ports.files import Files
+from opencrab.ports.ledger import Entry, name_taken, over_quota, twin_names
+from tests.aws import REGION, Account, account
+
+
+class MemoryLedger:
+    """`ports.ledger.Ledger` as plainly as it can be said."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, str], Entry] = {}
+        self._numbers = count(1)
+
+    def entry(self, agent_id: str, path: str) -> Entry:
+        return self._entries.get((agent_id, path), Entry(path))
+
+    def entries(self, agent_id: str, folder: str = "") -> tuple[Entry, ...]:
+        below = f"{folder}/" if folder else ""
+        return tuple(entry for entry in self._of(agent_id) if entry.path.startswith(below))
+
+    def save(self, agent_id: str, entry: Entry, *, quota_bytes: int | None = None) -> Entry | None:
+        known = self.entry(agent_id, entry.path)
+        if known.revision != entry.revision:
+            return None
+        if not known.revision and not entry.is_empty:
+            for other in self._of(agent_id):
+                _refuse_clash(entry.path, other.path)
+        growth, used = entry.held - known.counted, self.usage(agent_id)
+        if quota_bytes is not None and growth > 0 and used + growth > quota_bytes:
+            raise over_quota(entry.path, growth, used, quota_bytes)
+        after = replace(entry, counted=entry.held, revision=f"{next(self._numbers)}")
+        self._entries[agent_id, entry.path] = after
+        if after.is_empty:
+            del self._entries[agent_id, entry.path]
+            return Entry(entry.path)
+        return after
+
+    def usage(self, agent_id: str) -> int:
+        return sum(entry.counted for entry in self._of(agent_id))
+
+    def _of(self, agent_id: str) -> list[Entry]:
+        return [entry for (owner, _), entry in self._entries.items() if owner == agent_id]
+
+
+def _refuse_clash(path: str, existing: str) -> None:
+    """Refuse a path that is, is in, or looks like what another file makes a file or a folder."""
+    mine, theirs = path.split("/"), existing.split("/")
+    shared = min(len(mine), len(theirs))
+    for depth in range(1, shared + 1):
+        wanted, other = "/".join(mine[:depth]), "/".join(theirs[:depth])
+        if twin_names(wanted) != twin_names(other):
+            return
+        if wanted != other or depth in {len(mine), len(theirs)}:
+            raise name_taken(wanted, other, is_folder=depth < len(theirs))
+
+
+def open_table(opened: Account, name: str = "opencrab") -> Table:
+    """A table with the keys of infra/data.yaml, spoken to by pynamodb."""
+    opened.client("dynamodb").create_table(
+        TableName=f"{name}-{opened.stage}",
+        KeySchema=[
+            {"AttributeName": "pk", "KeyType": "HASH"},
+            {"AttributeName": "sk", "KeyType": "RANGE"},
+        ],
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "S"},
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    connection = Connection(region=REGION)
+    connection.session.set_credentials("made-up", "made-up")
+    opened.served(connection.client)
+    return Table(f"{name}-{opened.stage}", connection.dispatch, pause=lambda seconds: None)
+
+
+@contextmanager
+def s3_files(clock: FakeClock, quota_bytes: int, file_bytes: int) -> Iterator[Files]:
+    """Workspaces as they lie on AWS: objects in S3, their ledger in DynamoDB."""
+    with account(clock) as opened:
+        yield S3Files(
+            opened.client("s3"),
+            opened.bucket(),
+            quota_bytes=quota_bytes,
+            file_bytes=file_bytes,
+            ledger=DynamoLedger(open_table(opened), clock),
+            clock=clock,
+        )

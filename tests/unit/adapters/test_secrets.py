@@ -1,0 +1,181 @@
+"""Secrets on AWS: read once for a while, kept through a failure, and never shown."""
+
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from opencrab.adapters.secrets import (
+    MOST_SECRETS,
+    SecretsManagerSecrets,
+    SsmSecrets,
+    secrets_from,
+)
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.errors import Invalid, Refused, Unavailable
+from opencrab.ports.secrets import Secrets
+from tests.aws import Account, account
+from tests.aws_faults import Fault, answer_is_lost, never_arrives, refuses
+from tests.contract.example import NOW
+
+SSM = "ssm:/opencrab/dev/"
+MANAGER = "secretsmanager:opencrab/dev"
+KEY = "sk-絶対に秘密"
+
+each_place = pytest.mark.parametrize("place", [SSM, MANAGER])
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(NOW)
+
+
+@pytest.fixture
+def aws(clock: FakeClock) -> Iterator[Account]:
+    with account(clock) as opened:
+        opened.client("secretsmanager").create_secret(Name="opencrab/dev", SecretString="{}")
+        yield opened
+
+
+def store(aws: Account, **values: str) -> None:
+    """These secrets in both places."""
+    for name, value in values.items():
+        aws.client("ssm").put_parameter(
+            Name=f"/opencrab/dev/{name}", Value=value, Type="SecureString", Overwrite=True
+        )
+    aws.client("secretsmanager").put_secret_value(
+        SecretId="opencrab/dev", SecretString=json.dumps(values)
+    )
+
+
+def opened(aws: Account, clock: FakeClock, place: str) -> Secrets:
+    return secrets_from(place, clock, aws.client)
+
+
+@each_place
+def test_a_secret_is_found_by_its_name(aws: Account, clock: FakeClock, place: str) -> None:
+    store(aws, OPENAI_API_KEY=KEY, OTHER="二")
+    secrets = opened(aws, clock, place)
+    assert secrets.get("OPENAI_API_KEY") == KEY
+    assert secrets.get("OTHER") == "二"
+    assert secrets.get("NOWHERE") is None
+
+
+def test_all_pages_of_a_path_are_read(aws: Account, clock: FakeClock) -> None:
+    store(aws, **{f"KEY_{number}": str(number) for number in range(25)})
+    secrets = opened(aws, clock, SSM)
+    assert [secrets.get(f"KEY_{number}") for number in (0, 12, 24)] == ["0", "12", "24"]
+
+
+def test_a_path_without_parameters_has_no_secrets(aws: Account, clock: FakeClock) -> None:
+    assert opened(aws, clock, "ssm:/opencrab/empty").get("OPENAI_API_KEY") is None
+
+
+@each_place
+def test_secrets_are_read_again_after_five_minutes(
+    aws: Account, clock: FakeClock, place: str
+) -> None:
+    store(aws, KEY="old")
+    secrets = opened(aws, clock, place)
+    assert secrets.get("KEY") == "old"
+    store(aws, KEY="new")
+    clock.advance(299)
+    assert secrets.get("KEY") == "old"
+    clock.advance(1)
+    assert secrets.get("KEY") == "new"
+
+
+@each_place
+def test_old_secrets_outlive_a_failure(
+    aws: Account, clock: FakeClock, place: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store(aws, KEY=KEY)
+    secrets = opened(aws, clock, place)
+    assert secrets.get("KEY") == KEY
+    store(aws, KEY="new")
+    clock.advance(301)
+    aws.fails(refuses(400, "ThrottlingException"))
+    with caplog.at_level(logging.DEBUG, "opencrab"):
+        assert secrets.get("KEY") == KEY
+        assert secrets.get("KEY") == KEY
+    assert "ThrottlingException" in caplog.text
+    assert KEY not in caplog.text
+    clock.advance(31)
+    assert secrets.get("KEY") == "new"
+
+
+@each_place
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (refuses(400, "ThrottlingException"), (Unavailable, "wait")),
+        (refuses(500, "InternalServerError"), (Unavailable, "wait")),
+        (never_arrives, (Unavailable, "wait")),
+        (answer_is_lost, (Unavailable, "wait")),
+        (refuses(400, "AccessDeniedException"), (Refused, "allow")),
+        (refuses(400, "UnrecognizedClientException"), (Unavailable, "credentials")),
+    ],
+)
+def test_a_first_failure_names_the_place_and_the_cure(
+    aws: Account, clock: FakeClock, place: str, fault: Fault, expected: tuple[Any, str]
+) -> None:
+    kind, cure = expected
+    store(aws, KEY=KEY)
+    secrets = opened(aws, clock, place)
+    aws.fails(fault)
+    with pytest.raises(kind) as raised:
+        secrets.get("KEY")
+    assert place.rstrip("/") in raised.value.message
+    assert cure in (raised.value.cure or "")
+    assert secrets.get("KEY") == KEY
+
+
+def test_a_secret_that_does_not_exist_is_named(aws: Account, clock: FakeClock) -> None:
+    with pytest.raises(Refused, match="secretsmanager:nowhere"):
+        opened(aws, clock, "secretsmanager:nowhere").get("KEY")
+
+
+@pytest.mark.parametrize(
+    "document", [KEY, f'["{KEY}"]', f'{{"a": ["{KEY}"]}}', '{"a": 1}', "[" * 9_999]
+)
+def test_a_document_of_another_form_is_refused_without_showing_it(
+    aws: Account, clock: FakeClock, document: str
+) -> None:
+    aws.client("secretsmanager").put_secret_value(SecretId="opencrab/dev", SecretString=document)
+    with pytest.raises(Refused, match="no JSON object of texts") as raised:
+        opened(aws, clock, MANAGER).get("a")
+    assert KEY not in raised.value.message
+    assert raised.value.__cause__ is None
+    assert raised.value.__context__ is None
+
+
+@each_place
+def test_too_many_secrets_are_refused(aws: Account, clock: FakeClock, place: str) -> None:
+    store(aws, **{f"K{number}": "v" for number in range(MOST_SECRETS + 1)})
+    with pytest.raises(Refused, match="more than 100"):
+        opened(aws, clock, place).get("K1")
+
+
+@pytest.mark.parametrize("place", ["", "ssm:", "ssm:opencrab", "secretsmanager:", "vault:x", KEY])
+def test_a_place_of_unknown_form_is_invalid(clock: FakeClock, place: str) -> None:
+    with pytest.raises(Invalid, match="names no place") as raised:
+        secrets_from(place, clock, lambda service: None)
+    assert raised.value.field == "aws.secrets"
+
+
+def test_only_the_client_that_is_needed_is_made(clock: FakeClock) -> None:
+    made: list[str] = []
+    assert isinstance(secrets_from(SSM, clock, made.append), SsmSecrets)
+    assert isinstance(secrets_from(MANAGER, clock, made.append), SecretsManagerSecrets)
+    assert made == ["ssm", "secretsmanager"]
+
+
+@each_place
+def test_no_form_of_it_shows_a_value(aws: Account, clock: FakeClock, place: str) -> None:
+    store(aws, KEY=KEY)
+    secrets = opened(aws, clock, place)
+    assert secrets.get("KEY") == KEY
+    assert KEY not in f"{secrets!r} {secrets} {vars(secrets)}"
+    assert "opencrab/dev" in repr(secrets)
