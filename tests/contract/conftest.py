@@ -1,4 +1,4 @@
-"""A clock that stands still, and each home in turn."""
+"""A clock that stands still, each home in turn, and each kind of queue."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,8 +7,9 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
+from opencrab.ports.queue import Queue
 from tests.contract.example import NOW
-from tests.contract.homes import HOMES, OpenHome
+from tests.contract.homes import HOMES, QUEUES, OpenHome, OpenQueues
 
 
 @pytest.fixture
@@ -28,4 +29,20 @@ def opens(request: pytest.FixtureRequest) -> OpenHome:
 def home(opens: OpenHome, tmp_path: Path, clock: FakeClock) -> Iterator[Home]:
     """An empty home."""
     with opens(tmp_path, clock) as opened:
+        yield opened
+
+
+@pytest.fixture(params=QUEUES, ids=lambda opens: opens.__name__)
+def opens_queues(request: pytest.FixtureRequest) -> OpenQueues:
+    """How to open queues, for those who need them more than once."""
+    found: OpenQueues = request.param
+    return found
+
+
+@pytest.fixture
+def queues(
+    opens_queues: OpenQueues, tmp_path: Path, clock: FakeClock
+) -> Iterator[tuple[Queue, Queue]]:
+    """The queues of turns and of deliveries, both empty."""
+    with opens_queues(tmp_path, clock) as opened:
         yield opened

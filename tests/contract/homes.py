@@ -8,9 +8,15 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
+from opencrab.ports.queue import Queue
+from tests.aws import aws_queues
+from tests.aws_home import aws_home
 
 OpenHome = Callable[[Path, FakeClock], AbstractContextManager[Home]]
 """Opens an empty home in a folder of its own, and closes it."""
+
+OpenQueues = Callable[[Path, FakeClock], AbstractContextManager[tuple[Queue, Queue]]]
+"""Opens the queues of turns and of deliveries, both empty."""
 
 
 @contextmanager
@@ -24,4 +30,29 @@ def sqlite(folder: Path, clock: FakeClock) -> Iterator[Home]:
         database.close()
 
 
-HOMES: tuple[OpenHome, ...] = (sqlite,)
+@contextmanager
+def aws(_folder: Path, clock: FakeClock) -> Iterator[Home]:
+    """The home on AWS, with AWS in this process."""
+    with aws_home(clock) as home:
+        yield home
+
+
+@contextmanager
+def sqlite_queues(folder: Path, clock: FakeClock) -> Iterator[tuple[Queue, Queue]]:
+    """The queues of the local home."""
+    with sqlite(folder, clock) as home:
+        yield home.turns, home.deliveries
+
+
+@contextmanager
+def sqs(_folder: Path, clock: FakeClock) -> Iterator[tuple[Queue, Queue]]:
+    """The queues of the home on AWS."""
+    with aws_queues(clock) as queues:
+        yield queues
+
+
+HOMES: tuple[OpenHome, ...] = (sqlite, aws)
+FOLLOWED: tuple[OpenHome, ...] = (sqlite,)
+"""Homes whose feed can be read; elsewhere changes are pushed to functions."""
+
+QUEUES: tuple[OpenQueues, ...] = (sqlite_queues, sqs)

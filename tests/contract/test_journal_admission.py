@@ -8,6 +8,7 @@ from opencrab.domain.session import SessionStatus
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, NOW, admission, session, turn
+from tests.contract.following import told
 from tests.contract.waiting import at_once
 
 AGENTS = ("hana", "ken", "yui")
@@ -56,10 +57,10 @@ def test_the_line_of_the_message_is_what_starts_its_turns(home: Home) -> None:
 def test_the_same_message_again_answers_the_stored_turns(home: Home) -> None:
     home.sessions.create(session("s1", *AGENTS))
     first = home.journal.admit(admission(*three_turns()))
-    fed = home.feed.position()
+    fed = told(home)
     assert home.journal.admit(admission(*three_turns())) == first
     assert len(home.journal.lines("s1")) == 1
-    assert home.feed.position() == fed
+    assert told(home) == fed
 
 
 def test_the_same_message_again_shows_how_far_its_turn_has_come(home: Home) -> None:
@@ -99,17 +100,17 @@ def test_a_message_to_an_unknown_session_is_not_found(home: Home) -> None:
     with pytest.raises(NotFound, match="s1"):
         home.journal.admit(admission())
     assert home.journal.lines("s1") == ()
-    assert home.feed.position() == 0
+    assert told(home) == []
 
 
 def test_a_turn_that_exists_refuses_the_whole_message(home: Home) -> None:
     home.sessions.create(session("s1", *AGENTS))
     home.journal.admit(admission(turn("turn_yui"), message_id="m1"))
-    fed = home.feed.position()
+    fed = told(home)
     with pytest.raises(Conflict):
         home.journal.admit(admission(*three_turns(), message_id="m2", text=ENGLISH))
     assert len(home.journal.lines("s1")) == 1
-    assert home.feed.position() == fed
+    assert told(home) == fed
     with pytest.raises(NotFound):
         home.journal.load("turn_hana")
     turns = home.journal.admit(admission(turn("t9"), message_id="m2", text="別の話"))

@@ -14,6 +14,7 @@ from tests.contract.example import (
     running,
     step,
 )
+from tests.contract.following import told
 from tests.contract.waiting import at_once, eventually
 
 
@@ -138,6 +139,6 @@ def test_an_extension_leaves_epoch_and_sequence_alone(home: Home) -> None:
 
 def test_extending_tells_the_feed_nothing(home: Home) -> None:
     turn = running(home)
-    fed = home.feed.position()
+    fed = told(home)
     home.journal.extend(turn, later(500))
-    assert home.feed.position() == fed
+    assert told(home) == fed

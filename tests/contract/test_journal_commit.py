@@ -33,6 +33,7 @@ from tests.contract.example import (
     utterance,
     wish,
 )
+from tests.contract.following import told
 from tests.contract.waiting import at_once, eventually
 
 
@@ -75,7 +76,7 @@ def visible(home: Home) -> dict[str, object]:
         "outbox": [said(home, ordinal) for ordinal in (1, 2)],
         "agent day": home.budgets.drawn("agent:hana", DAY),
         "installation day": home.budgets.drawn("installation", DAY),
-        "feed": home.feed.position(),
+        "feed": len(told(home)),
     }
 
 

@@ -6,23 +6,24 @@ from pathlib import Path
 import pytest
 
 from opencrab.engine.runtime import Rules
+from tests.contract.homes import HOMES
 from tests.e2e.house import House
 
 Build = Callable[[Rules], House]
 
 
-@pytest.fixture
-def build(tmp_path: Path) -> Iterator[Build]:
-    """Build a house with rules of its own."""
+@pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
+def build(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Build]:
+    """Build a house with rules of its own, in each home."""
     houses: list[House] = []
 
     def house(rules: Rules) -> House:
-        houses.append(House(tmp_path, rules))
+        houses.append(House(request.param, tmp_path, rules))
         return houses[-1]
 
     yield house
     for each in houses:
-        each.database.close()
+        each.close()
 
 
 @pytest.fixture

@@ -1,14 +1,15 @@
-"""A whole installation on a temporary file, whose work is done step by step by the test itself."""
+"""A whole installation in any home, whose work is done step by step by the test itself."""
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.dynamodb.table import delete
+from opencrab.adapters.sqlite.agents import SqliteAgents
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agent import Agent, Profile
 from opencrab.domain.identity import Identity
@@ -26,15 +27,12 @@ from opencrab.engine.turn import Outcome, Pace, run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.model import ChatModel, ChatRequest
 from opencrab.ports.queue import Delivery, Queue
+from tests.contract.homes import OpenHome
 from tests.crash.outside import Bell, Provider, Script, Wall, registry
 from tests.crash.scenarios import message
 from tests.crash.watching import items_of
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
-
-
-def _nothing(_descriptor: int) -> None:
-    """What a temporary directory needs of fsync."""
 
 
 class Counted:
@@ -79,16 +77,10 @@ class Interrupted:
 class House:
     """Agents, a session `s`, and everything that the handlers do, called by hand."""
 
-    def __init__(self, folder: Path, rules: Rules | None = None) -> None:
+    def __init__(self, opens: OpenHome, folder: Path, rules: Rules | None = None) -> None:
         self.clock = FakeClock(START)
-        disk = Disk(fsync=_nothing)
-        self.home, self.database = open_home(
-            folder,
-            self.clock,
-            files=LocalFiles(folder / "files", disk=disk),
-            blobs=LocalBlobs(folder, disk=disk),
-            durable=False,
-        )
+        self._open = ExitStack()
+        self.home = self._open.enter_context(opens(folder, self.clock))
         self.calls: Counter[str] = Counter()
         self.transactions: list[int] = []
         self.scripts: dict[str, Script] = {}
@@ -108,6 +100,10 @@ class House:
             rules=rules or Rules(),
         )
 
+    def close(self) -> None:
+        """Give up the home."""
+        self._open.close()
+
     def agent(self, name: str, script: Script, language: Language = Language.EN) -> Agent:
         """An agent who thinks with a script."""
         self.scripts[name] = script
@@ -121,6 +117,15 @@ class House:
         )
         profile = Profile(agent=agent, soul=Soul(persona_name=name), identity=Identity(name=name))
         return self.home.agents.create(profile).agent
+
+    def lose_agent(self, agent_id: str) -> None:
+        """Remove an agent as nothing in the product does."""
+        agents: Any = self.home.agents
+        if isinstance(agents, SqliteAgents):
+            with agents._database.writing() as items:
+                items.delete(f"AGENT#{agent_id}", "A")
+        else:
+            agents._table.write(delete(f"AGENT#{agent_id}", "A"))
 
     def session(self, *agents: Agent) -> None:
         """The session `s` of these agents."""

@@ -50,8 +50,7 @@ def test_a_turn_whose_agent_cannot_be_read_ends_and_is_kept_for_the_operator(
 ) -> None:
     house.session(house.agent("crab", (Reply(text="はい"),)))
     (turn,) = house.say("hello")
-    with house.database.writing() as items:
-        items.delete("AGENT#crab", "A")
+    house.lose_agent("crab")
     house.work()
     assert house.turn(turn.id).status is TurnStatus.FAILED
     assert len(house.home.turns.dead(10)) == 1

@@ -18,6 +18,7 @@ from opencrab.gateways.local import MAX_RECEIVES, Consumer, FeedWatch
 from opencrab.ports.home import Home
 from opencrab.ports.journal import Admission
 from opencrab.ports.queue import Delivery
+from tests.contract.following import feed_of
 
 PATIENCE = 10.0
 
@@ -115,7 +116,7 @@ def test_a_waiter_wakes_when_its_session_changes_and_leaves_when_the_process_end
             updated_at=now,
         )
     )
-    watch = FeedWatch(home.feed)
+    watch = FeedWatch(feed_of(home))
 
     async def wait() -> tuple[bool, bool]:
         watch.start(asyncio.get_running_loop())

@@ -2,9 +2,10 @@
 
 import json
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -98,5 +99,8 @@ def test_an_address_of_half_characters_names_nothing(path: bytes, query: bytes, 
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
+@example("%80")
 def test_every_whole_character_may_be_in_an_address(text: str) -> None:
-    check_address({"raw_path": text.encode(), "query_string": text.encode()})
+    check_address({"raw_path": quote(text).encode(), "query_string": quote(text).encode()})
+    unescaped = text.replace("%", "").encode()
+    check_address({"raw_path": unescaped, "query_string": unescaped})

@@ -19,7 +19,10 @@ from opencrab.ports.switches import Switches
 
 @dataclass(frozen=True)
 class Home:
-    """One value with every port that keeps something; SQLite and AWS each build one."""
+    """One value with every port that keeps something; SQLite and AWS each build one.
+
+    `feed` is None where changes are pushed to functions of their own, and nobody here can follow.
+    """
 
     agents: Agents
     sessions: Sessions
@@ -34,4 +37,4 @@ class Home:
     idempotency: Idempotency
     switches: Switches
     budgets: Budgets
-    feed: ChangeFeed
+    feed: ChangeFeed | None

@@ -69,7 +69,9 @@ class Writes:
     def _all(self) -> Iterator[Write]:
         change, turn = self._change, self._after
         at = change.at or turn.created_at
-        yield put(headers.to_item(turn), headers.owned(turn, change.expected))
+        stopped = change.unless_stopped
+        owned = headers.owned(turn, change.expected, unless_stopped=stopped)
+        yield put(headers.to_item(turn), owned)
         for draw in change.draws:
             yield budgets.drawing(draw, at)
         if self._known is not None and self.grown is not None:

@@ -7,7 +7,6 @@ guessed the session's counter wrong and tries again.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from itertools import islice
 
 from opencrab.adapters.dynamodb import instruction as inbox
 from opencrab.adapters.dynamodb import line as line_items
@@ -70,7 +69,7 @@ class DynamoJournal:
             try:
                 self._append(known, placed, markers.new(admission), *new)
             except Cancelled as refusal:
-                if any(place != _SESSION for place in refusal.failed):
+                if refusal.failed.keys() - {_SESSION, _LINE}:
                     return self._admitted_before(admission)
                 known = self._corrected(refusal, _SESSION, session_id)
                 continue
@@ -184,13 +183,18 @@ class DynamoJournal:
         )
 
     def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
-        found = map(headers.from_item, due_items(self._table, headers.DUE, microseconds(now)))
-        lapsed = (
-            turn
-            for turn in found
-            if headers.is_alive(turn) and turn.lease_until is not None and turn.lease_until <= now
-        )
-        return tuple(sorted(islice(lapsed, limit), key=lambda turn: turn.lease_until or now))
+        lapsed: list[tuple[datetime, Turn]] = []
+        for item in due_items(self._table, headers.DUE, microseconds(now)):
+            turn = headers.from_item(item)
+            until = turn.lease_until
+            if until is None or until > now or not headers.is_alive(turn):
+                continue
+            # They come in coarse order: whoever shares the last one's place may be older.
+            if len(lapsed) >= limit and headers.coarse(until) > headers.coarse(lapsed[-1][0]):
+                break
+            lapsed.append((until, turn))
+        oldest = sorted(lapsed, key=lambda found: found[0])[:limit]
+        return tuple(turn for _, turn in oldest)
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         stored = headers.fetch(self._table, turn.id)

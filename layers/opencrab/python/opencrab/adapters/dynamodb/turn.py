@@ -121,14 +121,21 @@ def unchanged(stored: Turn) -> Condition:
     return every(owned, _stopped_as(stored.stop), as_leased)
 
 
-def owned(turn: Turn, expected: int) -> Condition:
+def owned(turn: Turn, expected: int, *, unless_stopped: bool) -> Condition:
     """The condition of a change: this worker's epoch and sequence, and the stop that it knows."""
-    return every(_owned(turn.epoch, expected, TurnStatus.RUNNING), _stopped_as(turn.stop))
+    stop = _stopped_as(None if unless_stopped else turn.stop)
+    return every(_owned(turn.epoch, expected, TurnStatus.RUNNING), stop)
 
 
 def missing(turn_id: str) -> NotFound:
     """There is no such turn."""
     return NotFound(f"there is no turn {turn_id!r}")
+
+
+def coarse(moment: datetime) -> int:
+    """The time at which the sweep begins to look for a turn whose lease ends at a moment."""
+    at = microseconds(moment)
+    return at - at % _COARSE
 
 
 def is_alive(turn: Turn) -> bool:
@@ -161,8 +168,7 @@ def _due(turn_id: str, lease_until: datetime) -> dict[str, Any]:
     Coarse and early, because a new place costs two writes of the index: leases move with every
     change, this place seldom. Who finds a turn here reads its true lease.
     """
-    at = microseconds(lease_until)
-    return {"due_list": f"{DUE}#{shard(turn_id)}", "due_at": at - at % _COARSE}
+    return {"due_list": f"{DUE}#{shard(turn_id)}", "due_at": coarse(lease_until)}
 
 
 def _expiry(turn: Turn) -> dict[str, Any]:

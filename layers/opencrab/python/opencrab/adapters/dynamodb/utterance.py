@@ -1,11 +1,12 @@
 """The outbox in the table: utterances by target, and which of them are not at an end."""
 
+import secrets
 from datetime import datetime, timedelta
 from itertools import islice
 
 from pynamodb.expressions.operand import Path
 
-from opencrab.adapters.dynamodb.item import Item, Schema, microseconds, shard, ttl
+from opencrab.adapters.dynamodb.item import Item, Schema, attribute, microseconds, shard, ttl
 from opencrab.adapters.dynamodb.listing import due_items
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, absent, put
 from opencrab.domain.errors import NotFound
@@ -29,11 +30,11 @@ class DynamoOutbox:
         return from_item(item)
 
     def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
-        item = to_item(utterance)
-        # The network may have carried this very mark before: then it holds as well.
-        holds = (Path("state") == expected.value) | (Path("body") == item["body"])
+        # The network may carry this very mark twice: then the second holds as well.
+        token = attribute(secrets.token_hex(8))
+        holds = (Path("state") == expected.value) | (Path("mark") == token)
         try:
-            self._table.write(put(item, holds))
+            self._table.write(put(to_item(utterance) | {"mark": token}, holds))
         except ConditionFailed:
             return False
         return True

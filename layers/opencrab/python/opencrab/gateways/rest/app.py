@@ -100,16 +100,23 @@ class _Application(FastAPI):
         return self.openapi_schema
 
 
-def create_app(runtime: Runtime, *, watch: Watch, setup: Callable[[], dict[str, Any]]) -> FastAPI:
+def create_app(
+    runtime: Runtime,
+    *,
+    watch: Watch,
+    setup: Callable[[], dict[str, Any]],
+    longest_seconds: int | None = None,
+) -> FastAPI:
     """The application that serves one installation.
 
     Args:
         runtime: The installation.
         watch: How waiting clients learn that something may have changed.
         setup: What is configured, what is missing and what to do, for GET /api/setup.
+        longest_seconds: How long a request may wait or be told events, where that has a limit.
     """
     app = routed()
-    app.state.rest = Rest(runtime, watch, setup)
+    app.state.rest = Rest(runtime, watch, setup, longest_seconds)
     app.add_middleware(Door, runtime=runtime)
     return app
 

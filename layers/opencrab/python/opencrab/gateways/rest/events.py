@@ -57,8 +57,9 @@ class Progress:
         self._session_id = session_id
         self._visible = visible
         self._place = place
-        self._position = runtime.home.feed.position()
+        self._position = runtime.home.feed.position() if runtime.home.feed else 0
         self._turns: dict[str, tuple[str, str]] = {}
+        self._speaking: set[str] = set()
 
     def news(self) -> list[str]:
         """Everything that happened since the last call and may be shown, as events."""
@@ -75,6 +76,8 @@ class Progress:
                 limit=_BATCH,
             )
             for line in lines:
+                if line.turn_id:
+                    self._speaking.add(line.turn_id)
                 data = LineView.of(line).model_dump_json()
                 events.append(f"id: {line.sequence}\nevent: line\ndata: {data}\n\n")
             self._place = place or (lines[-1].sequence if lines else self._place)
@@ -83,13 +86,22 @@ class Progress:
 
     def _moves(self) -> list[str]:
         """The turns of this session that changed, each with its newest status."""
-        moved: dict[str, str] = {}
-        while entries := self._home.feed.read(after=self._position, limit=_BATCH):
+        feed, moved = self._home.feed, dict[str, str]()
+        if feed is None:
+            return self._asked()
+        while entries := feed.read(after=self._position, limit=_BATCH):
             self._position = entries[-1].position
             for entry in entries:
                 if entry.kind == "turn" and entry.session_id == self._session_id and entry.turn_id:
                     moved[entry.turn_id] = entry.body
         return [event for item in moved.items() if (event := self._turn_event(*item))]
+
+    def _asked(self) -> list[str]:
+        """Without a feed: the turns that have spoken here, each asked for until it has ended."""
+        turns = [self._home.journal.header(turn_id) for turn_id in sorted(self._speaking)]
+        self._speaking -= {turn.id for turn in turns if turn.status.is_end}
+        told = (self._turn_event(turn.id, turn.status.value) for turn in turns)
+        return [event for event in told if event]
 
     def _turn_event(self, turn_id: str, status: str) -> str:
         agent_id, known = self._turns.get(turn_id, ("", ""))
@@ -122,7 +134,7 @@ async def session_events(
     after = query.after if last_event_id is None else sequence_of(last_event_id)
     progress = await run_in_threadpool(_begin, api.runtime, session_id, visible, after)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    stream = events(api, session_id, progress, query.seconds)
+    stream = events(api, session_id, progress, api.within(query.seconds))
     return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
 
 

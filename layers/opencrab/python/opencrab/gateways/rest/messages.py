@@ -127,7 +127,8 @@ async def post_message(
 
     The same Idempotency-Key with the same message answers the same turns.
     """
-    seconds = wanted_wait(prefer)
+    wanted = wanted_wait(prefer)
+    seconds = None if wanted is None else api.within(wanted)
     turns = await run_in_threadpool(_admit, api.runtime, caller, session_id, once, body)
     accepted = Accepted(turn_ids=tuple(turn.id for turn in turns), message_id=turns[0].group)
     if seconds is None:

@@ -13,11 +13,21 @@ from opencrab.gateways.rest.watch import Watch
 
 @dataclass(frozen=True)
 class Rest:
-    """The installation behind the routes, the watch of its sessions, and its state of setup."""
+    """The installation behind the routes, the watch of its sessions, and its state of setup.
+
+    `longest_seconds` is how long one request may take to be answered, where there is such a limit.
+    """
 
     runtime: Runtime
     watch: Watch
     setup: Callable[[], dict[str, Any]]
+    longest_seconds: int | None = None
+
+    def within(self, seconds: int | None) -> int | None:
+        """The time that a client asked for, as far as there is time; None is without end."""
+        if self.longest_seconds is None or seconds is None:
+            return self.longest_seconds if seconds is None else seconds
+        return min(seconds, self.longest_seconds)
 
 
 async def _rest(request: Request) -> Rest:
