@@ -53,7 +53,7 @@ def test_only_adapters_and_gateways_know_libraries(module: Module) -> None:
 
 def test_running_at_home_loads_nothing_of_the_cloud(tmp_path: Path) -> None:
     known = {module.name: module for module in modules()}
-    needed = set(known) & set(known["opencrab.bootstrap"].imports)
+    needed = set(known) & set(known["opencrab.bootstrap.local"].imports)
     assert {"opencrab.gateways.rest.app", "opencrab.adapters.sqlite.home"} <= needed
     loaded = _loaded("\n".join(f"import {name}" for name in sorted(needed)), tmp_path)
     assert {"fastapi", "uvicorn", "httpx"} <= loaded
@@ -61,7 +61,7 @@ def test_running_at_home_loads_nothing_of_the_cloud(tmp_path: Path) -> None:
 
 
 def test_the_command_starts_without_the_web_server(tmp_path: Path) -> None:
-    loaded = _loaded("import opencrab.bootstrap", tmp_path)
+    loaded = _loaded("import opencrab.bootstrap.local", tmp_path)
     assert not loaded & {"fastapi", "starlette", "uvicorn", "httpx", "typer", "rich"}
 
 

@@ -9,7 +9,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,12 @@ _PROVIDERS = "llm.providers."
 _MAY_BE_ABSENT = (_PROVIDERS, "gateway.")
 """Sections of which one part may lack its variable: then that part is absent, and setup says so."""
 
+_HERE = Path(__file__).parent
 _CONFIG_FOLDERS = (
-    Path(__file__).parent / "config",
-    Path(__file__).parents[4] / "config",
-    Path("/opt/config"),
+    _HERE / "config",
+    *(above / "config" for above in _HERE.parents[1:4]),
 )
+"""In a wheel inside the package; in a layer beside `python/`; in a checkout at its root."""
 
 
 @dataclass(frozen=True)
@@ -84,16 +85,15 @@ def load(
     environment: Mapping[str, str] | None = None,
     *,
     folder: Path | None = None,
+    secret: Callable[[str], str | None] | None = None,
 ) -> Settings:
     """Read the files and the environment; overrides (from the command line) win.
 
-    Raises Invalid, naming the file, the setting or the variable.
+    `secret` is asked for variables that the environment does not have. Raises Invalid, naming the
+    file, the setting or the variable.
     """
     environ = os.environ if environment is None else environment
-    places = _CONFIG_FOLDERS if folder is None else (folder,)
-    found = next((place for place in places if (place / "default.toml").is_file()), None)
-    if found is None:
-        raise Invalid("config/default.toml is missing", cure="install OpenCrab again")
+    found = _folder(folder)
     written = dict(_flat(_read(found / "default.toml")))
     given = _from_environment(written, environ)
     for name, value in overrides.items():
@@ -101,14 +101,28 @@ def load(
             raise Invalid(f"there is no setting {name!r}", field=name)
         if value is not None:
             given[name] = Effective(value, "command line")
-    values, absent = _from_file(written, given, environ)
+    values, absent = _from_file(written, given, _Variables(environ, secret))
     return Settings(values | given, _read(found / "pricing.toml"), absent)
+
+
+def aws_pricing(*, folder: Path | None = None) -> Mapping[str, Any]:
+    """What AWS charges and an installation uses, as config/aws-pricing.toml says."""
+    return _read(_folder(folder) / "aws-pricing.toml")
 
 
 def owner_key(environment: Mapping[str, str] | None = None) -> str | None:
     """The first owner key as the operator sets it, if any."""
     environ = os.environ if environment is None else environment
     return environ.get("OPENCRAB_OWNER_KEY") or None
+
+
+def _folder(given: Path | None) -> Path:
+    """The given folder, or the first that holds our files."""
+    places = _CONFIG_FOLDERS if given is None else (given,)
+    found = next((place for place in places if (place / "default.toml").is_file()), None)
+    if found is None:
+        raise Invalid("config/default.toml is missing", cure="install OpenCrab again")
+    return found
 
 
 def _from_environment(
@@ -132,8 +146,22 @@ def _from_environment(
     return given
 
 
+class _Variables:
+    """What `${NAME}` stands for: a variable of the environment, or a secret of that name."""
+
+    def __init__(
+        self, environ: Mapping[str, str], secret: Callable[[str], str | None] | None
+    ) -> None:
+        self._environ = environ
+        self._secret = secret
+
+    def get(self, name: str) -> str | None:
+        """The value, or None."""
+        return self._environ.get(name) or (self._secret(name) if self._secret else None)
+
+
 def _from_file(
-    written: Mapping[str, Any], given: Mapping[str, Effective], environ: Mapping[str, str]
+    written: Mapping[str, Any], given: Mapping[str, Effective], environ: _Variables
 ) -> tuple[dict[str, Effective], dict[str, str]]:
     """The file's settings with their variables filled in, and which part lacks which variable.
 
@@ -183,7 +211,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield f"{prefix}{key}", value
 
 
-def _expanded(value: Any, environ: Mapping[str, str]) -> tuple[Any, str]:
+def _expanded(value: Any, environ: _Variables) -> tuple[Any, str]:
     """The value with its variables filled in, and the first variable that is not set."""
     if isinstance(value, list):
         parts = [_expanded(part, environ) for part in value]
@@ -193,7 +221,7 @@ def _expanded(value: Any, environ: Mapping[str, str]) -> tuple[Any, str]:
     for name in _VARIABLE.findall(value):
         if not environ.get(name):
             return "", name
-    return _VARIABLE.sub(lambda match: environ[match[1]], value), ""
+    return _VARIABLE.sub(lambda match: environ.get(match[1]) or "", value), ""
 
 
 def _like(default: Any, text: str, variable: str) -> Any:

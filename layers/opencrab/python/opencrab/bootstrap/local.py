@@ -1,4 +1,4 @@
-"""The composition root: the only module that knows every part, and how they fit together."""
+"""OpenCrab on this machine: SQLite, files in a folder, and the local runner."""
 
 import logging
 import os
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from opencrab import __version__, settings
 from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
-from opencrab.domain.money import Limits
 
 if TYPE_CHECKING:
     from opencrab.adapters.providers.configuration import ModelsSettings
     from opencrab.adapters.providers.transport import Transport
-    from opencrab.engine.runtime import Rules, Runtime
+    from opencrab.domain.cost import Sheet
+    from opencrab.engine.runtime import Runtime
     from opencrab.gateways.cli.options import UpOptions
     from opencrab.settings import Settings
 
@@ -24,11 +24,19 @@ _FREE_PORTS = 20
 _LAST_PORT = 65_535
 
 
-def main() -> None:
-    """The `opencrab` command."""
+def command() -> None:
+    """Run the `opencrab` command."""
+    from opencrab.adapters.system_clock import SystemClock
     from opencrab.gateways.cli.app import build
 
-    build(up)()
+    build(up, sheet=_sheet, now=SystemClock().now)()
+
+
+def _sheet() -> "Sheet":
+    """What AWS charges, read when somebody asks."""
+    from opencrab.domain.cost import Sheet
+
+    return Sheet.of(settings.aws_pricing())
 
 
 def up(options: "UpOptions") -> int:
@@ -59,6 +67,7 @@ def _up(options: "UpOptions") -> int:
     try:
         from opencrab.actions import GROUPS, Registry
         from opencrab.adapters.providers.registry import ProviderModels
+        from opencrab.bootstrap.rules import rules_of
         from opencrab.engine.runtime import Runtime
 
         network = _Network()
@@ -68,7 +77,7 @@ def _up(options: "UpOptions") -> int:
             clock=clock,
             models=ProviderModels(models.settings, network.transport),
             actions=Registry(GROUPS),
-            rules=_rules(configured),
+            rules=rules_of(configured),
         )
         key_file = _owner_key(runtime, data, str(configured.get("owner.name")))
         host = f"[{options.host}]" if ":" in options.host else options.host
@@ -124,6 +133,7 @@ def _serve(
 ) -> None:
     from datetime import timedelta
 
+    from opencrab.adapters.sqlite.access import SqliteFeed
     from opencrab.adapters.sqlite.database import milliseconds
     from opencrab.gateways.local import WORKERS, FeedWatch, Runner
     from opencrab.gateways.rest.app import create_app
@@ -136,7 +146,7 @@ def _serve(
         (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
         _say_ready(models, place)
 
-    watch = FeedWatch(runtime.home.feed)
+    watch = FeedWatch(SqliteFeed(database))
     app = create_app(runtime, watch=watch, setup=lambda: _setup(configured, models, place))
     runner = Runner(runtime, watch, purge, workers=WORKERS)
     runner.serve(app, host=place.host, port=place.port, ready=ready)
@@ -237,22 +247,6 @@ def _port(host: str, wanted: int, *, fixed: bool) -> int:
             return port
     raise Unavailable(
         f"no free port from {wanted} on {host}", cure=f"choose one up to {_LAST_PORT} with --port"
-    )
-
-
-def _rules(configured: "Settings") -> "Rules":
-    from opencrab.engine.runtime import Rules
-
-    def micro(name: str) -> int:
-        return round(float(configured.get(f"budget.{name}")) * 1_000_000)
-
-    return Rules(
-        limits=Limits(
-            turn_micro_usd=micro("turn_usd"),
-            agent_day_micro_usd=micro("agent_day_usd"),
-            installation_day_micro_usd=micro("installation_day_usd"),
-        ),
-        max_steps=int(configured.get("agent.max_steps")),
     )
 
 

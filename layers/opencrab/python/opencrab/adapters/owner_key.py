@@ -1,0 +1,38 @@
+"""The owner's key where its hash is deployed: known without being stored."""
+
+from datetime import UTC, datetime
+
+from opencrab.domain.authority import Scope
+from opencrab.domain.errors import Refused
+from opencrab.domain.principal import ApiKey
+from opencrab.ports.keys import Keys
+
+OWNER = "owner"
+_DEPLOYED = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class OwnerKey:
+    """`ports.keys.Keys` with one key more, which only a deployment can change."""
+
+    def __init__(self, keys: Keys, digest: str) -> None:
+        self._keys = keys
+        self._key = ApiKey(
+            id=OWNER, name=OWNER, scope=Scope.OWNER, hash=digest, created_at=_DEPLOYED
+        )
+
+    def put(self, key: ApiKey) -> None:
+        self._keys.put(key)
+
+    def find(self, digest: str) -> ApiKey | None:
+        return self._key if digest == self._key.hash else self._keys.find(digest)
+
+    def list(self) -> tuple[ApiKey, ...]:
+        return (self._key, *self._keys.list())
+
+    def revoke(self, key_id: str, now: datetime) -> ApiKey:
+        if key_id == self._key.id:
+            raise Refused(
+                "the owner's key was deployed, so it cannot be revoked here",
+                cure="deploy again with another OwnerKeyHash",
+            )
+        return self._keys.revoke(key_id, now)

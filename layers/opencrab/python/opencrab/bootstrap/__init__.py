@@ -1,0 +1,11 @@
+"""The composition root: the only package that knows every part, and how they fit together.
+
+`local` puts OpenCrab together on this machine, `aws` in Lambda functions; neither loads the other.
+"""
+
+
+def main() -> None:
+    """The `opencrab` command."""
+    from opencrab.bootstrap.local import command
+
+    command()
