@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test check crash bench lock format
+.PHONY: help setup up test check crash bench build validate deploy lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -46,6 +46,20 @@ crash: .venv/.dev ## Explore every crash point of a turn
 bench: .venv/.dev ## Measure speed against the budgets
 	@$(BIN)/python -m tests.bench.run $(ARGS)
 
+# Needs neither docker nor an AWS account. layers/dependencies/Makefile says what it fetches.
+build: .venv-sam/.ready ## Build the functions and layers for AWS
+	@SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam build $(ARGS)
+
+# Needs no network and no AWS account. docs/design/template-rules.md lists the rules.
+validate: .venv/.dev .venv-template/.ready ## Check the templates, before and after the transform
+	@$(BIN)/python -m tests.template.validate $(ARGS)
+
+# Looks before it builds; asks only the first time. The owner's key stays on this computer.
+deploy: .venv-sam/.ready ## Build and deploy to AWS (ARGS="--stage prod")
+	@.venv-sam/bin/python infra/deploy.py --check $(ARGS)
+	@$(MAKE) --no-print-directory build ARGS=
+	@.venv-sam/bin/python infra/deploy.py $(ARGS)
+
 # Changes the files in place, as editors and the commit hook do.
 format: .venv/.dev ## Format the code and fix what can be fixed
 	@$(BIN)/ruff check --quiet --fix-only .
@@ -55,13 +69,17 @@ format: .venv/.dev ## Format the code and fix what can be fixed
 lock: .venv-lock/.ready ## Write the locks again (ARGS="--upgrade" for newer versions)
 	@$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
 	@$(COMPILE) pyproject.toml --group build --output-file requirements/runtime.txt
-	@$(COMPILE) pyproject.toml --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
+	@$(COMPILE) pyproject.toml --extra aws --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
 	@$(COMPILE) requirements/llama.in --output-file requirements/llama.txt
 	@$(COMPILE) requirements/schemathesis.in --output-file requirements/schemathesis.txt
+	@$(COMPILE) requirements/sam.in --output-file requirements/sam.txt
+	@$(COMPILE) requirements/template.in --output-file requirements/template.txt
+	@$(COMPILE_LAMBDA) requirements/lambda.in --constraint requirements/dev.txt --output-file requirements/lambda.txt
 
-COMPILE = .venv-lock/bin/uv pip compile --quiet --universal --python .venv-lock/bin/python \
-	--python-version 3.11 --generate-hashes --no-emit-index-url \
-	--custom-compile-command 'make lock' $(ARGS)
+LOCKING = .venv-lock/bin/uv pip compile --quiet --python .venv-lock/bin/python \
+	--generate-hashes --no-emit-index-url --custom-compile-command 'make lock' $(ARGS)
+COMPILE = $(LOCKING) --universal --python-version 3.11
+COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-manylinux_2_28 --only-binary :all:
 
 .venv/.runtime: requirements/runtime.txt pyproject.toml
 	$(call install,.venv,$<,--editable .)
@@ -101,6 +119,6 @@ define install
 	if $(1)/bin/python -c 'import pip' >/dev/null 2>&1; \
 	then pip="$(1)/bin/python -m pip"; \
 	else pip="$$python -m pip --python $(1)/bin/python"; fi; \
-	$$pip install -qq --require-hashes --requirement $(2); \
+	$$pip install -qq --no-deps --require-hashes --requirement $(2); \
 	$(if $(3),$$pip install -qq --no-deps --no-build-isolation $(3))
 endef

@@ -4,14 +4,13 @@
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from opencrab import __version__
-from opencrab.gateways.cli import agents, chat, doctor, keys, sessions, turns
+from opencrab.gateways.cli import agents, chat, cost, doctor, keys, sessions, turns
 from opencrab.gateways.cli.bilingual import BilingualCommand, BilingualGroup
 from opencrab.gateways.cli.command import (
     common,
@@ -20,10 +19,14 @@ from opencrab.gateways.cli.command import (
     root_options,
     signed,
 )
-from opencrab.gateways.cli.options import Launch, UpOptions
+from opencrab.gateways.cli.options import Launch, Options, UpOptions
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from httpx import BaseTransport
+
+    from opencrab.domain.cost import Sheet
 
 _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
     "agents": (
@@ -52,6 +55,10 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "decide": turns.decide_turn,
         },
     ),
+    "cost": (
+        "See what an installation on AWS costs.",
+        {"estimate": cost.estimate_cost},
+    ),
     "keys": (
         "Create, list and revoke API keys.",
         {"create": keys.create_key, "list": keys.list_keys, "revoke": keys.revoke_key},
@@ -64,6 +71,8 @@ def build(
     *,
     transport: "BaseTransport | None" = None,
     pause: Callable[[float], object] | None = None,
+    sheet: "Callable[[], Sheet] | None" = None,
+    now: "Callable[[], datetime] | None" = None,
 ) -> typer.Typer:
     """The program, complete.
 
@@ -71,9 +80,12 @@ def build(
         launch: Runs OpenCrab, for `opencrab up`.
         transport: Takes the place of the network.
         pause: Takes the place of waiting between tries.
+        sheet: Reads what AWS charges, for `opencrab cost`.
+        now: This computer's clock, which `opencrab doctor` compares with the server's.
     """
     app = _group("Autonomous agents that live on your own computer, or on serverless AWS.")
-    app.callback()(_root(transport, pause))
+    outside = Options(transport=transport, pause=pause, sheet=sheet, now=now)
+    app.callback()(_root(outside))
     app.command("up", cls=BilingualCommand)(_up(launch))
     app.command("chat", cls=BilingualCommand)(chat.chat)
     for name, (purpose, commands) in _GROUPS.items():
@@ -98,12 +110,9 @@ def _group(purpose: str) -> typer.Typer:
     )
 
 
-def _root(
-    transport: "BaseTransport | None", pause: Callable[[float], object] | None
-) -> Callable[..., None]:
+def _root(outside: Options) -> Callable[..., None]:
     def root(context: typer.Context, **given: Any) -> None:
-        options = root_options(given)
-        context.obj = replace(options, transport=transport, pause=pause)
+        context.obj = root_options(given, outside)
 
     version = parameter(
         "version",

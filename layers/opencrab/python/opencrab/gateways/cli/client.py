@@ -29,6 +29,8 @@ _BY_STATUS: dict[int, type[OpenCrabError]] = {
     429: errors.Exhausted,
 }
 _TEMPORARY = {502, 503, 504}
+_GATEWAY = "apigw-requestid"
+"""The header by which API Gateway signs every answer, even where no function was asked."""
 
 
 def new_key() -> str:
@@ -48,6 +50,8 @@ class Client:
         self, address: Address, words: Speech, *, transport: httpx.BaseTransport | None = None
     ) -> None:
         self.address = address
+        self.dated: str | None = None
+        """When the last answer was sent, by the server's own clock."""
         self._words = words
         headers = {
             "X-OpenCrab-Client": "cli",
@@ -138,6 +142,7 @@ class Client:
             raise self._unavailable("timeout", url=self.address.url) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unavailable("broken", url=self.address.url, why=error) from error
+        self.dated = response.headers.get("Date")
         return self._value(response)
 
     def _value(self, response: httpx.Response) -> dict[str, Any]:
@@ -155,15 +160,28 @@ class Client:
         status = response.status_code
         kind = response.headers.get("Content-Type", "")
         if not isinstance(problem, dict) or "problem+json" not in kind:
-            key = "busy" if status in _TEMPORARY else "not_opencrab"
-            return self._unavailable(key, url=self.address.url, status=status)
+            return self._error_before(response)
         if status == httpx.codes.UNAUTHORIZED:
-            why = self._words("wrong_key" if self.address.key else "no_key")
-            return errors.Unauthenticated(why, cure=self._words("key_cure"))
+            return self._unauthenticated()
         error = Unavailable if status in _TEMPORARY else _BY_STATUS.get(status, OpenCrabError)
         message = str(problem.get("detail") or problem.get("title") or status)
         cure = problem.get("cure")
         return error(message, field=problem.get("field"), cure=str(cure) if cure else None)
+
+    def _error_before(self, response: httpx.Response) -> OpenCrabError:
+        """What came from something in front of OpenCrab, or from something else altogether."""
+        status, gateway = response.status_code, _GATEWAY in response.headers
+        if gateway and status in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
+            return self._unauthenticated()
+        if gateway and status == httpx.codes.INTERNAL_SERVER_ERROR:
+            return self._unavailable("function", url=self.address.url)
+        busy = status in _TEMPORARY or (gateway and status == httpx.codes.TOO_MANY_REQUESTS)
+        key = "busy" if busy else "not_opencrab"
+        return self._unavailable(key, url=self.address.url, status=status)
+
+    def _unauthenticated(self) -> OpenCrabError:
+        why = self._words("wrong_key" if self.address.key else "no_key")
+        return errors.Unauthenticated(why, cure=self._words("key_cure"))
 
     def _unreachable(self, why: str) -> Unavailable:
         if self.address.is_here:

@@ -59,9 +59,10 @@ def environment() -> Parameters:
     }
 
 
-def root_options(given: Mapping[str, Any]) -> Options:
-    """The options as they stand before the command's own."""
-    return Options(
+def root_options(given: Mapping[str, Any], outside: Options) -> Options:
+    """The options as they stand before the command's own; `outside` holds what nobody types."""
+    return replace(
+        outside,
         url=given["url"],
         key=given["key"],
         data=given["data"] or DATA,

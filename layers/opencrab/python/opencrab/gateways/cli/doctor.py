@@ -2,38 +2,21 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 import typer
 
 from opencrab.domain.errors import OpenCrabError, Unauthenticated
 from opencrab.gateways.cli.command import command
+from opencrab.gateways.cli.diagnosis import Finding, Verdict, moment_of, of_clocks, of_setup
 from opencrab.gateways.cli.terminal import Terminal
 
 OLDEST = (3, 11)
 
 
-class Verdict(StrEnum):
-    """How something is; only what is wrong makes the command fail."""
-
-    WELL = "well"
-    NOTE = "note"
-    WRONG = "wrong"
-
-
 _MARKS = {Verdict.WELL: "✓", Verdict.NOTE: "·", Verdict.WRONG: "✗"}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at; `cure` says what to do when it is not well."""
-
-    name: str
-    verdict: Verdict
-    detail: str
-    cure: str = ""
 
 
 @command
@@ -69,24 +52,17 @@ def examine(terminal: Terminal) -> Iterator[Finding]:
     private = address.url.startswith("https:") or address.is_here
     detail = words("key_ok" if private else "key_open")
     yield _finding("key", detail, words("key_open_cure"), well=private)
-    yield from _of_setup(terminal, setup)
+    there = _time_there(terminal, setup)
+    now = terminal.options.now
+    yield from of_clocks(words, now() if now else None, there)
+    yield from of_setup(words, setup, there)
     agents = _try("agents", lambda: list(terminal.client.items("agents")))
     yield agents if isinstance(agents, Finding) else _of_agents(terminal, agents)
 
 
-def _of_setup(terminal: Terminal, setup: dict[str, Any]) -> Iterator[Finding]:
-    words, model = terminal.words, setup.get("model") or {}
-    name = str(model.get("default") or "")
-    if not name:
-        yield Finding("model", Verdict.WRONG, words("model_none"), words("model_cure"))
-    elif name.startswith("scripted"):
-        yield Finding("model", Verdict.NOTE, words("model_scripted"), words("model_cure"))
-    else:
-        notes = " ".join(map(str, model.get("notes") or ()))
-        yield Finding("model", Verdict.WELL, f"{name} {notes}".strip())
-    for part in setup.get("missing") or ():
-        detail = words("setup_missing", part=part.get("part"), variable=part.get("variable"))
-        yield Finding("setup", Verdict.NOTE, detail)
+def _time_there(terminal: Terminal, setup: dict[str, Any]) -> datetime | None:
+    """The server's clock, as its answer was dated."""
+    return moment_of(setup.get("now")) or moment_of(terminal.client.dated)
 
 
 def _of_agents(terminal: Terminal, agents: list[dict[str, Any]]) -> Finding:

@@ -78,6 +78,15 @@ _JAPANESE = {
     "List the API keys, without their secrets.": "API キーの一覧(中身は表示しません)。",
     "Revoke an API key, at once and for good.": "API キーを無効にします。元には戻せません。",
     "A key's id.": "キーの ID。",
+    "See what an installation on AWS costs.": "AWS での費用を調べます。",
+    "Estimate what an installation on AWS costs, without the model's tokens.": (
+        "AWS での費用を見積もります(モデルのトークン代は含みません)。"
+    ),
+    "How many turns a month.": "1か月のターン数。",
+    "How long a turn's model calls take together.": (
+        "1ターンのモデル呼び出しにかかる合計時間(秒)。"
+    ),
+    "Clients wait for the answer (Prefer: wait).": ("クライアントが返事を待つ場合(Prefer: wait)。"),
     "Check that everything works, and say what to do where it does not.": (
         "動作を確認し、問題があれば対処方法を示します。"
     ),

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from httpx import BaseTransport
+
+    from opencrab.domain.cost import Sheet
 
 DATA = Path("data")
 
@@ -42,7 +45,11 @@ class Tongue(StrEnum):
 
 @dataclass(frozen=True)
 class Options:
-    """What every command may be told, or finds in the environment."""
+    """What every command may be told, finds in the environment, or is given by its composer.
+
+    `sheet` reads what AWS charges and `now` this computer's clock; without them nothing is said of
+    costs and of clocks.
+    """
 
     url: str | None = None
     key: str | None = None
@@ -53,3 +60,5 @@ class Options:
     state: Path | None = None
     transport: "BaseTransport | None" = None
     pause: Callable[[float], object] | None = None
+    sheet: "Callable[[], Sheet] | None" = None
+    now: Callable[[], datetime] | None = None

@@ -1,6 +1,7 @@
 """Words: every sentence that this program says to people, in English and Japanese."""
 
 from opencrab.gateways.cli.options import Tongue
+from opencrab.gateways.cli.terms import TERMS
 
 _SENTENCES: dict[str, tuple[str, str]] = {
     # errors and their cures
@@ -26,6 +27,14 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "{url} は現在応答できません(ステータス {status})",
     ),
     "busy_cure": ("try again in a moment", "少し待って、もう一度試してください"),
+    "function": (
+        "the function behind {url} failed before it could answer",
+        "{url} の関数が、応答する前に失敗しました",
+    ),
+    "function_cure": (
+        "read the log of the rest_gateway function; docs/deploy.md says where",
+        "rest_gateway 関数のログを確認してください(場所は docs/deploy.md)",
+    ),
     "not_opencrab": (
         "what answers at {url} is not OpenCrab (status {status})",
         "{url} で応答しているのは OpenCrab ではありません(ステータス {status})",
@@ -41,9 +50,10 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "key_cure": (
         "set OPENCRAB_KEY or use --key; `opencrab up` keeps the owner's in data/owner.key "
-        "(another folder: --data)",
+        "(another folder: --data), `make deploy` in ~/.opencrab/STAGE.key",
         "OPENCRAB_KEY か --key でキーを指定してください。オーナーのキーは `opencrab up` が "
-        "data/owner.key に保存します(別のフォルダーは --data)",
+        "data/owner.key に(別のフォルダーは --data)、`make deploy` が ~/.opencrab/ステージ名.key に"
+        "保存します",
     ),
     "again": (
         "{why}; trying again with the same message ({attempt})",
@@ -258,7 +268,76 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "{part} は無効です({variable} が未設定)",
     ),
     "agents_ok": ("{count}: {names}", "{count} 体: {names}"),
+    "model_ssm_cure": (
+        "put its key into SSM: aws ssm put-parameter --type SecureString "
+        '--name {path}OPENAI_API_KEY --value "$OPENAI_API_KEY"',
+        "モデルのキーを SSM に登録してください: aws ssm put-parameter --type SecureString "
+        '--name {path}OPENAI_API_KEY --value "$OPENAI_API_KEY"',
+    ),
+    "model_aws_cure": (
+        "put its key, as OPENAI_API_KEY, where the deployment looks for secrets ({place})",
+        "シークレットの保存先({place})に OPENAI_API_KEY としてキーを登録してください",
+    ),
+    "budget_ok": (
+        "${turn} a turn, ${agent} an agent a day, ${all} in all a day",
+        "1ターン ${turn}、エージェントごとに1日 ${agent}、全体で1日 ${all}",
+    ),
+    "budget_none": (
+        "{name} is {value}: nothing can be spent",
+        "{name} が {value} で、支出できません",
+    ),
+    "budget_none_cure": (
+        "set {variable} to more than 0 and start or deploy again",
+        "{variable} を 0 より大きくして、起動またはデプロイし直してください",
+    ),
+    "clock_ok": ("{seconds} s apart from the server's", "サーバーとの差は {seconds} 秒です"),
+    "clock_cure": (
+        "set this computer's clock by the network",
+        "このコンピューターの時計をネットワークに合わせてください",
+    ),
+    "beat_ok": ("the last one {seconds} s ago", "最後は {seconds} 秒前です"),
+    "beat_none": ("there was none so far", "まだ一度もありません"),
+    "beat_none_cure": (
+        "wait two minutes after the first deployment, and ask again",
+        "最初のデプロイから2分ほど待って、もう一度確認してください",
+    ),
+    "beat_late_cure": (
+        "read the log of the heartbeat function, and see that its schedule is enabled",
+        "heartbeat 関数のログを確認し、スケジュールが有効かどうかを見てください",
+    ),
+    # cost
+    "cost_prices": (
+        "AWS prices in {region} as of {as_of}, from memory (config/aws-pricing.toml); "
+        "without tokens and tax",
+        "AWS の料金({region}、{as_of} 時点、記憶による。config/aws-pricing.toml)。"
+        "トークン代と税は含みません",
+    ),
+    "cost_idle": ("A month without traffic", "利用のない1か月"),
+    "cost_turns": (
+        "{count} turns, of which each waits {seconds} s for its model",
+        "{count} ターン(1ターンにつきモデルの応答を {seconds} 秒待つ場合)",
+    ),
+    "cost_turns_waiting": (
+        "{count} turns, of which each waits {seconds} s for its model, and a client for each",
+        "{count} ターン(1ターンにつきモデルの応答を {seconds} 秒待ち、クライアントも待つ場合)",
+    ),
+    "cost_month": (
+        "A month with {count} turns: {cost}; {rest} after the free tier",
+        "{count} ターンの1か月: {cost}、無料枠を引くと {rest}",
+    ),
+    "cost_free": (
+        "The free tier here is what AWS leaves to every account for good; all that runs in the "
+        "account shares it.",
+        "無料枠は、期限のない分だけを数えています。アカウント全体で共有されます。",
+    ),
+    "cost_total": ("total", "合計"),
+    "no_prices": ("this program was started without its price sheet", "料金表がありません"),
+    "no_prices_cure": ("install OpenCrab again", "OpenCrab を入れ直してください"),
     # heads of tables
+    "head_part": ("part", "内訳"),
+    "head_amount": ("amount", "量"),
+    "head_cost": ("cost", "費用"),
+    "head_rest": ("after the free tier", "無料枠を引いた額"),
     "head_id": ("id", "ID"),
     "head_name": ("name", "名前"),
     "head_agent": ("agent", "エージェント"),
@@ -286,53 +365,6 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "default_model": ("(default)", "(既定)"),
 }
 
-_TERMS: dict[str, str] = {
-    "active": "活動中",
-    "dormant": "休眠中",
-    "retired": "引退",
-    "ended": "終了",
-    "queued": "順番待ち",
-    "running": "実行中",
-    "waiting": "承認待ち",
-    "completed": "完了",
-    "idle": "発言なし",
-    "stopped": "停止",
-    "exhausted": "上限到達",
-    "failed": "失敗",
-    "refused": "拒否",
-    "cancelled": "取消",
-    "pending": "未実行",
-    "unknown": "結果不明",
-    "message": "メッセージ",
-    "heartbeat": "ハートビート",
-    "schedule": "予定",
-    "decision": "承認の決定",
-    "continuation": "続き",
-    "event": "出来事",
-    "owner": "オーナー",
-    "user": "利用者",
-    "peer": "他のエージェント",
-    "self": "自分",
-    "public": "公開",
-    "openness": "開放性",
-    "conscientiousness": "誠実性",
-    "extraversion": "外向性",
-    "agreeableness": "協調性",
-    "neuroticism": "神経症傾向",
-    "assertiveness": "主張性",
-    "responsiveness": "感情性",
-    "risk_tolerance": "リスク許容度",
-    "collaboration": "協働志向",
-    "depth_vs_breadth": "広さ",
-    "quality_vs_speed": "速さ",
-    "python": "Python",
-    "server": "サーバー",
-    "key": "API キー",
-    "model": "モデル",
-    "setup": "設定",
-    "agents": "エージェント",
-}
-
 
 class Speech:
     """The sentences in one language."""
@@ -348,5 +380,5 @@ class Speech:
     def term(self, name: str) -> str:
         """A word of OpenCrab's own, such as a status; one that is not known stays as it is."""
         if self.tongue is Tongue.JA:
-            return _TERMS.get(name, name)
+            return TERMS.get(name, name)
         return name.replace("_", " ")

@@ -1,0 +1,146 @@
+"""`sam build`: what it makes is what Lambda runs, whatever computer it was made on."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.built.artifact import (
+    HEAVY,
+    LARGEST_LAYER,
+    foreign_binaries,
+    heavy_packages,
+    size,
+    stale_bytecode,
+    uncompiled,
+)
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.slow
+
+SAM = ROOT / ".venv-sam" / "bin" / "sam"
+PLAINLY = ("env", "-u", "LAMBDA_PLATFORM", "-u", "LAMBDA_PYTHON", "SAM_CLI_TELEMETRY=0")
+LAYERS = ("DependenciesLayer", "OpencrabLayer")
+FUNCTIONS = sorted(path.parent for path in (ROOT / "functions").glob("*/handler.py"))
+NO_PYTHON = "no Python 3.13 here"
+WEB = {"fastapi", "mangum", "starlette"}
+ELSEWHERE = "http://127.0.0.1:9"
+
+every_layer = pytest.mark.parametrize("layer", LAYERS)
+every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda path: path.name)
+
+IMPORTING = """
+import json, sys
+import handler
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+class Built:
+    """A folder that `sam build` filled, and what it said."""
+
+    def __init__(self, folder: Path, said: str) -> None:
+        self.folder = folder
+        self.compiled = NO_PYTHON not in said
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """The checkout, built once; for arm64, whatever the environment asks for."""
+    if not SAM.is_file():
+        pytest.skip("there is no .venv-sam: `make build` makes it")
+    folder = tmp_path_factory.mktemp("build")
+    run = subprocess.run(
+        [*PLAINLY, SAM, "build", "--build-dir", folder],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=110,
+    )
+    assert run.returncode == 0, run.stderr
+    return Built(folder, run.stdout + run.stderr)
+
+
+def test_the_package_lies_where_lambda_looks_for_it(built: Built) -> None:
+    layer = built.folder / "OpencrabLayer"
+    assert (layer / "python" / "opencrab" / "__init__.py").is_file()
+    for name in ("default.toml", "pricing.toml"):
+        assert (layer / "config" / name).read_bytes() == (ROOT / "config" / name).read_bytes()
+    assert (layer / "skills").is_dir() == (ROOT / "skills").is_dir()
+
+
+def test_the_libraries_are_exactly_the_locked_ones(built: Built) -> None:
+    lock = (ROOT / "requirements" / "lambda.txt").read_text(encoding="utf-8")
+    locked = {line.split()[0] for line in lock.splitlines() if "==" in line and line[0].isalnum()}
+    folders = (built.folder / "DependenciesLayer" / "python").glob("*.dist-info")
+    found = {path.name.removesuffix(".dist-info").replace("-", "==") for path in folders}
+    assert {name.replace("_", "-").lower() for name in found} == locked
+
+
+@every_layer
+def test_no_bytecode_is_stale(built: Built, layer: str) -> None:
+    assert not list(stale_bytecode(built.folder / layer))
+    if not built.compiled:
+        pytest.skip(NO_PYTHON)
+    assert not list(uncompiled(built.folder / layer))
+
+
+@every_layer
+def test_nothing_is_for_another_processor(built: Built, layer: str) -> None:
+    assert not list(foreign_binaries(built.folder / layer))
+
+
+def test_there_is_native_code_to_be_judged(built: Built) -> None:
+    assert list((built.folder / "DependenciesLayer").rglob("*.so"))
+
+
+@every_layer
+def test_a_layer_carries_nothing_heavy(built: Built, layer: str) -> None:
+    assert not heavy_packages(built.folder / layer)
+
+
+@every_layer
+def test_a_layer_is_small(built: Built, layer: str) -> None:
+    assert 100_000 < size(built.folder / layer) < LARGEST_LAYER
+
+
+@every_function
+def test_a_function_ships_its_handler_alone(function: Path) -> None:
+    shipped = {path.name for path in function.rglob("*") if path.is_file()}
+    assert shipped == {"handler.py"}, "SAM ships the folder as it is: remove the rest"
+
+
+@every_function
+def test_a_function_loads_nothing_heavy(function: Path, tmp_path: Path) -> None:
+    loaded = _loaded_by(function, tmp_path)
+    assert "opencrab" in loaded
+    assert not loaded & HEAVY
+    assert bool(loaded & WEB) == (function.name == "rest_gateway")
+
+
+def _loaded_by(function: Path, folder: Path) -> set[str]:
+    """The packages that a fresh interpreter has loaded when a function is ready."""
+    queues = ("TURNS_QUEUE", "TURNS_DEAD_QUEUE", "DELIVERIES_QUEUE", "DELIVERIES_DEAD_QUEUE")
+    run = subprocess.run(
+        [sys.executable, "-c", IMPORTING],
+        cwd=folder,
+        env={
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": str(function),
+            "AWS_DEFAULT_REGION": "eu-central-1",
+            "AWS_ENDPOINT_URL": ELSEWHERE,
+            "OPENCRAB_AWS__TABLE": "table",
+            "OPENCRAB_AWS__BUCKET": "bucket",
+            "OPENCRAB_AWS__SECRETS": "ssm:/opencrab/test/",
+            **{f"OPENCRAB_AWS__{queue}": f"{ELSEWHERE}/{queue}.fifo" for queue in queues},
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stderr
+    return set(json.loads(run.stdout.splitlines()[-1]))
