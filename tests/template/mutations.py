@@ -1,0 +1,6 @@
+"""Changes of the real template, each of which breaks exactly one rule: at least one for each."""
+
+from tests.template.mutations_keeping import ACCESS, DATA
+from tests.template.mutations_running import FUNCTIONS, QUEUES
+
+MUTATIONS = (*QUEUES, *FUNCTIONS, *ACCESS, *DATA)

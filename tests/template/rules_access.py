@@ -1,0 +1,238 @@
+"""Rules for who may do what: roles, routes, callers, and how often."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tests.template.permissions import Statement, all_statements, granted_to, role_of
+from tests.template.stacks import Resource, Stacks, Violation, listed, number
+
+FUNCTION = "AWS::Lambda::Function"
+STAGE = "AWS::ApiGatewayV2::Stage"
+JOURNAL_KEYS = frozenset({"SESSION#*", "TURN#*"})
+DELETING = ("dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:PartiQLDelete")
+LIMITS = ("ThrottlingBurstLimit", "ThrottlingRateLimit")
+
+
+@dataclass(frozen=True)
+class Wildcard:
+    """A `*` that is allowed in a resource, and why there is no way around it."""
+
+    actions: str
+    resource: str
+    reason: str
+
+
+WILDCARDS = (
+    Wildcard(
+        r"s3:(?:Get|Put|Delete)Object(?:Version)?",
+        r"(?:\$\{data\.\w+\.Arn\}|arn:[^*]+:s3:::[^*/]+)/(?:agents|blobs)/\*",
+        "the files of all agents, whose names agents choose",
+    ),
+    Wildcard(
+        r"logs:(?:CreateLogStream|PutLogEvents)",
+        r".*:log-group:/aws/lambda/[^*]+:\*|\$\{\w+\.\w+\.Arn\}(?::\*)?",
+        "the streams of one group, which Lambda names",
+    ),
+    Wildcard(
+        r"ssm:GetParameters(?:ByPath)?|ssm:GetParameter",
+        r"arn:[^*]+:parameter/opencrab/[^*]+/\*",
+        "the secrets of one stage, which the operator names",
+    ),
+    Wildcard(
+        r"xray:Put(?:TraceSegments|TelemetryRecords)",
+        r"\*",
+        "X-Ray knows no resources for these actions",
+    ),
+)
+
+AWS_POLICIES = {
+    "AWSXRayDaemonWriteAccess": "X-Ray knows no resources, and this policy allows nothing else",
+}
+"""Policies written by AWS that a role may take over, with the reason."""
+
+OPEN_ROUTES = {
+    "GET /api/health": "a monitor has no key, and the answer says nothing but that it came",
+}
+"""Routes that no authoriser guards, with the reason."""
+
+
+def permissions_have_no_wildcards(stacks: Stacks) -> Iterator[Violation]:
+    """Nothing is allowed by `*`, neither action nor resource, and by no policy that AWS writes.
+
+    A function that an agent's text has led astray can do what its role can, and no more. What has
+    to end in `*` (files below a prefix, log streams, secrets below a path) is listed with a reason.
+    Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/best-practices.html
+    """
+    for statement in all_statements(stacks):
+        if statement.allows:
+            yield from (
+                Violation(statement.holder.address, problem, cure)
+                for problem, cure in _too_wide(statement)
+            )
+    for role in stacks.of("AWS::IAM::Role"):
+        for policy in role.items("ManagedPolicyArns"):
+            name = str(policy).rpartition("/")[2]
+            if stacks.find(policy) is None and name not in AWS_POLICIES:
+                yield Violation(
+                    role.address,
+                    f"takes over {name!r}, which allows '*'",
+                    "write down the statements that are needed",
+                )
+
+
+def functions_share_no_role(stacks: Stacks) -> Iterator[Violation]:
+    """Every function has a role of its own.
+
+    A shared role gives each function what the others need.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/lambda-intro-execution-role.html
+    """
+    owners: dict[str, Resource] = {}
+    for function in stacks.of(FUNCTION):
+        role = role_of(stacks, function)
+        if role is None:
+            yield Violation(function.address, "has no role in the template", "an AWS::IAM::Role")
+            continue
+        other = owners.setdefault(role.address, function)
+        if other != function:
+            yield Violation(
+                function.address,
+                f"shares role {role.address!r} with {other.address!r}",
+                "a role for each",
+            )
+
+
+def the_journal_cannot_be_deleted(stacks: Stacks) -> Iterator[Violation]:
+    """No function may delete items of the journal; the one that runs turns is denied it outright.
+
+    The journal is what nothing is lost from. ForAnyValue, because a denial by ForAllValues would
+    let a call through that names another key beside a journal key.
+    Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_multi-value-conditions.html
+    """
+    for function in stacks.of(FUNCTION):
+        role = role_of(stacks, function)
+        if role is None:
+            continue
+        statements = granted_to(stacks, role)
+        denials = [each for each in statements if _guards_the_journal(each)]
+        grants = [each for each in statements if each.allows and not _spares_the_journal(each)]
+        for action in DELETING:
+            granted = any(each.covers(action) for each in grants)
+            must_deny = granted or (action == DELETING[0] and _runs_turns(function))
+            if must_deny and not any(each.covers(action) for each in denials):
+                yield Violation(
+                    role.address,
+                    f"{action} is not denied on {', '.join(sorted(JOURNAL_KEYS))}",
+                    "Effect: Deny, ForAnyValue:StringLike: dynamodb:LeadingKeys",
+                )
+
+
+def routes_ask_who_is_there(stacks: Stacks) -> Iterator[Violation]:
+    """Every route has an authoriser, or is listed as open with a reason; no function has a URL.
+
+    A route that somebody forgot is how strangers get in, and every call of theirs costs money.
+    Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-access-control.html
+    """
+    for route in stacks.of("AWS::ApiGatewayV2::Route"):
+        kind = route.at("AuthorizationType")
+        guarded = kind == "AWS_IAM" or (
+            kind in {"CUSTOM", "JWT"} and stacks.find(route.at("AuthorizerId")) is not None
+        )
+        if not guarded and route.at("RouteKey") not in OPEN_ROUTES:
+            yield Violation(
+                route.address,
+                f"anybody may call {route.at('RouteKey')!r}",
+                "AuthorizationType and AuthorizerId, or a line with a reason in OPEN_ROUTES",
+            )
+    for url in stacks.of("AWS::Lambda::Url"):
+        yield Violation(url.address, "goes around the HTTP API", "drop FunctionUrlConfig")
+
+
+def stages_are_throttled(stacks: Stacks) -> Iterator[Violation]:
+    """Every stage of the API limits requests a second, and no route lifts the limit.
+
+    Without it the limit is the account's, ten thousand a second, and the bill has none.
+    Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html
+    """
+    for stage in stacks.of(STAGE):
+        routes = stage.at("RouteSettings") or {}
+        for name, settings in {"": stage.at("DefaultRouteSettings") or {}, **routes}.items():
+            missing = [limit for limit in LIMITS if number(settings.get(limit)) < 1]
+            if missing:
+                yield Violation(
+                    stage.address,
+                    f"has no {' and no '.join(missing)}{f' on {name!r}' if name else ''}",
+                    f"DefaultRouteSettings: {', '.join(LIMITS)}",
+                )
+
+
+def callers_are_named(stacks: Stacks) -> Iterator[Violation]:
+    """Whoever may call a function is named: a service, and which of its resources.
+
+    A permission for all of a service lets anybody's API or schedule, in any account, call it.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/permissions-function-services.html
+    """
+    for permission in stacks.of("AWS::Lambda::Permission"):
+        caller = permission.at("SourceArn")
+        if permission.at("Principal") == "*" or not stacks.mentioned(caller):
+            yield Violation(
+                permission.address,
+                f"lets any resource of {permission.at('Principal')!r} call a function",
+                "SourceArn: the API or the schedule",
+            )
+
+
+def _too_wide(statement: Statement) -> Iterator[tuple[str, str]]:
+    """What a statement allows without saying it, and the cure."""
+    for name in ("NotAction", "NotPrincipal", "NotResource"):
+        if name in statement.raw:
+            yield f"allows by {name}", "say what is allowed"
+    if statement.raw.get("Principal") in ("*", {"AWS": "*"}):
+        yield "allows everybody", "Principal: the one who needs it"
+    for action in statement.actions:
+        if "*" in action or "?" in action:
+            yield f"allows {action!r}", "name each action"
+    for resource in statement.resources:
+        if ("*" in resource or "?" in resource) and not _is_needed(statement, resource):
+            yield (
+                f"allows {', '.join(statement.actions)} on {resource!r}",
+                "name the resource, or list the wildcard with its reason in WILDCARDS",
+            )
+
+
+def _is_needed(statement: Statement, resource: str) -> bool:
+    return any(
+        re.fullmatch(wildcard.resource, resource)
+        and all(re.fullmatch(wildcard.actions, action) for action in statement.actions)
+        for wildcard in WILDCARDS
+    )
+
+
+def _runs_turns(function: Resource) -> bool:
+    return str(function.at("Code", "S3Key")).rstrip("/").endswith("agent_turn")
+
+
+def _guards_the_journal(statement: Statement) -> bool:
+    """Whether a statement denies on every journal key, or on all keys."""
+    if statement.allows or not any(_is_table(each) for each in statement.resources):
+        return False
+    keys = statement.condition.get("ForAnyValue:StringLike", {}).get("dynamodb:LeadingKeys", [])
+    return not statement.condition or (len(statement.condition) == 1 and set(keys) >= JOURNAL_KEYS)
+
+
+def _is_table(resource: str) -> bool:
+    """Whether a statement's resource is the table: the stack's own, or one that is named."""
+    return resource == "*" or bool(
+        re.fullmatch(r"\$\{data\.\w+\.Arn\}|arn:[^*]+:table/[^*/]+", resource)
+    )
+
+
+def _spares_the_journal(statement: Statement) -> bool:
+    """Whether a statement allows on some keys only, none of which is the journal's."""
+    keys = [
+        key
+        for operator in ("ForAllValues:StringEquals", "ForAllValues:StringLike")
+        for key in listed(statement.condition.get(operator, {}).get("dynamodb:LeadingKeys"))
+    ]
+    starts = tuple(key.rstrip("*") for key in JOURNAL_KEYS)
+    return bool(keys) and not any(key[:1] in "*?" or key.startswith(starts) for key in keys)

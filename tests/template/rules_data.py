@@ -1,0 +1,169 @@
+"""Rules for what keeps data: encrypted, private, restorable, and still there without the stack."""
+
+from collections.abc import Iterator
+
+from tests.template.permissions import policies_on
+from tests.template.stacks import Resource, Stacks, Violation, holds, number
+
+TABLE = "AWS::DynamoDB::Table"
+BUCKET = "AWS::S3::Bucket"
+QUEUE = "AWS::SQS::Queue"
+TOPIC = "AWS::SNS::Topic"
+BLOCKS = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
+TTL_ATTRIBUTE = "ttl"
+
+
+def data_is_encrypted(stacks: Stacks) -> Iterator[Violation]:
+    """The table, the bucket and every queue are encrypted at rest, and say so.
+
+    They hold conversations. AWS's defaults would do the same today; the template says it, so that
+    no change of a default is a change of ours.
+    Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-server-side-encryption.html
+    """
+    for table in stacks.of(TABLE):
+        if not holds(table.at("SSESpecification", "SSEEnabled")):
+            yield Violation(table.address, "is not encrypted", "SSESpecification: SSEEnabled: true")
+    for bucket in stacks.of(BUCKET):
+        rules = bucket.items("BucketEncryption", "ServerSideEncryptionConfiguration")
+        if not any(rule.get("ServerSideEncryptionByDefault") for rule in rules):
+            yield Violation(bucket.address, "is not encrypted", "BucketEncryption: AES256")
+    for queue in stacks.of(QUEUE):
+        if not holds(queue.at("SqsManagedSseEnabled")) and not queue.at("KmsMasterKeyId"):
+            yield Violation(queue.address, "is not encrypted", "SqsManagedSseEnabled: true")
+
+
+def alarms_can_use_their_topic(stacks: Stacks) -> Iterator[Violation]:
+    """A topic that alarms use is encrypted with no key, or with one that CloudWatch may use.
+
+    AWS's own key for topics, alias/aws/sns, does not let CloudWatch in: the alarm turns red and
+    nobody gets a mail. An alarm names resources, never content; a key of our own costs $1 a month.
+    Source: https://repost.aws/knowledge-center/cloudwatch-configure-alarm-sns
+    """
+    topics = [
+        stacks.find(action)
+        for alarm in stacks.of("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
+        for action in alarm.items("AlarmActions")
+    ]
+    for topic in stacks.of(TOPIC):
+        if topic in topics and "alias/aws/sns" in str(topic.at("KmsMasterKeyId")):
+            yield Violation(
+                topic.address,
+                "is encrypted with a key that keeps CloudWatch out",
+                "drop KmsMasterKeyId, or name a key whose policy allows cloudwatch.amazonaws.com",
+            )
+
+
+def data_outlives_the_stack(stacks: Stacks) -> Iterator[Violation]:
+    """The table, the bucket and the queues stay when their stack is deleted or replaces them.
+
+    Removing OpenCrab must not remove what agents remember, and no change of a name may start them
+    with an empty table.
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-deletionpolicy.html
+    """
+    for resource in stacks.of(TABLE, BUCKET, QUEUE, "AWS::KMS::Key"):
+        for attribute in ("DeletionPolicy", "UpdateReplacePolicy"):
+            if resource.attributes.get(attribute) not in {"Retain", "RetainExceptOnCreate"}:
+                yield Violation(resource.address, f"has no {attribute}", f"{attribute}: Retain")
+    for table in stacks.of(TABLE):
+        if not holds(table.at("DeletionProtectionEnabled")):
+            yield Violation(
+                table.address, "can be deleted by one call", "DeletionProtectionEnabled: true"
+            )
+
+
+def the_table_can_be_restored(stacks: Stacks) -> Iterator[Violation]:
+    """The table can be restored to any second of the last 35 days.
+
+    A bug that overwrites records is found days later; a nightly backup has then overwritten too.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/PointInTimeRecovery.html
+    """
+    for table in stacks.of(TABLE):
+        if not holds(table.at("PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled")):
+            yield Violation(
+                table.address,
+                "cannot go back in time",
+                "PointInTimeRecoverySpecification: PointInTimeRecoveryEnabled: true",
+            )
+
+
+def the_table_forgets(stacks: Stacks) -> Iterator[Violation]:
+    """The table deletes what has expired, by the attribute that the adapter writes.
+
+    Otherwise finished turns, idempotency keys and connections stay, and are paid for, for ever.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html
+    """
+    for table in stacks.of(TABLE):
+        if (
+            not holds(table.at("TimeToLiveSpecification", "Enabled"))
+            or table.at("TimeToLiveSpecification", "AttributeName") != TTL_ATTRIBUTE
+        ):
+            yield Violation(
+                table.address,
+                "keeps what has expired",
+                f"TimeToLiveSpecification: AttributeName: {TTL_ATTRIBUTE}, Enabled: true",
+            )
+
+
+def the_bucket_is_private(stacks: Stacks) -> Iterator[Violation]:
+    """The bucket blocks public access in all four ways and refuses plain HTTP.
+
+    Agents' files are their owners'. An ACL or a policy written by mistake must not open them.
+    Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/security-best-practices.html
+    """
+    for bucket in stacks.of(BUCKET):
+        missing = [
+            name for name in BLOCKS if not holds(bucket.at("PublicAccessBlockConfiguration", name))
+        ]
+        if missing:
+            yield Violation(
+                bucket.address,
+                f"may be opened to the public: {', '.join(missing)}",
+                "PublicAccessBlockConfiguration: all four true",
+            )
+        if not _refuses_plain_http(stacks, bucket):
+            yield Violation(
+                bucket.address,
+                "answers over plain HTTP",
+                "a policy that denies s3:* on the bucket and its objects "
+                "where aws:SecureTransport is false",
+            )
+
+
+def the_bucket_keeps_versions(stacks: Stacks) -> Iterator[Violation]:
+    """The bucket keeps what is overwritten or deleted for a while, and not for ever.
+
+    An agent may overwrite its own work; an owner may want it back. Old versions are paid for.
+    Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/Versioning.html
+    """
+    for bucket in stacks.of(BUCKET):
+        if bucket.at("VersioningConfiguration", "Status") != "Enabled":
+            yield Violation(
+                bucket.address, "keeps no versions", "VersioningConfiguration: Status: Enabled"
+            )
+        rules = [
+            rule
+            for rule in bucket.items("LifecycleConfiguration", "Rules")
+            if rule.get("Status") == "Enabled"
+        ]
+        for wanted, limit in (
+            ("NoncurrentVersionExpiration", "NoncurrentDays"),
+            ("AbortIncompleteMultipartUpload", "DaysAfterInitiation"),
+        ):
+            if not any(number((rule.get(wanted) or {}).get(limit)) for rule in rules):
+                yield Violation(
+                    bucket.address, f"has no {wanted}", f"LifecycleConfiguration: {wanted}"
+                )
+
+
+def _refuses_plain_http(stacks: Stacks, bucket: Resource) -> bool:
+    """Whether the bucket's policy denies everybody everything that comes without TLS."""
+    return any(
+        not statement.allows
+        and statement.covers("s3:GetObject")
+        and statement.covers("s3:PutObject")
+        and statement.covers("s3:ListBucket")
+        and str(statement.condition.get("Bool", {}).get("aws:SecureTransport")).lower() == "false"
+        and statement.raw.get("Principal") in ("*", {"AWS": "*"})
+        and {False, True} <= {each.endswith("/*") for each in statement.resources}
+        for statement in policies_on(stacks, bucket)
+    )

@@ -1,0 +1,229 @@
+"""Rules for functions: where they run, how long, what they log, and what their variables say."""
+
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.template.stacks import Resource, Stacks, Violation, number
+
+FUNCTION = "AWS::Lambda::Function"
+RUNTIME, ARCHITECTURE = "python3.13", "arm64"
+GATEWAY_SECONDS = 30
+
+SAID_ALOUD = {
+    "OPENCRAB_AWS__OWNER_KEY_HASH": "a hash: the owner's key cannot be had from it",
+    "OPENCRAB_AWS__SECRETS": "names the place of the secrets, not one of them",
+}
+"""Variables whose names sound secret and whose values are not, with the reason."""
+
+_secret_name = re.compile(
+    r"(?:^|_)(?:api_?key|credentials?|keys?|passw(?:or)?d|private|secrets?|token)(?:_|$)", re.I
+)
+_secret_value = re.compile(
+    r"AKIA[0-9A-Z]{16}|AIza[\w-]{30}|gh[pousr]_\w{20}|xox[abps]-|(?:^|\W)sk-\w|-----BEGIN"
+    r"|\{\{resolve:(?:secretsmanager|ssm-secure):"
+)
+_hole = re.compile(r"\$\{[^}]*\}")
+_word = re.compile(r"[A-Za-z0-9+=_]{20,}")
+
+
+def functions_run_where_they_were_built_for(stacks: Stacks) -> Iterator[Violation]:
+    """Every function and layer is for Python 3.13 on arm64.
+
+    The layers hold compiled wheels and bytecode of exactly that; anything else fails at import, or
+    compiles everything again at each cold start. arm64 is a fifth cheaper.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/foundation-arch.html
+    """
+    for function in stacks.of(FUNCTION):
+        if function.at("Runtime") != RUNTIME:
+            yield Violation(
+                function.address, f"runs on {function.at('Runtime')!r}", f"Runtime: {RUNTIME}"
+            )
+        if function.items("Architectures") != [ARCHITECTURE]:
+            yield Violation(
+                function.address,
+                f"runs on {function.at('Architectures') or 'x86_64'!r}",
+                f"Architectures: [{ARCHITECTURE}]",
+            )
+    for layer in stacks.of("AWS::Lambda::LayerVersion"):
+        for name, value in (
+            ("CompatibleRuntimes", RUNTIME),
+            ("CompatibleArchitectures", ARCHITECTURE),
+        ):
+            if layer.items(name) != [value]:
+                yield Violation(
+                    layer.address, f"is for {layer.at(name) or 'anything'!r}", f"{name}: [{value}]"
+                )
+
+
+def functions_are_traced(stacks: Stacks) -> Iterator[Violation]:
+    """Every function is traced by Lambda itself.
+
+    One switch shows where the time of a turn went, without an SDK that costs 250 ms to import.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html
+    """
+    for function in stacks.of(FUNCTION):
+        if function.at("TracingConfig", "Mode") != "Active":
+            yield Violation(function.address, "is not traced", "Tracing: Active")
+
+
+def functions_need_no_network_of_their_own(stacks: Stacks) -> Iterator[Violation]:
+    """No function runs in a VPC.
+
+    There it would reach neither model providers nor AWS without a NAT gateway at $32 a month.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc-internet.html
+    """
+    for function in stacks.of(FUNCTION):
+        if function.at("VpcConfig") is not None:
+            yield Violation(function.address, "runs in a VPC", "drop VpcConfig")
+
+
+def the_recursion_guard_stays_on(stacks: Stacks) -> Iterator[Violation]:
+    """Lambda may end a loop of functions and queues.
+
+    It is the last guard against a bug that spends money by calling itself all night.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
+    """
+    for function in stacks.of(FUNCTION):
+        if function.at("RecursiveLoop") not in {None, "Terminate"}:
+            yield Violation(function.address, "may loop without end", "drop RecursiveLoop")
+
+
+def logs_end(stacks: Stacks) -> Iterator[Violation]:
+    """Every function logs to a group of ours that forgets.
+
+    The group that Lambda makes by itself keeps everything for ever, and stays after the stack.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs.html
+    """
+    for function in stacks.of(FUNCTION):
+        group = _log_group(stacks, function)
+        if group is None:
+            yield Violation(
+                function.address,
+                "logs to a group that the template does not make",
+                "an AWS::Logs::LogGroup, named in LoggingConfig: LogGroup",
+            )
+        elif number(group.at("RetentionInDays")) < 1:
+            yield Violation(group.address, "keeps logs for ever", "RetentionInDays")
+
+
+def handlers_are_there(stacks: Stacks) -> Iterator[Violation]:
+    """Every function has its handler in the checkout, and every handler its function.
+
+    SAM packages an empty or misnamed folder without a word; the function then fails at each call.
+    """
+    named = {}
+    for function in stacks.of(FUNCTION):
+        folder = Path(str(function.at("Code", "S3Key")))
+        module = str(function.at("Handler")).partition(".")[0]
+        named[folder.name] = function
+        if not (stacks.root / folder / f"{module}.py").is_file():
+            yield Violation(
+                function.address,
+                f"has no module {module!r} in {folder.as_posix()!r}",
+                "Handler: handler.handler, and CodeUri: the function's folder",
+            )
+    for path in sorted((stacks.root / "functions").glob("*/handler.py")):
+        if path.parent.name not in named:
+            yield Violation(
+                f"functions/{path.parent.name}",
+                "no resource runs it",
+                "an AWS::Serverless::Function, or delete the folder",
+            )
+
+
+def answers_come_before_the_gateway_gives_up(stacks: Stacks) -> Iterator[Violation]:
+    """A function behind the HTTP API ends before the API's 30 seconds do.
+
+    The API answers 503 at 30 s and the function goes on unheard: the client tries again and pays
+    twice. A function that ends first can say what it did.
+    Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
+    """
+    for integration in stacks.of("AWS::ApiGatewayV2::Integration"):
+        for function in stacks.mentioned(integration.at("IntegrationUri")):
+            seconds = number(function.at("Timeout"))
+            if function.type == FUNCTION and seconds >= GATEWAY_SECONDS:
+                yield Violation(
+                    function.address,
+                    f"may run for {seconds} s behind the HTTP API",
+                    f"Timeout: {GATEWAY_SECONDS - 1}",
+                )
+
+
+def variables_hold_no_secret(stacks: Stacks) -> Iterator[Violation]:
+    """No environment variable is named like a secret, looks like one, or has one resolved into it.
+
+    Whoever may list functions reads their variables, and they end in templates, logs and backups.
+    Secrets are read by name at run time.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+    """
+    for function, name, value in _variables(stacks):
+        sounds = _secret_name.search(name.replace("__", "_")) and name not in SAID_ALOUD
+        if sounds or (_looks_secret(value) and name != "OPENCRAB_AWS__OWNER_KEY_HASH"):
+            yield Violation(
+                function.address,
+                f"variable {name!r} {'is named' if sounds else 'looks'} like a secret",
+                "put it below the path that OPENCRAB_AWS__SECRETS names",
+            )
+
+
+def variables_name_settings(stacks: Stacks) -> Iterator[Violation]:
+    """Every OPENCRAB_ variable names a setting of config/default.toml.
+
+    A misspelt one would be ignored, and the default taken, until somebody wonders.
+    """
+    with (stacks.root / "config" / "default.toml").open("rb") as file:
+        settings = tomllib.load(file)
+    for function, name, _ in _variables(stacks):
+        if name.startswith("OPENCRAB_") and not _is_setting(settings, name):
+            yield Violation(
+                function.address,
+                f"variable {name!r} names no setting",
+                "OPENCRAB_SECTION__KEY of a key in config/default.toml",
+            )
+
+
+def _variables(stacks: Stacks) -> Iterator[tuple[Resource, str, str]]:
+    for function in stacks.of(FUNCTION):
+        for name, value in (function.at("Environment", "Variables") or {}).items():
+            yield function, name, str(value)
+
+
+def _looks_secret(value: str) -> bool:
+    """Whether a value has the mark of a known kind of key, or a long word made by chance."""
+    if _secret_value.search(value):
+        return True
+    return any(_is_random(word) for word in _word.findall(_hole.sub(" ", value)))
+
+
+def _is_random(word: str) -> bool:
+    """Whether a word mixes letters and digits with over 3.2 bits a sign: names stay below."""
+    counts = Counter(word)
+    bits = -sum(each / len(word) * math.log2(each / len(word)) for each in counts.values())
+    return bits > 3.2 and bool(re.search(r"\d", word)) and bool(re.search(r"[A-Za-z]", word))
+
+
+def _is_setting(settings: dict[str, Any], name: str) -> bool:
+    value: Any = settings
+    for part in name.removeprefix("OPENCRAB_").lower().split("__"):
+        if not isinstance(value, dict) or part not in value:
+            return False
+        value = value[part]
+    return True
+
+
+def _log_group(stacks: Stacks, function: Resource) -> Resource | None:
+    named = function.at("LoggingConfig", "LogGroup")
+    if named is not None:
+        found = stacks.find(named)
+        return found if found and found.type == "AWS::Logs::LogGroup" else None
+    names = {
+        f"/aws/lambda/{function.at('FunctionName')}",
+        f"/aws/lambda/${{{function.address}}}",
+    }
+    groups = stacks.of("AWS::Logs::LogGroup")
+    return next((group for group in groups if group.at("LogGroupName") in names), None)

@@ -1,0 +1,319 @@
+"""Rules for queues, schedules and what they call: nothing is lost, doubled or run for ever."""
+
+from collections.abc import Iterator
+
+from tests.template.permissions import Statement, granted_to, policies_on, role_of
+from tests.template.stacks import Resource, Stacks, Violation, holds, listed, number
+
+QUEUE = "AWS::SQS::Queue"
+MAPPING = "AWS::Lambda::EventSourceMapping"
+FUNCTION = "AWS::Lambda::Function"
+ALARM = "AWS::CloudWatch::Alarm"
+VISIBLE = ("AWS/SQS", "ApproximateNumberOfMessagesVisible")
+FOURTEEN_DAYS = 14 * 24 * 3600
+POLLED_QUEUES = 5
+
+
+def visibility_covers_the_function(stacks: Stacks) -> Iterator[Violation]:
+    """A queue hides a message for six times its function's timeout.
+
+    Lambda may be throttled and try a batch again while it holds the message; if the message shows
+    up meanwhile, a second worker takes a turn that is still running.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+    """
+    for queue, function in _consumers(stacks):
+        wanted = 6 * (number(function.at("Timeout")) or 3)
+        hidden = number(queue.at("VisibilityTimeout")) or 30
+        if hidden < wanted:
+            yield Violation(
+                queue.address,
+                f"hides a message for {hidden} s; {function.address!r} needs {wanted} s",
+                f"VisibilityTimeout: {wanted}",
+            )
+
+
+def queues_have_dead_letters(stacks: Stacks) -> Iterator[Violation]:
+    """A queue moves what cannot be handled to another queue of its own kind.
+
+    Without one, a message that always fails comes back until it expires, and is then gone. FIFO
+    and standard queues cannot take each other's dead letters.
+    Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html
+    """
+    dead = dead_letter_queues(stacks)
+    for queue in stacks.of(QUEUE):
+        target = stacks.find(queue.at("RedrivePolicy", "deadLetterTargetArn"))
+        if queue in dead:
+            continue
+        if target is None or number(queue.at("RedrivePolicy", "maxReceiveCount")) < 1:
+            yield Violation(
+                queue.address,
+                "has no dead letters",
+                "RedrivePolicy: deadLetterTargetArn and maxReceiveCount",
+            )
+        elif holds(target.at("FifoQueue")) != holds(queue.at("FifoQueue")):
+            yield Violation(
+                queue.address,
+                f"cannot move messages to {target.address!r}, which is of another kind",
+                "make both FIFO, or neither",
+            )
+
+
+def schedules_have_dead_letters(stacks: Stacks) -> Iterator[Violation]:
+    """A schedule keeps in a standard queue what it could not hand over.
+
+    A heartbeat that never arrives is otherwise noticed by nobody: EventBridge drops it.
+    Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html
+    """
+    for schedule, arn in _schedule_targets(stacks):
+        queue = stacks.find(arn)
+        if queue is None:
+            yield Violation(schedule.address, "has no dead letters", "DeadLetterConfig: Arn")
+        elif holds(queue.at("FifoQueue")):
+            yield Violation(
+                schedule.address,
+                f"cannot write its dead letters to {queue.address!r}, a FIFO queue",
+                "name a standard queue",
+            )
+
+
+def schedules_may_write_dead_letters(stacks: Stacks) -> Iterator[Violation]:
+    """A schedule is allowed to write to its dead letters.
+
+    EventBridge asks no questions at deploy time: without the queue's policy (rules) or its own
+    role's permission (Scheduler) it loses silently what it should have kept.
+    Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html
+    """
+    for schedule, arn in _schedule_targets(stacks):
+        queue = stacks.find(arn)
+        if queue is None or holds(queue.at("FifoQueue")):
+            continue
+        if schedule.type == "AWS::Events::Rule":
+            statements = policies_on(stacks, queue)
+            cure = f"an AWS::SQS::QueuePolicy on {queue.address!r} for events.amazonaws.com"
+        else:
+            role = stacks.find(schedule.at("Target", "RoleArn"))
+            statements = granted_to(stacks, role) if role else []
+            cure = "let its role send to that queue"
+        if not any(
+            statement.allows
+            and statement.covers("sqs:SendMessage")
+            and any(stacks.find(each) == queue for each in statement.resources)
+            and _is_met_by(stacks, statement, schedule)
+            for statement in statements
+        ):
+            yield Violation(schedule.address, f"may not write to {queue.address!r}", cure)
+
+
+def dead_letters_last_fourteen_days(stacks: Stacks) -> Iterator[Violation]:
+    """A queue of dead letters keeps them for fourteen days, the longest that SQS offers.
+
+    Somebody has to come back from a holiday, see the alarm, and still find the message.
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-resource-sqs-queue.html
+    """
+    for queue in dead_letter_queues(stacks):
+        if number(queue.at("MessageRetentionPeriod")) != FOURTEEN_DAYS:
+            yield Violation(
+                queue.address,
+                f"keeps dead letters for {queue.at('MessageRetentionPeriod') or '4 days'}",
+                f"MessageRetentionPeriod: {FOURTEEN_DAYS}",
+            )
+
+
+def dead_letters_ring_an_alarm(stacks: Stacks) -> Iterator[Violation]:
+    """An alarm watches every queue of dead letters and rings at the first message.
+
+    Dead letters that nobody looks at are a slow way to lose them.
+    Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/dead-letter-queues-alarms-cloudwatch.html
+    """
+    watched = [
+        stacks.find(dimension.get("Value"))
+        for alarm in stacks.of(ALARM)
+        if _rings_at_the_first_message(alarm)
+        for dimension in alarm.items("Dimensions")
+    ]
+    for queue in dead_letter_queues(stacks):
+        if queue not in watched:
+            yield Violation(
+                queue.address,
+                "no alarm rings at its first message",
+                "an AWS::CloudWatch::Alarm: ApproximateNumberOfMessagesVisible > 0, its QueueName",
+            )
+
+
+def alarms_tell_somebody(stacks: Stacks) -> Iterator[Violation]:
+    """Where somebody is told of alarms at all, he is told of every one.
+
+    An alarm without an action turns red on a page that nobody has open.
+    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-actions.html
+    """
+    alarms = stacks.of(ALARM)
+    if not stacks.of("AWS::SNS::Topic") and not any(each.items("AlarmActions") for each in alarms):
+        return
+    for alarm in alarms:
+        if not alarm.items("AlarmActions"):
+            yield Violation(alarm.address, "tells nobody", "AlarmActions: the topic")
+
+
+def failures_are_reported_one_by_one(stacks: Stacks) -> Iterator[Violation]:
+    """A queue's function reports which messages failed, and a FIFO queue hands over one at a time.
+
+    Without ReportBatchItemFailures a turn cannot be continued by redelivery, and messages that
+    were handled come back with the one that was not.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
+    """
+    for mapping, queue in _mappings(stacks):
+        if "ReportBatchItemFailures" not in mapping.items("FunctionResponseTypes"):
+            yield Violation(
+                mapping.address,
+                "takes a whole batch for failed",
+                "FunctionResponseTypes: [ReportBatchItemFailures]",
+            )
+        if holds(queue.at("FifoQueue")) and number(mapping.at("BatchSize")) != 1:
+            yield Violation(
+                mapping.address,
+                f"takes up to {mapping.at('BatchSize') or 10} messages of a FIFO queue at once",
+                "BatchSize: 1",
+            )
+
+
+def queues_limit_concurrency(stacks: Stacks) -> Iterator[Violation]:
+    """How many messages are worked on at once is limited at the queue, not at the function.
+
+    Reserved concurrency throttles the function while its queue goes on polling: messages are
+    received without being handled, and end in the dead letters. It also takes from the account.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+    """
+    for mapping, _ in _mappings(stacks):
+        if number(mapping.at("ScalingConfig", "MaximumConcurrency")) < 2:
+            yield Violation(
+                mapping.address,
+                "has no limit of its own",
+                "ScalingConfig: MaximumConcurrency of 2 or more",
+            )
+    for function in stacks.of(FUNCTION):
+        if function.at("ReservedConcurrentExecutions") is not None:
+            yield Violation(
+                function.address,
+                "reserves concurrency",
+                "drop ReservedConcurrentExecutions; limit the queue's event source",
+            )
+
+
+def few_queues_are_polled(stacks: Stacks) -> Iterator[Violation]:
+    """At most five queues call functions.
+
+    Lambda polls each of them all day long, and SQS bills every empty answer: this is most of what
+    an idle installation costs.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+    """
+    polled = [mapping for mapping, _ in _mappings(stacks)]
+    for mapping in polled[POLLED_QUEUES:]:
+        yield Violation(
+            mapping.address,
+            f"is event source number {polled.index(mapping) + 1} of at most {POLLED_QUEUES}",
+            "let the sweep or an existing queue do this",
+        )
+
+
+def no_queue_leads_back_to_itself(stacks: Stacks) -> Iterator[Violation]:
+    """No function may send to a queue that, directly or over others, called it.
+
+    Lambda's recursion guard ends such a loop after about 16 rounds, in the middle of a turn. Work
+    that follows work is a due item, which the sweep admits.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
+    """
+    leads: dict[str, set[str]] = {}
+    for queue, function in _consumers(stacks):
+        leads.setdefault(queue.address, set()).update(_sends_to(stacks, function))
+    for queue, function in _consumers(stacks):
+        if queue.address in _reached(leads, queue.address):
+            yield Violation(
+                queue.address,
+                f"messages to it may lead back to it, by way of {function.address!r}",
+                "take sqs:SendMessage from the role; write a due item instead",
+            )
+
+
+def dead_letter_queues(stacks: Stacks) -> list[Resource]:
+    """The queues that others, or schedules, or functions move their failures to."""
+    targets = [queue.at("RedrivePolicy", "deadLetterTargetArn") for queue in stacks.of(QUEUE)]
+    targets += [arn for _, arn in _schedule_targets(stacks)]
+    targets += [function.at("DeadLetterConfig", "TargetArn") for function in stacks.of(FUNCTION)]
+    targets += [
+        config.at("DestinationConfig", "OnFailure", "Destination")
+        for config in stacks.of("AWS::Lambda::EventInvokeConfig")
+    ]
+    found = [stacks.find(target) for target in targets]
+    return [queue for queue in stacks.of(QUEUE) if queue in found]
+
+
+def _mappings(stacks: Stacks) -> list[tuple[Resource, Resource]]:
+    """Event sources that are queues, each with its queue."""
+    found = [(mapping, stacks.find(mapping.at("EventSourceArn"))) for mapping in stacks.of(MAPPING)]
+    return [(mapping, queue) for mapping, queue in found if queue and queue.type == QUEUE]
+
+
+def _consumers(stacks: Stacks) -> list[tuple[Resource, Resource]]:
+    """Queues that call functions, each with its function."""
+    found = [
+        (queue, stacks.find(mapping.at("FunctionName"))) for mapping, queue in _mappings(stacks)
+    ]
+    return [(queue, function) for queue, function in found if function]
+
+
+def _schedule_targets(stacks: Stacks) -> list[tuple[Resource, object]]:
+    """Each target of a schedule, as its schedule and the ARN of its dead letters."""
+    targets: list[tuple[Resource, object]] = [
+        (rule, (target.get("DeadLetterConfig") or {}).get("Arn"))
+        for rule in stacks.of("AWS::Events::Rule")
+        for target in rule.items("Targets")
+    ]
+    targets += [
+        (schedule, schedule.at("Target", "DeadLetterConfig", "Arn"))
+        for schedule in stacks.of("AWS::Scheduler::Schedule")
+    ]
+    return targets
+
+
+def _is_met_by(stacks: Stacks, statement: Statement, schedule: Resource) -> bool:
+    """Whether a statement is for everybody's schedules, or names this one as the source."""
+    sources = [
+        source
+        for values in statement.condition.values()
+        for key, value in values.items()
+        if key.lower() == "aws:sourcearn"
+        for source in listed(value)
+    ]
+    return not sources or any(stacks.means(source, schedule) for source in sources)
+
+
+def _rings_at_the_first_message(alarm: Resource) -> bool:
+    """Whether an alarm goes off when a queue that was empty holds one message."""
+    metric = alarm.at("Namespace"), alarm.at("MetricName")
+    level = alarm.at("ComparisonOperator"), number(alarm.at("Threshold"))
+    return metric == VISIBLE and level in {
+        ("GreaterThanThreshold", 0),
+        ("GreaterThanOrEqualToThreshold", 1),
+    }
+
+
+def _sends_to(stacks: Stacks, function: Resource) -> set[str]:
+    role = role_of(stacks, function)
+    targets = [
+        stacks.find(each)
+        for statement in (granted_to(stacks, role) if role else [])
+        if statement.allows and statement.covers("sqs:SendMessage")
+        for each in statement.resources
+    ]
+    return {queue.address for queue in targets if queue and queue.type == QUEUE}
+
+
+def _reached(leads: dict[str, set[str]], start: str) -> set[str]:
+    """Every queue that a message to the first may lead to."""
+    found: set[str] = set()
+    ahead = set(leads.get(start, ()))
+    while ahead:
+        queue = ahead.pop()
+        found.add(queue)
+        ahead |= leads.get(queue, set()) - found
+    return found
