@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from opencrab.domain.cost import Sheet
 from opencrab.gateways.cli.app import build
 from opencrab.gateways.cli.options import UpOptions
 
@@ -130,6 +132,8 @@ class Program:
     pauses: list[float] = field(default_factory=list)
     launched: list[UpOptions] = field(default_factory=list)
     exit_code: int = 0
+    sheet: Callable[[], Sheet] | None = None
+    now: Callable[[], datetime] | None = None
 
     def run(self, *args: str, typed: str = "", **environment: str) -> Said:
         """A command as a script runs it: nobody looks, and a pipe speaks."""
@@ -162,7 +166,8 @@ class Program:
             return self.exit_code
 
         transport = httpx.MockTransport(self.server.handle)
-        return build(launch, transport=transport, pause=self.pauses.append)
+        pause = self.pauses.append
+        return build(launch, transport=transport, pause=pause, sheet=self.sheet, now=self.now)
 
     def _variables(self, more: Mapping[str, str]) -> dict[str, str | None]:
         silent: dict[str, str | None] = dict.fromkeys((*_SILENT, *_LOCALE))

@@ -1,11 +1,27 @@
 """The doctor: what is well, what is not, and what to do about it."""
 
+from datetime import UTC, datetime
+
 import httpx
 import pytest
 
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import agent_view
 
+DEPLOYED = {
+    "version": "0.1.0",
+    "home": {
+        "kind": "aws",
+        "stage": "prod",
+        "region": "us-east-1",
+        "secrets": "ssm:/opencrab/prod/",
+    },
+    "model": {"default": "openai:gpt", "notes": []},
+    "budget": {"turn_usd": 0.5, "agent_day_usd": 1.0, "installation_day_usd": 5.0},
+    "heartbeat": {"at": "2026-01-05T08:59:20Z"},
+    "missing": [],
+}
+DATED = {"Date": "Mon, 05 Jan 2026 09:00:00 GMT"}
 MISSING = [{"part": "gateway.discord", "variable": "DISCORD_TOKEN", "cure": "set it"}]
 
 
@@ -119,3 +135,83 @@ def test_agents_that_cannot_be_read_are_wrong(program: Program, server: Server) 
     shown = program.run("doctor")
     assert shown.code == 1
     assert "✗ agents: the database is locked\n  → close the other\n" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        (
+            "en",
+            [
+                "✓ server: https://crab.example (OpenCrab 0.1.0)",
+                "✓ key: accepted",
+                "✓ clock: 2 s apart from the server's",
+                "✓ home: aws (stage prod, region us-east-1, secrets ssm:/opencrab/prod/)",
+                "✓ model: openai:gpt",
+                "✓ budget: $0.50 a turn, $1.00 an agent a day, $5.00 in all a day",
+                "✓ heartbeat: the last one 40 s ago",
+                "✓ agents: 1: Ada",
+            ],
+        ),
+        (
+            "ja",
+            [
+                "✓ サーバー: https://crab.example(OpenCrab 0.1.0)",
+                "✓ API キー: 有効です",
+                "✓ 時計: サーバーとの差は 2 秒です",
+                "✓ ホーム: AWS (ステージ prod, リージョン us-east-1, "
+                "シークレット ssm:/opencrab/prod/)",
+                "✓ モデル: openai:gpt",
+                "✓ 予算: 1ターン $0.50、エージェントごとに1日 $1.00、全体で1日 $5.00",
+                "✓ ハートビート: 最後は 40 秒前です",
+                "✓ エージェント: 1 体: Ada",
+            ],
+        ),
+    ],
+)
+def test_a_deployment_is_examined_from_afar(
+    program: Program, server: Server, language: str, expected: list[str]
+) -> None:
+    server.on("GET /setup", httpx.Response(200, json=DEPLOYED, headers=DATED))
+    program.now = lambda: datetime(2026, 1, 5, 9, 0, 2, tzinfo=UTC)
+    shown = program.run(
+        *("--url", "https://crab.example", "--key", "k", "--language", language, "doctor")
+    )
+    assert shown.code == 0
+    assert shown.out.splitlines()[1:] == expected
+
+
+def test_a_deployment_whose_heart_stopped_and_whose_clock_is_off(
+    program: Program, server: Server
+) -> None:
+    stopped = {**DEPLOYED, "heartbeat": {"at": "2026-01-04T09:00:00Z"}}
+    server.on("GET /setup", httpx.Response(200, json=stopped, headers=DATED))
+    program.now = lambda: datetime(2026, 1, 5, 10, 0, tzinfo=UTC)
+    shown = program.run("--url", "https://crab.example", "--key", "k", "doctor")
+    assert shown.code == 1
+    assert "· clock: 3600 s apart from the server's\n  → set this computer's clock" in shown.out
+    assert "✗ heartbeat: the last one 86400 s ago\n  → read the log" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("status", "detail", "cure"),
+    [
+        (401, "does not accept", "~/.opencrab/STAGE.key"),
+        (403, "does not accept", "~/.opencrab/STAGE.key"),
+        (429, "cannot answer now (status 429)", "a moment"),
+        (500, "failed before it could answer", "rest_gateway"),
+        (503, "cannot answer now (status 503)", "a moment"),
+        (404, "is not OpenCrab (status 404)", "--url"),
+    ],
+)
+def test_what_api_gateway_answers_itself_is_understood(
+    program: Program, server: Server, status: int, detail: str, cure: str
+) -> None:
+    headers = {"apigw-requestid": "Xyz="}
+    answer = httpx.Response(status, json={"message": "…"}, headers=headers)
+    server.on("GET /setup", answer)
+    shown = program.run("--url", "https://crab.example", "--key", "k", "doctor")
+    assert shown.code == 1
+    assert "✗ key: " in shown.out
+    assert detail in shown.out
+    assert cure in shown.out

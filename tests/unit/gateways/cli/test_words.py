@@ -74,7 +74,7 @@ def test_every_sentence_is_said_by_somebody() -> None:
     texts = [
         node.value
         for path, tree in sources()
-        if path.name != "words.py"
+        if path.name not in {"words.py", "terms.py"}
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]

@@ -1,0 +1,144 @@
+"""The page on deploying, the price sheet and the template: each says what the others say."""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped, unused-ignore]
+from typer.testing import CliRunner
+
+from opencrab import settings
+from opencrab.domain.cost import Sheet, estimate
+from opencrab.gateways.cli.app import build
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+DOLLAR = 1_000_000
+
+
+class Template(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
+    """CloudFormation's YAML: `!Ref x` is read as x."""
+
+
+def _plain(loader: Any, _suffix: str, node: Any) -> Any:
+    if isinstance(node, yaml.ScalarNode):
+        return loader.construct_scalar(node)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    return loader.construct_mapping(node, deep=True)
+
+
+Template.add_multi_constructor("!", _plain)
+
+
+@cache
+def sheet() -> Sheet:
+    return Sheet.of(settings.aws_pricing(folder=ROOT / "config"))
+
+
+@cache
+def template(name: str = "template.yaml") -> dict[str, Any]:
+    path = ROOT / Path(name)
+    if not path.is_file():
+        pytest.skip(f"there is no {name}")
+    found = yaml.load(path.read_text(encoding="utf-8"), Template)  # noqa: S506 - a SafeLoader
+    assert isinstance(found, dict)
+    return found
+
+
+def resources(kind: str, *names: str) -> list[dict[str, Any]]:
+    return [
+        each["Properties"]
+        for name in names or ("template.yaml", "infra/data.yaml", "infra/observability.yaml")
+        for each in template(name)["Resources"].values()
+        if each["Type"] == kind
+    ]
+
+
+def functions() -> dict[str, int]:
+    """Every function's memory, by its folder."""
+    parameters = template()["Parameters"]
+    usual = template()["Globals"]["Function"]["MemorySize"]
+    found = {}
+    for each in resources("AWS::Serverless::Function", "template.yaml"):
+        memory = each.get("MemorySize", usual)
+        found[Path(each["CodeUri"]).name] = parameters.get(memory, {}).get("Default", memory)
+    return found
+
+
+def test_an_idle_month_costs_at_most_a_dollar() -> None:
+    assert 0 < estimate(sheet(), 0).idle.after_free_micro_usd <= DOLLAR
+
+
+def test_a_thousand_turns_cost_at_most_ten_cents() -> None:
+    assert 0 < estimate(sheet(), 0).thousand_turns.after_free_micro_usd <= DOLLAR // 10
+    without_model = estimate(sheet(), 0, model_seconds=0).thousand_turns
+    assert 0 < without_model.micro_usd <= DOLLAR // 10
+
+
+def test_the_page_shows_what_the_command_says() -> None:
+    environment = dict.fromkeys(("LC_ALL", "LC_MESSAGES", "LANG"), "")
+    program = build(lambda _: 0, sheet=sheet)
+    said = CliRunner().invoke(program, ["cost", "estimate"], env=environment)
+    assert said.exit_code == 0
+    expected = "\n".join(row.rstrip() for row in said.stdout.splitlines())
+    shown = re.search(r"^\$ opencrab cost estimate\n(.*?)\n```$", PAGE, re.M | re.S)
+    assert shown is not None
+    assert shown[1] == expected, f"paste this into docs/deploy.md:\n{expected}"
+
+
+def test_the_page_explains_every_parameter_with_its_default() -> None:
+    rows = dict(re.findall(r"^\| ([A-Z]\w+) \| (\S*) ?\| \S", PAGE, re.M))
+    expected = {
+        name: str(each.get("Default", "")) for name, each in template()["Parameters"].items()
+    }
+    assert rows == expected
+
+
+def test_the_page_says_what_to_do_for_every_alarm() -> None:
+    section = PAGE.partition("## Alarms")[2].partition("\n## ")[0]
+    explained = set(re.findall(r"^\| ([a-z-]+) \| [A-Z]", section, re.M))
+    names = {
+        each["AlarmName"].removeprefix("opencrab-${Stage}-")
+        for each in resources("AWS::CloudWatch::Alarm")
+    }
+    assert explained == names
+
+
+def test_the_page_names_every_dead_letter_queue() -> None:
+    names = {each["QueueName"] for each in resources("AWS::SQS::Queue", "infra/data.yaml")}
+    dead = {name.replace("${Stage}", "STAGE") for name in names if "dead" in name}
+    assert len(dead) == 3
+    assert not {name for name in dead if f"`{name}`" not in PAGE}
+
+
+def test_the_sheet_counts_the_alarms_dashboards_and_queues_of_the_template() -> None:
+    watched = [
+        sum("MetricStat" in metric for metric in alarm.get("Metrics", [])) or 1
+        for alarm in resources("AWS::CloudWatch::Alarm")
+    ]
+    events = [
+        event["Type"]
+        for each in resources("AWS::Serverless::Function", "template.yaml")
+        for event in each.get("Events", {}).values()
+    ]
+    standing = {meter.value: amount for meter, amount in sheet().standing.items()}
+    assert standing["alarms"] == sum(watched)
+    assert standing["dashboards"] == len(resources("AWS::CloudWatch::Dashboard"))
+    assert sheet().polling.queues == events.count("SQS")
+    assert events.count("Schedule") == 1
+
+
+def test_the_sheet_knows_every_function_and_its_memory() -> None:
+    runs = sheet().turn.functions | sheet().heartbeat.functions
+    assert {name: run.memory_mb for name, run in runs.items()} == functions()
+
+
+def test_the_deployment_reads_the_output_that_the_template_gives() -> None:
+    script = (ROOT / "infra" / "deploy.py").read_text(encoding="utf-8")
+    assert 'outputs.get("ApiUrl"' in script
+    assert "ApiUrl" in template()["Outputs"]
+    pattern = template()["Parameters"]["Stage"]["AllowedPattern"]
+    assert f're.compile(r"{pattern}")' in script
