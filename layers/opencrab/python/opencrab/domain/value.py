@@ -22,9 +22,14 @@ JSON_DEPTH = 64
 
 
 class Value(BaseModel):
-    """A frozen value with no unknown fields and no NaN; change returns a new value."""
+    """A frozen value with no unknown fields and no NaN; change returns a new value.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    Its errors say what is wrong where, and not what was said: they may end up in a log.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
+    )
 
     def replaced(self, **changes: Any) -> Self:
         """The same value with some fields changed; the caller vouches for their types."""
