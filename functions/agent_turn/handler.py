@@ -1,10 +1,15 @@
 """Runs the turns that the queue delivers, each as far as the time of a call allows."""
 
+import gc
 from typing import Any
 
-from opencrab.bootstrap.aws import worker
+gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
+
+from opencrab.bootstrap.aws import worker  # noqa: E402
 
 _worker = worker()
+gc.freeze()
+gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

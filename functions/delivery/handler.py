@@ -1,10 +1,15 @@
 """Pushes what agents said to the channels that are pushed to."""
 
+import gc
 from typing import Any
 
-from opencrab.bootstrap.aws import worker
+gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
+
+from opencrab.bootstrap.aws import worker  # noqa: E402
 
 _worker = worker()
+gc.freeze()
+gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -1,10 +1,15 @@
 """Tells API Gateway whether a request brings a key, before anything bigger starts."""
 
+import gc
 from typing import Any
 
-from opencrab.bootstrap.rest_authorizer import rest_authorizer
+gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
+
+from opencrab.bootstrap.rest_authorizer import rest_authorizer  # noqa: E402
 
 _brings_key = rest_authorizer()
+gc.freeze()
+gc.enable()
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, bool]:

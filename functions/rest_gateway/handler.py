@@ -1,10 +1,15 @@
 """Answers REST requests that come through the HTTP API."""
 
+import gc
 from typing import Any
 
-from opencrab.bootstrap.aws import rest_handler
+gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
+
+from opencrab.bootstrap.aws import rest_handler  # noqa: E402
 
 _answer = rest_handler()
+gc.freeze()
+gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

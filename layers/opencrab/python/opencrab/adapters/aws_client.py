@@ -4,6 +4,7 @@ Plumbing that every adapter on AWS may use; it knows none of them, and no servic
 """
 
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import botocore.session
@@ -20,6 +21,9 @@ READ_SECONDS = 10
 """An answer that takes longer is asked for again; the shortest function has 29 seconds."""
 
 ATTEMPTS = 3
+
+USER_AGENT = "opencrab"
+"""Who calls; botocore would describe itself, its system and its features anew for every call."""
 
 _FORBIDDEN = frozenset({"AccessDenied", "AccessDeniedException", "KmsAccessDenied"})
 _UNKNOWN_CALLER = frozenset(
@@ -40,11 +44,28 @@ def client(service: str, *, read_seconds: float = READ_SECONDS, **given: str) ->
     `given` are botocore's own names: region_name, endpoint_url, aws_access_key_id and so on.
     """
     config = Config(
+        user_agent=USER_AGENT,
         connect_timeout=CONNECT_SECONDS,
         read_timeout=read_seconds,
         retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
     )
     return _session().create_client(service, config=config, **given)
+
+
+class Deferred:
+    """A client that is made when it is first used: most calls of a function need few of them."""
+
+    def __init__(self, service: str, **given: Any) -> None:
+        self._service = service
+        self._given = given
+        self._lock = Lock()
+        self._client: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        with self._lock:
+            if self._client is None:
+                self._client = client(self._service, **self._given)
+        return getattr(self._client, name)
 
 
 def error_code(error: Exception) -> str:

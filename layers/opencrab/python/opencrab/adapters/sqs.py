@@ -32,7 +32,7 @@ _FIFO = ".fifo"
 _GROUP = "group"
 _REASON = "reason"
 _LEGAL_ID = re.compile(r"[!-~]{1,128}")
-_REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _GONE = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflight"})
 _MISSING = frozenset({"NonExistentQueue", "QueueDoesNotExist"})
 

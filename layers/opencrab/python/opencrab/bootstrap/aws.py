@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from opencrab import __version__, settings
 from opencrab.actions import GROUPS, Registry
-from opencrab.adapters.aws_client import client
+from opencrab.adapters.aws_client import Deferred
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.owner_key import OwnerKey
-from opencrab.adapters.providers.configuration import ModelsSettings, models_settings
-from opencrab.adapters.providers.registry import ProviderModels, usable
 from opencrab.adapters.s3_files import S3Blobs, S3Files
 from opencrab.adapters.secrets import secrets_from
 from opencrab.adapters.sqs import SqsQueue
@@ -31,6 +29,8 @@ from opencrab.ports.keys import Keys
 from opencrab.ports.model import ChatModel
 
 if TYPE_CHECKING:
+    from opencrab.adapters.providers.configuration import ModelsSettings
+    from opencrab.adapters.providers.registry import ProviderModels
     from opencrab.adapters.providers.transport import Transport
     from opencrab.gateways.aws import Journalist, Worker
     from opencrab.gateways.rest.http_api import Answer
@@ -68,7 +68,9 @@ class DeployedModels:
     def get(self, name: str | None) -> ChatModel:
         return self._current().get(name)
 
-    def _current(self) -> ProviderModels:
+    def _current(self) -> "ProviderModels":
+        from opencrab.adapters.providers.registry import ProviderModels
+
         now = self._now()
         if self._models is None or self._until is None or now >= self._until:
             known = thinking(self._load({}, secret=self._secret))
@@ -78,8 +80,11 @@ class DeployedModels:
         return self._models
 
 
-def thinking(configured: "Settings") -> ModelsSettings:
+def thinking(configured: "Settings") -> "ModelsSettings":
     """The models that these settings allow, with a default that can work."""
+    from opencrab.adapters.providers.configuration import models_settings
+    from opencrab.adapters.providers.registry import usable
+
     missing = {
         section.removeprefix("llm.providers."): variable
         for section, variable in configured.absent.items()
@@ -104,8 +109,10 @@ def worker() -> "Worker":
 
 def rest_handler() -> "Answer":
     """What the function behind the HTTP API does."""
+    from opencrab.gateways.rest.http_api import answering, load_quickly
+
+    load_quickly()
     from opencrab.gateways.rest.app import create_app
-    from opencrab.gateways.rest.http_api import answering
     from opencrab.gateways.rest.watch import PollingWatch
 
     configured = settings.load({})
@@ -132,7 +139,7 @@ def _runtime(
 ) -> Runtime:
     table = Table(_named(configured, "table"))
     stores = stores_on(table, consistent=consistent, on_turn=on_turn)
-    sqs, s3 = client("sqs"), client("s3")
+    sqs, s3 = Deferred("sqs"), Deferred("s3")
     bucket = _named(configured, "bucket")
     quota = int(configured.get("agent.max_workspace_size_mb")) * _MEBIBYTE
 

@@ -33,7 +33,7 @@ _ROLES = {
 }
 
 
-class Identity(Value):
+class Identity(Value, defer_build=False):
     """Who the agent is to others."""
 
     name: Name

@@ -63,7 +63,7 @@ class Answer(Value):
     memory_update: Received | None = None
     model: Received = ""
     finish: Received = ""
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
 
 
 class ModelIntent(Value):

@@ -110,7 +110,7 @@ _LABELS = {
 }
 
 
-class Soul(Value):
+class Soul(Value, defer_build=False):
     """The core of a persona: who the agent is, whatever it is asked."""
 
     persona_name: Name

@@ -24,11 +24,16 @@ JSON_DEPTH = 64
 class Value(BaseModel):
     """A frozen value with no unknown fields and no NaN; change returns a new value.
 
-    Its errors say what is wrong where, and not what was said: they may end up in a log.
+    Its errors say what is wrong where, and not what was said: they may end up in a log. How to
+    check one kind of value is worked out when the first is made: no function needs all kinds.
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+        defer_build=True,
     )
 
     def replaced(self, **changes: Any) -> Self:

@@ -26,7 +26,7 @@ class IdentityDraft(Identity):
     name: Name | None = None  # type: ignore[assignment]  # optional here, and only here
 
 
-class NewAgent(Value):
+class NewAgent(Value, defer_build=False):
     """What somebody may decide about a new agent; its name is enough."""
 
     name: Name
@@ -39,7 +39,7 @@ class NewAgent(Value):
     identity: IdentityDraft = IdentityDraft()
 
 
-class NewSession(Value):
+class NewSession(Value, defer_build=False):
     """What somebody may decide about a new session; its participants are enough."""
 
     participants: Annotated[

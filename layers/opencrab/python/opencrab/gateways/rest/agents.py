@@ -22,7 +22,7 @@ from opencrab.gateways.rest.rest import Api, Id
 
 LISTING = "agents"
 
-router = APIRouter(prefix="/agents", tags=["agents"], route_class=JsonRoute)
+router = APIRouter(prefix="/api/agents", tags=["agents"], route_class=JsonRoute)
 
 Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 IfMatch = Annotated[
@@ -57,7 +57,7 @@ class AgentView(Value):
         return cls(**dict(profile.agent), soul=profile.soul, identity=profile.identity)
 
 
-class AgentPut(Value):
+class AgentPut(Value, defer_build=False):
     """An agent's settings as a whole; what is left out gets its default."""
 
     name: Name
@@ -68,7 +68,7 @@ class AgentPut(Value):
     day_limit_micro_usd: Limit | None = None
 
 
-class AgentPatch(Value):
+class AgentPatch(Value, defer_build=False):
     """Some of an agent's settings.
 
     null returns `model` and `day_limit_micro_usd` to the installation's; elsewhere it changes

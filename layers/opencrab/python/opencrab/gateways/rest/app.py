@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, cast
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -135,10 +135,9 @@ def routed() -> FastAPI:
             HTTPException: _unrouted,
         },
     )
-    api = APIRouter(prefix="/api", redirect_slashes=False)
     for part in PARTS:
-        api.include_router(part.router)
-    app.include_router(api)
+        # As they are: to include a router is to make each of its routes a second time.
+        app.router.routes.extend(part.router.routes)
     return app
 
 

@@ -98,7 +98,11 @@ def strict_json(content: bytes) -> Any:
 
 
 def strictly(model: type[BaseModel]) -> WrapValidator:
-    """Validate as JSON and strictly, so that "5" is no number and 1 is not true."""
+    """Validate as JSON and strictly, so that "5" is no number and 1 is not true.
+
+    Models of bodies and queries are worked out at once (`defer_build=False`): FastAPI gives them an
+    alias that pydantic warns of, and silences that only while it makes its routes.
+    """
 
     def validate(value: Any, _lenient: Callable[[Any], Any]) -> Any:
         return model.model_validate_json(json.dumps(value), strict=True)

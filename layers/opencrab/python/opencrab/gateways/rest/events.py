@@ -14,7 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from opencrab.domain.errors import Invalid, OpenCrabError
+from opencrab.domain.errors import Invalid, NotFound, OpenCrabError
 from opencrab.domain.value import Value
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import Reader
@@ -26,7 +26,7 @@ HEARTBEAT_SECONDS = 15.0
 RETRY_MS = 1_000
 _BATCH = 100
 
-router = APIRouter(tags=["messages"])
+router = APIRouter(prefix="/api", tags=["messages"])
 
 _STREAM = {
     "description": "Events `line` (id: its sequence; data: a line as in GET messages) and `turn` "
@@ -35,7 +35,7 @@ _STREAM = {
 }
 
 
-class EventsQuery(Value):
+class EventsQuery(Value, defer_build=False):
     """Which events, from where and for how long."""
 
     after: Annotated[int, Field(ge=0, le=LAST)] | None = Field(
@@ -98,16 +98,24 @@ class Progress:
 
     def _asked(self) -> list[str]:
         """Without a feed: the turns that have spoken here, each asked for until it has ended."""
-        turns = [self._home.journal.header(turn_id) for turn_id in sorted(self._speaking)]
-        self._speaking -= {turn.id for turn in turns if turn.status.is_end}
-        told = (self._turn_event(turn.id, turn.status.value) for turn in turns)
+        told: list[str] = []
+        for turn_id in sorted(self._speaking):
+            try:
+                turn = self._home.journal.header(turn_id)
+            except NotFound:
+                # Lines stay for ever; turns are kept for some weeks.
+                self._speaking.discard(turn_id)
+                continue
+            if turn.status.is_end:
+                self._speaking.discard(turn_id)
+            told.append(self._turn_event(turn_id, turn.status.value, turn.agent_id))
         return [event for event in told if event]
 
-    def _turn_event(self, turn_id: str, status: str) -> str:
-        agent_id, known = self._turns.get(turn_id, ("", ""))
+    def _turn_event(self, turn_id: str, status: str, agent_id: str = "") -> str:
+        known_id, known = self._turns.get(turn_id, ("", ""))
         if known == status:
             return ""
-        agent_id = agent_id or self._home.journal.load(turn_id).turn.agent_id
+        agent_id = agent_id or known_id or self._home.journal.load(turn_id).turn.agent_id
         self._turns[turn_id] = (agent_id, status)
         data = json.dumps({"turn_id": turn_id, "agent_id": agent_id, "status": status})
         return f"event: turn\ndata: {data}\n\n"

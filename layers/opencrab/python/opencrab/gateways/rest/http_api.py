@@ -1,15 +1,43 @@
 """API Gateway's HTTP API before the REST application: an event in, an answer out."""
 
+import asyncio
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from mangum import Mangum
-from starlette.types import ASGIApp
+from pydantic import BaseModel
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 Answer = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
+def load_quickly() -> None:
+    """Load FastAPI without working out its models of OpenAPI documents, a seventh of a cold start.
+
+    They are worked out when somebody asks for the document. No other model is touched.
+    """
+    BaseModel.model_config["defer_build"] = True
+    try:
+        import_module("fastapi.openapi.models")
+    finally:
+        del BaseModel.model_config["defer_build"]
+
+
 def answering(app: ASGIApp) -> Answer:
     """What the function behind the HTTP API does with an event; the stage's name is no path."""
-    served: Any = app
-    return Mangum(served, lifespan="off")
+
+    async def addressed(scope: Scope, receive: Receive, send: Send) -> None:
+        # Mangum decodes the path and forgets how it came, which the door looks at.
+        scope["raw_path"] = scope["aws.event"]["rawPath"].encode()
+        await app(scope, receive, send)
+
+    served: Any = addressed
+
+    def answer(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        # Mangum takes the loop of its thread, which only the main one has, and not for ever.
+        with asyncio.Runner() as runner:
+            asyncio.set_event_loop(runner.get_loop())
+            return Mangum(served, lifespan="off")(event, context)
+
+    return answer

@@ -19,10 +19,10 @@ from opencrab.gateways.rest.rest import Api, Id
 
 LISTING = "keys"
 
-router = APIRouter(prefix="/keys", tags=["keys"], route_class=JsonRoute)
+router = APIRouter(prefix="/api/keys", tags=["keys"], route_class=JsonRoute)
 
 
-class NewKey(Value):
+class NewKey(Value, defer_build=False):
     """A key to make."""
 
     name: Name

@@ -24,7 +24,7 @@ _KINDS = Annotated[str, Field(max_length=100)] | None
 Sequence = Annotated[int, Field(ge=0, le=LAST)]
 
 
-class LinesQuery(PageQuery):
+class LinesQuery(PageQuery, defer_build=False):
     """Which lines, and in which order."""
 
     kinds: _KINDS = Field(

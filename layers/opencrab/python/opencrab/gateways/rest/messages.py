@@ -27,11 +27,11 @@ LISTING = "lines"
 LONGEST_WAIT = 60
 
 router = APIRouter(
-    prefix="/sessions/{session_id}/messages", tags=["messages"], route_class=JsonRoute
+    prefix="/api/sessions/{session_id}/messages", tags=["messages"], route_class=JsonRoute
 )
 
 
-class NewMessage(Value):
+class NewMessage(Value, defer_build=False):
     """Something to say to everybody in a session: text, parts, or text followed by parts."""
 
     text: MessageText | None = None

@@ -17,7 +17,7 @@ MOST = 200
 Item = TypeVar("Item")
 
 
-class PageQuery(Value):
+class PageQuery(Value, defer_build=False):
     """Which part of a list."""
 
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(

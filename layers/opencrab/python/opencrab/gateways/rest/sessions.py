@@ -20,7 +20,7 @@ from opencrab.gateways.rest.rest import Api, Id
 
 LISTING = "sessions"
 
-router = APIRouter(prefix="/sessions", tags=["sessions"], route_class=JsonRoute)
+router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=JsonRoute)
 
 
 class SessionView(Value):
@@ -47,7 +47,7 @@ class SessionView(Value):
         return cls(**dict(session))
 
 
-class Mentor(Value):
+class Mentor(Value, defer_build=False):
     """An instruction to a session's agents."""
 
     text: MessageText

@@ -9,7 +9,7 @@ from opencrab.domain.value import Value
 from opencrab.gateways.rest.access import Reader
 from opencrab.gateways.rest.rest import Api
 
-router = APIRouter(tags=["state"])
+router = APIRouter(prefix="/api", tags=["state"])
 
 
 class Health(Value):

@@ -16,16 +16,16 @@ from opencrab.gateways.rest.repeat import Repeatable
 from opencrab.gateways.rest.rest import Api, Id
 from opencrab.gateways.rest.story import StoryView, TurnView
 
-router = APIRouter(prefix="/turns", tags=["turns"], route_class=JsonRoute)
+router = APIRouter(prefix="/api/turns", tags=["turns"], route_class=JsonRoute)
 
 
-class Cancel(Value):
+class Cancel(Value, defer_build=False):
     """Why a turn is to stop."""
 
     reason: ShortText = ""
 
 
-class Decision(Value):
+class Decision(Value, defer_build=False):
     """Whether a waiting turn may do what it asks for."""
 
     approved: bool

@@ -16,7 +16,7 @@ from opencrab.ports.files import ABSENT, FileInfo
 
 LISTING = "files"
 
-router = APIRouter(prefix="/agents/{agent_id}/workspace", tags=["workspace"])
+router = APIRouter(prefix="/api/agents/{agent_id}/workspace", tags=["workspace"])
 
 _BYTES: dict[str, Any] = {
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
@@ -30,7 +30,7 @@ _FILE: dict[str, Any] = {
 }
 
 
-class FilesQuery(PageQuery):
+class FilesQuery(PageQuery, defer_build=False):
     """Which part of which folder."""
 
     prefix: Annotated[str, Field(max_length=700)] = Field(
