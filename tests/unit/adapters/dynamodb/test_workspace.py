@@ -1,6 +1,7 @@
 """The ledger in the table: answers that are lost, versions side by side, and what a save costs."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -84,6 +85,16 @@ def test_a_save_writes_no_more_than_what_changed(dynamo: Opened) -> None:
     assert dynamo.wire.calls == ["PutItem"]
 
 
+def test_what_was_saved_here_is_known_until_somebody_else_changed_it(dynamo: Opened) -> None:
+    entry = dynamo.kept(PATH, 10)
+    assert dynamo.ledger.entry("mika", PATH) == entry
+    assert dynamo.wire.calls == []
+    other = DynamoLedger(dynamo.table, FakeClock(NOW + timedelta(hours=1)))
+    theirs = other.save("mika", other.entry("mika", PATH).seen(info(PATH, 30), NOW))
+    assert dynamo.ledger.save("mika", entry.seen(info(PATH, 20), NOW)) is None
+    assert dynamo.ledger.entry("mika", PATH) == theirs
+
+
 def test_nothing_is_written_of_nothing(dynamo: Opened) -> None:
     assert dynamo.ledger.save("mika", Entry(PATH)) == Entry(PATH)
     assert dynamo.wire.calls == []
@@ -100,9 +111,9 @@ def test_the_deepest_path_fits_into_a_transaction(dynamo: Opened) -> None:
 def test_what_a_newer_version_wrote_is_left_to_it(dynamo: Opened) -> None:
     entry = dynamo.kept(PATH, 10)
     dynamo.table.write(update(partition("mika"), sort_key(PATH), changes({"schema": 2})))
+    assert dynamo.ledger.save("mika", entry.seen(info(PATH, 20), NOW)) is None
     with pytest.raises(Unavailable, match="newer version"):
         dynamo.ledger.entry("mika", PATH)
-    assert dynamo.ledger.save("mika", entry.seen(info(PATH, 20), NOW)) is None
     assert dynamo.ledger.usage("mika") == 10
 
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from opencrab.domain.authority import Scope
-from opencrab.domain.errors import Refused
+from opencrab.domain.errors import Conflict, Refused
 from opencrab.domain.principal import ApiKey
 from opencrab.ports.keys import Keys
 
@@ -21,6 +21,8 @@ class OwnerKey:
         )
 
     def put(self, key: ApiKey) -> None:
+        if key.hash == self._key.hash:
+            raise Conflict("a key with this secret exists already")
         self._keys.put(key)
 
     def find(self, digest: str) -> ApiKey | None:

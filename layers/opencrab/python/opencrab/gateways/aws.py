@@ -6,6 +6,7 @@ comes back soon, until the rule of three deliveries ends it or the queue gives i
 
 import logging
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,8 +25,30 @@ log = logging.getLogger(__name__)
 
 LONGEST_RETRY_SECONDS = 60
 _IDS = ("turn_id", "agent_id", "session_id")
+_CAUSES = 10
 
 Handle = Callable[[Delivery], Outcome]
+
+
+class _Formatter(LambdaPowertoolsFormatter):
+    """JSON lines; below DEBUG an error tells where it happened, as its words may be somebody's."""
+
+    def __init__(self, service: str, *, quoting: bool) -> None:
+        super().__init__(service=service, use_rfc3339=True, serialize_stacktrace=False)
+        self._quoting = quoting
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802  # the name is logging's
+        """The places of an error and of what it came from, newest first."""
+        if self._quoting:
+            return super().formatException(ei)
+        told: list[str] = []
+        error: BaseException | None = ei[1]
+        while error is not None and len(told) < _CAUSES:
+            places = "".join(traceback.format_tb(error.__traceback__))
+            told.append(f"{places}{type(error).__name__}")
+            hidden = error.__suppress_context__
+            error = error.__cause__ or (None if hidden else error.__context__)
+        return "\n".join(told)
 
 
 class Journalist:
@@ -37,7 +60,7 @@ class Journalist:
 
     def __init__(self, service: str, level: int = logging.INFO) -> None:
         self._service = service
-        self._formatter = LambdaPowertoolsFormatter(service=service, use_rfc3339=True)
+        self._formatter = _Formatter(service, quoting=level <= logging.DEBUG)
         handler = logging.StreamHandler(sys.stdout)
         handler.setFormatter(self._formatter)
         root = logging.getLogger()

@@ -1,0 +1,227 @@
+"""OpenCrab in Lambda functions: built from names alone, and models that learn of new keys."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from opencrab import settings
+from opencrab.adapters.providers.registry import SCRIPTED
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.bootstrap import aws
+from opencrab.bootstrap.aws import DeployedModels, rest_handler, thinking, worker
+from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.domain.identifier import content_hash
+from opencrab.gateways.cli.diagnosis import Verdict, of_setup
+from opencrab.gateways.cli.options import Tongue
+from opencrab.gateways.cli.words import Speech
+from opencrab.settings import Settings
+from tests.contract.example import NOW
+from tests.unit.gateways.function import Call, own_log
+
+QUEUE = "https://sqs.ap-northeast-1.amazonaws.com/123456789012/opencrab-dev"
+PLACES = {
+    "OPENCRAB_AWS__STAGE": "dev",
+    "OPENCRAB_AWS__TABLE": "opencrab-dev",
+    "OPENCRAB_AWS__BUCKET": "opencrab-dev-123456789012",
+    "OPENCRAB_AWS__TURNS_QUEUE": f"{QUEUE}-turns.fifo",
+    "OPENCRAB_AWS__TURNS_DEAD_QUEUE": f"{QUEUE}-turns-dead.fifo",
+    "OPENCRAB_AWS__DELIVERIES_QUEUE": f"{QUEUE}-deliveries.fifo",
+    "OPENCRAB_AWS__DELIVERIES_DEAD_QUEUE": f"{QUEUE}-deliveries-dead.fifo",
+    "OPENCRAB_AWS__SECRETS": "ssm:/opencrab/dev/",
+}
+LAMBDA = {
+    "AWS_DEFAULT_REGION": "ap-northeast-1",
+    "AWS_ACCESS_KEY_ID": "made-up",
+    "AWS_SECRET_ACCESS_KEY": "made-up",
+    "POWERTOOLS_SERVICE_NAME": "opencrab",
+}
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """A journalist takes the whole process's log."""
+    with own_log():
+        yield
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """What the template sets, and nothing else. There is no network: a call of AWS would fail."""
+    for name in settings.load({}, {}).values:
+        monkeypatch.delenv("OPENCRAB_" + name.upper().replace(".", "__"), raising=False)
+    for name, value in (PLACES | LAMBDA).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return monkeypatch
+
+
+class Store:
+    """Secrets, and how often settings were made of them."""
+
+    def __init__(self, **secrets: str) -> None:
+        self.secrets = secrets
+        self.loads = 0
+        self.silent = False
+
+    def get(self, name: str) -> str | None:
+        if self.silent:
+            raise Unavailable("the store does not answer")
+        return self.secrets.get(name)
+
+    def load(self, overrides: dict[str, Any], *, secret: Callable[[str], str | None]) -> Settings:
+        self.loads += 1
+        return settings.load(overrides, {}, secret=secret)
+
+
+def models_of(store: Store) -> tuple[DeployedModels, FakeClock]:
+    """Deployed models, and their clock."""
+    clock = FakeClock(NOW)
+    return DeployedModels(store.get, clock.now, store.load), clock
+
+
+def test_nothing_is_asked_before_a_model_is_wanted() -> None:
+    store = Store()
+    models_of(store)
+    assert store.loads == 0
+
+
+def test_models_are_kept_for_five_minutes_without_another_look() -> None:
+    store = Store(OPENAI_API_KEY="sk-one")
+    models, clock = models_of(store)
+    first = models.get("openai:gpt-4o")
+    clock.advance(299.9)
+    assert models.get("openai:gpt-4o") is first
+    assert store.loads == 1
+
+
+def test_equal_settings_keep_their_models_and_connections() -> None:
+    store = Store(OPENAI_API_KEY="sk-one")
+    models, clock = models_of(store)
+    first = models.get("openai:gpt-4o")
+    clock.advance(timedelta(minutes=5).total_seconds())
+    assert models.get("openai:gpt-4o") is first
+    assert store.loads == 2
+    clock.advance(299)
+    models.get(None)
+    assert store.loads == 2
+
+
+def test_a_new_key_is_seen_after_five_minutes() -> None:
+    store = Store()
+    models, clock = models_of(store)
+    assert models.get(None).info.name == SCRIPTED
+    with pytest.raises(Invalid, match="OPENAI_API_KEY"):
+        models.get("openai:gpt-4o")
+    store.secrets["OPENAI_API_KEY"] = "sk-new"
+    assert models.get(None).info.name == SCRIPTED
+    clock.advance(300)
+    assert models.get(None).info.name == "openai:gpt-4o"
+
+
+def test_a_changed_key_makes_new_models() -> None:
+    store = Store(OPENAI_API_KEY="sk-one")
+    models, clock = models_of(store)
+    first = models.get("openai:gpt-4o")
+    store.secrets["OPENAI_API_KEY"] = "sk-two"
+    clock.advance(300)
+    assert models.get("openai:gpt-4o") is not first
+
+
+def test_a_store_that_does_not_answer_is_asked_again_by_the_next_turn() -> None:
+    store = Store(OPENAI_API_KEY="sk-one")
+    models, _clock = models_of(store)
+    store.silent = True
+    with pytest.raises(Unavailable):
+        models.get(None)
+    store.silent = False
+    assert models.get(None).info.name == "openai:gpt-4o"
+
+
+def test_a_provider_without_its_key_leaves_the_scripted_model() -> None:
+    assert thinking(settings.load({}, {})).default == SCRIPTED
+    known = thinking(settings.load({}, {"OPENAI_API_KEY": "sk-one"}))
+    assert known.default == "openai:gpt-4o"
+
+
+def test_a_worker_is_built_from_names_alone(environment: pytest.MonkeyPatch) -> None:
+    made = worker()
+    assert made.turns({"Records": []}, Call()) == {"batchItemFailures": []}
+    assert made.deliveries({"Records": []}, Call()) == {"batchItemFailures": []}
+
+
+def test_the_rest_handler_is_built_from_names_alone_and_lives(
+    environment: pytest.MonkeyPatch,
+) -> None:
+    environment.delenv("OPENCRAB_AWS__SECRETS")
+    answer = rest_handler()(request("/api/health"), Call())
+    assert answer["statusCode"] == 200
+    assert json.loads(answer["body"])["status"] == "ok"
+
+
+def test_the_owner_gets_in_without_a_table(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("OPENCRAB_AWS__OWNER_KEY_HASH", content_hash(b"oc_owner").upper())
+    answer = rest_handler()(request("/api/setup", authorization="Bearer oc_owner"), Call())
+    assert answer["statusCode"] == 200
+    assert json.loads(answer["body"])["home"]["kind"] == "aws"
+
+
+@pytest.mark.parametrize("missing", [name for name in PLACES if not name.endswith("STAGE")])
+def test_a_missing_name_is_an_error_that_says_which(
+    environment: pytest.MonkeyPatch, missing: str
+) -> None:
+    environment.delenv(missing)
+    with pytest.raises(Invalid, match=missing) as caught:
+        worker()
+    assert caught.value.field == missing.removeprefix("OPENCRAB_").lower().replace("__", ".")
+    assert caught.value.cure
+
+
+@pytest.mark.parametrize(
+    ("word", "level"), [("debug", logging.DEBUG), ("ERROR", logging.ERROR), ("loud", logging.INFO)]
+)
+def test_the_level_of_the_log_is_a_setting(
+    environment: pytest.MonkeyPatch, word: str, level: int
+) -> None:
+    environment.setenv("OPENCRAB_LOG__LEVEL", word)
+    worker()
+    assert logging.getLogger().level == level
+
+
+@pytest.mark.parametrize("tongue", Tongue)
+def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: Tongue) -> None:
+    setup = aws._setup(settings.load({}))
+    assert json.loads(json.dumps(setup)) == setup
+    assert setup["home"]["table"] == "opencrab-dev"
+    findings = list(of_setup(Speech(tongue), setup, NOW))
+    assert {finding.verdict for finding in findings} == {Verdict.WELL}
+    told = " ".join(finding.detail for finding in findings)
+    for word in ("dev", "opencrab-dev", "openai:gpt-4o", "ssm:/opencrab/dev/"):
+        assert word in told
+
+
+def test_the_setup_tells_no_secret(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("OPENAI_API_KEY", "sk-secret")
+    environment.setenv("OPENCRAB_AWS__OWNER_KEY_HASH", "f" * 64)
+    told = json.dumps(aws._setup(settings.load({})))
+    assert "sk-secret" not in told
+    assert "f" * 64 not in told
+
+
+def request(path: str, **headers: str) -> dict[str, Any]:
+    """An event of the HTTP API."""
+    return {
+        "version": "2.0",
+        "routeKey": "GET " + path,
+        "rawPath": path,
+        "rawQueryString": "",
+        "headers": headers,
+        "requestContext": {
+            "stage": "$default",
+            "http": {"method": "GET", "path": path, "sourceIp": "192.0.2.1"},
+        },
+        "isBase64Encoded": False,
+    }
