@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test check crash bench build validate deploy lock format
+.PHONY: help setup up test test-deployed check crash bench build validate deploy lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -17,7 +17,7 @@ RUNNABLE := $(if $(wildcard .venv/.dev),.venv/.dev,.venv/.runtime)
 
 # Prints the first line of help of every target.
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Only prepares: the other targets do this themselves when they need it.
 setup: .venv/.dev .venv-llama/.ready .venv-schemathesis/.ready ## Install everything for development
@@ -29,6 +29,10 @@ up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
 # The peers that some tests speak to live in environments of their own: they pin other versions.
 test: setup ## Run the tests (ARGS="-k name"); pytest's summary is the last line
 	@$(BIN)/python -m pytest -q $(ARGS)
+
+# Needs neither docker nor an AWS account: an emulator takes the template, AWS's runtime the functions.
+test-deployed: .venv/.dev .venv-sam/.ready .venv-ministack/.ready .venv-rie/.ready ## Deploy to an emulator of AWS and test there
+	@$(BIN)/python -m pytest -q -m deployed tests/deployed tests/emulated $(ARGS)
 
 # The quickest first: whatever needs no test to be seen.
 check: .venv/.dev ## Check format, lint, types and architecture
@@ -74,6 +78,8 @@ lock: .venv-lock/.ready ## Write the locks again (ARGS="--upgrade" for newer ver
 	@$(COMPILE) requirements/schemathesis.in --output-file requirements/schemathesis.txt
 	@$(COMPILE) requirements/sam.in --output-file requirements/sam.txt
 	@$(COMPILE) requirements/template.in --output-file requirements/template.txt
+	@$(COMPILE) requirements/ministack.in --output-file requirements/ministack.txt
+	@$(COMPILE) requirements/rie.in --output-file requirements/rie.txt
 	@$(COMPILE_LAMBDA) requirements/lambda.in --constraint requirements/dev.txt --output-file requirements/lambda.txt
 
 LOCKING = .venv-lock/bin/uv pip compile --quiet --python .venv-lock/bin/python \
@@ -88,6 +94,10 @@ COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-many
 .venv/.dev: requirements/dev.txt pyproject.toml
 	$(call install,.venv,$<,--editable .)
 	@touch $@
+
+# These two run the functions, so they take Lambda's own Python where there is one.
+.venv-ministack/.ready .venv-rie/.ready: PYTHONS = python3.13 \
+	$(wildcard $(shell pyenv root 2>/dev/null)/versions/3.13*/bin/python3.13) python3 python3.12 python3.11
 
 .venv-%/.ready: requirements/%.txt
 	$(call install,.venv-$*,$<)

@@ -1,0 +1,163 @@
+"""What each function's role may not do, asked of the deployed roles with IAM enforced.
+
+The emulator does not tell its judge of `dynamodb:LeadingKeys`, so that for single partitions the
+judge is asked directly about the policies as they were deployed.
+"""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.deployed.emulator import ENVIRONMENT
+from tests.deployed.stack import NAME, ROLES, Stack
+
+pytest_plugins = ["tests.deployed.fixture"]
+pytestmark = [pytest.mark.deployed, pytest.mark.timeout(600)]
+
+JUDGE = Path(__file__).with_name("judge.py")
+DENIED = {"AccessDenied", "AccessDeniedException", "AuthorizationError"}
+TURN = {"pk": {"S": "TURN#x"}, "sk": {"S": "H"}}
+KEY = {"pk": {"S": "KEY#x"}, "sk": {"S": "K"}}
+
+Call = tuple[str, str, dict[str, str | dict[str, Any]]]
+
+DELETE_TURN: Call = ("dynamodb", "delete_item", {"TableName": "TableName", "Key": TURN})
+PUT_KEY: Call = ("dynamodb", "put_item", {"TableName": "TableName", "Item": KEY})
+READ_KEY: Call = ("dynamodb", "get_item", {"TableName": "TableName", "Key": KEY})
+SCAN: Call = ("dynamodb", "scan", {"TableName": "TableName"})
+READ_TURNS: Call = ("sqs", "receive_message", {"QueueUrl": "TurnsQueueUrl"})
+READ_DEAD: Call = ("sqs", "receive_message", {"QueueUrl": "TurnsDeadQueueUrl"})
+READ_DELIVERIES: Call = ("sqs", "receive_message", {"QueueUrl": "DeliveriesQueueUrl"})
+MESSAGE = {"MessageBody": "=x", "MessageGroupId": "=x", "MessageDeduplicationId": "=x"}
+SEND_TURN: Call = ("sqs", "send_message", {"QueueUrl": "TurnsQueueUrl", **MESSAGE})
+SEND_DELIVERY: Call = ("sqs", "send_message", {"QueueUrl": "DeliveriesQueueUrl", **MESSAGE})
+READ_SECRET: Call = ("secretsmanager", "get_secret_value", {"SecretId": f"={NAME}-keys"})
+WRITE_BLOB: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=blobs/aa/x"})
+WRITE_FILE: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=agents/a/workspace/x"})
+WRITE_ELSEWHERE: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=elsewhere/x"})
+LIST_FILES: Call = ("s3", "list_objects_v2", {"Bucket": "BucketName"})
+OWNER_HASH: Call = (
+    "lambda",
+    "get_function_configuration",
+    {"FunctionName": f"={NAME}-rest-gateway"},
+)
+
+FORBIDDEN = [
+    ("RestAuthorizer", [PUT_KEY, DELETE_TURN, LIST_FILES, SEND_TURN, READ_SECRET]),
+    ("RestGateway", [READ_TURNS, READ_DELIVERIES, READ_SECRET, WRITE_BLOB]),
+    ("RestGateway", [SEND_DELIVERY, WRITE_ELSEWHERE]),
+    ("AgentTurn", [SEND_TURN, READ_DEAD, READ_DELIVERIES, WRITE_ELSEWHERE]),
+    ("Delivery", [DELETE_TURN, READ_TURNS, SEND_TURN, LIST_FILES, WRITE_FILE]),
+    ("Heartbeat", [READ_TURNS, READ_SECRET, LIST_FILES]),
+    *((role, [SCAN, OWNER_HASH]) for role in ROLES),
+]
+ALLOWED = [
+    ("RestAuthorizer", [READ_KEY]),
+    ("RestGateway", [PUT_KEY, LIST_FILES]),
+    ("AgentTurn", [READ_SECRET, LIST_FILES, WRITE_BLOB]),
+    ("Delivery", [READ_KEY, READ_SECRET]),
+    ("Heartbeat", [READ_KEY]),
+]
+
+
+def pairs(listed: list[tuple[str, list[Call]]]) -> list[Any]:
+    """One case for each role and call."""
+    return [
+        pytest.param(role, call, id=f"{role} {call[1]} {next(iter(call[2].values()))}")
+        for role, calls in listed
+        for call in calls
+    ]
+
+
+def attempt(stack: Stack, role: str, call: Call) -> str:
+    """Do it as the function would; the code of the refusal, empty when there is none."""
+    service, operation, named = call
+    given = {
+        name: value
+        if isinstance(value, dict)
+        else value[1:]
+        if value.startswith("=")
+        else stack.outputs[value]
+        for name, value in named.items()
+    }
+    client = stack.emulator.client(service, stack.acting_as(role))
+    try:
+        getattr(client, operation)(**given)
+    except ClientError as error:
+        return str(error.response["Error"]["Code"])
+    return ""
+
+
+def judged(stack: Stack, role: str, action: str, partition: str) -> str:
+    """What the judge says of a call that is about one partition."""
+    iam, arn = stack.emulator.client("iam"), stack.roles[role]
+    name = arn.rpartition("/")[2]
+    held = iam.list_role_policies(RoleName=name)["PolicyNames"]
+    documents = [
+        iam.get_role_policy(RoleName=name, PolicyName=each)["PolicyDocument"] for each in held
+    ]
+    table = f"arn:aws:dynamodb:us-east-1:{arn.split(':')[4]}:table/{stack.outputs['TableName']}"
+    asked = {"role": arn, "action": f"dynamodb:{action}", "resource": table}
+    run = subprocess.run(
+        [ENVIRONMENT / "bin" / "python", JUDGE],
+        input=json.dumps({**asked, "partitions": [partition], "documents": documents}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+@pytest.mark.parametrize(
+    ("role", "action", "partition", "decision"),
+    [
+        ("AgentTurn", "DeleteItem", "TURN#x", "Deny"),
+        ("AgentTurn", "DeleteItem", "SESSION#x", "Deny"),
+        ("AgentTurn", "BatchWriteItem", "TURN#x", "Deny"),
+        ("AgentTurn", "DeleteItem", "AGENT#x", "ImplicitDeny"),
+        ("AgentTurn", "DeleteItem", "WORKSPACE#x", "Allow"),
+        ("AgentTurn", "PutItem", "TURN#x", "Allow"),
+        ("RestGateway", "DeleteItem", "TURN#x", "ImplicitDeny"),
+        ("RestGateway", "DeleteItem", "KEY#x", "ImplicitDeny"),
+        ("RestGateway", "DeleteItem", "WORKSPACE#x", "Allow"),
+        ("Delivery", "DeleteItem", "OUT#x", "ImplicitDeny"),
+        ("Heartbeat", "DeleteItem", "TURN#x", "ImplicitDeny"),
+        ("Heartbeat", "DeleteItem", "DUE#x", "Allow"),
+        ("RestAuthorizer", "GetItem", "TURN#x", "ImplicitDeny"),
+        ("RestAuthorizer", "GetItem", "KEY#x", "Allow"),
+    ],
+)
+def test_a_role_deletes_and_reads_in_its_own_partitions_only(
+    stack: Stack, role: str, action: str, partition: str, decision: str
+) -> None:
+    assert judged(stack, role, action, partition) == decision
+
+
+@pytest.mark.parametrize(("role", "call"), pairs(FORBIDDEN))
+def test_a_role_may_do_nothing_that_its_function_does_not(
+    stack: Stack, role: str, call: Call
+) -> None:
+    assert attempt(stack, role, call) in DENIED
+
+
+@pytest.mark.parametrize(("role", "call"), pairs(ALLOWED))
+def test_the_same_question_is_not_refused_where_the_template_allows_it(
+    stack: Stack, role: str, call: Call
+) -> None:
+    assert attempt(stack, role, call) == ""
+
+
+def test_the_hash_of_the_owners_key_is_with_the_functions_of_the_api_alone(stack: Stack) -> None:
+    functions = stack.emulator.client("lambda").list_functions()["Functions"]
+    knowing = {
+        function["FunctionName"]
+        for function in functions
+        if "OPENCRAB_AWS__OWNER_KEY_HASH" in function["Environment"]["Variables"]
+    }
+    assert knowing == {f"{NAME}-rest-gateway", f"{NAME}-rest-authorizer"}
