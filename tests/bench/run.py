@@ -1,12 +1,16 @@
 """`make bench`: measure, print, and write docs/benchmarks.md."""
 
+import json
 import platform
+import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tests.bench import process, turns
+from opencrab.domain.value import Language
+from tests.bench import bill, handler, process, turns
 from tests.bench.world import ROOT, model_server, world
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -32,6 +36,55 @@ Counted, not timed, and asserted in `tests/e2e`: loading agent and session is 2 
 last model call's result.
 """
 
+_AWS = """
+# The home on AWS
+
+## A warm turn of `agent_turn`
+
+CPU of our code and the SDK; AWS answers from a recording, where botocore would send the request
+(`tests/bench/handler.py`), so connection, encryption and waiting are not in it. The local home ran
+the same turns beside it.
+
+| what | figure | at most | met |
+|---|---|---|---|
+{warm}
+
+What it has more is the SDK: so many calls, each with its endpoint, signature and events. One call a
+step is what the journal promises (a record before the next thing happens), so fewer would promise
+less; the last figure is the turn without them.
+
+## Units of DynamoDB in a turn of the standard shape
+
+One `ws_write` and two model calls, admission included; ids, receipt and texts as long as in life.
+Counted by a meter that follows AWS's published rules (`tests/bench/units.py`), the same for
+Japanese and English, and asserted in `tests/bench/test_units.py`.
+
+| turn | lines of history | write units (at most {writes}) | read units (at most {reads:g}) |
+|---|---|---|---|
+{units}
+
+A worker keeps the newest lines of sessions and what it last wrote in the ledger of files, so that a
+later turn reads only what is new. The first turn of a session in a worker reads a page of up to 64
+lines (3.5 units) and the ledger's entry (1): that is beyond the six, and does not grow any further.
+Admission is 9 write and 2 read units of each row, two boundaries are one strong read each.
+
+Beside a turn are read: {key_check:g} for each check of a key (the owner's: none), {look:g} for
+each look of a client that waits (`Prefer: wait`, one each half second), {replies:g} for the answer,
+and {sweep:g} each minute by the heartbeat. A message needs no item for idempotency: its own marker
+is one.
+
+A later turn, call by call (`+`: of these, for indexes):
+
+{calls}
+
+## Init
+
+CPU until a function is ready for its first event, of the built artifact under Lambda's runtime
+interface emulator (`python -m tests.emulated.init`), with the layers' bytecode and without.
+
+{init}
+"""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -44,7 +97,7 @@ class Row:
 
     def __str__(self) -> str:
         if self.target is None:
-            return f"| {self.what} | {self.figure:.3g} {self.unit} | | |"
+            return f"| {self.what} | {self.figure:.3g} {self.unit}".rstrip() + " | | |"
         verdict = "yes" if self.figure <= self.target else "**no**"
         return f"| {self.what} | {self.figure:.3g} {self.unit} | {self.target:g} | {verdict} |"
 
@@ -85,18 +138,80 @@ def as_process(directory: Path) -> list[Row]:
     ]
 
 
-def page(rows: list[Row]) -> str:
+def warm(directory: Path) -> list[Row]:
+    """What a warm turn costs on AWS beside the local home."""
+    with model_server() as url:
+        found = handler.figures(directory, url)
+    calls = found.calls * found.call_ms
+    rest = (found.aws_ms - calls) / found.sqlite_ms
+    return [
+        Row("a warm turn on the local home", found.sqlite_ms, "ms", None),
+        Row("the same on the home of AWS", found.aws_ms, "ms", None),
+        Row("the same, as a multiple", found.ratio, "×", 1.5),
+        Row("calls of AWS in it", found.calls, "", None),
+        Row("one small call in the SDK alone", found.call_ms, "ms", None),
+        Row("a warm turn without its calls, as a multiple", rest, "×", None),
+    ]
+
+
+def units() -> dict[str, Any]:
+    """What DynamoDB charges, as the page shows it."""
+    counted = {lines: bill.bills(Language.JA, lines) for lines in bill.HISTORIES}
+    rows = [
+        f"| a later one of a session in a worker | {lines:,} | {_sums(found.later)} |"
+        for lines, found in counted.items()
+    ]
+    rows += [
+        f"| the first of a session in a worker | {lines:,} | {_sums(found.first)} |"
+        for lines, found in counted.items()
+    ]
+    new = bill.new_file(Language.JA)
+    rows.append(f"| an agent's first, with a new file and folder | 10 | {_sums(new)} |")
+    calls = bill.table(counted[bill.HISTORIES[0]].later)
+    return {"units": "\n".join(rows), "calls": calls, **vars(bill.around())}
+
+
+def _sums(one: bill.Bill) -> str:
+    return f"{one.writes} | {one.reads:g}"
+
+
+def init() -> str:
+    """The table of cold starts, or why there is none."""
+    command = [sys.executable, "-m", "tests.emulated.init"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        said = ran.stderr.strip().splitlines() or ["it said nothing"]
+        return f"Not measured here: {said[-1]}"
+    found = [json.loads(row) for row in ran.stdout.splitlines()]
+    rows = ["| function | bytecode | CPU | at most | met |", "|---|---|---|---|---|"]
+    for one in found:
+        bytecode = "yes" if one["bytecode"] else "no"
+        met = {True: "yes", False: "**no**", None: ""}[one["met"]]
+        target = one["target_ms"] or ""
+        figure = f"{one['init_cpu_ms']} ms"
+        rows.append(f"| {one['function']} | {bytecode} | {figure} | {target} | {met} |")
+    return "\n".join(rows)
+
+
+def on_aws(directory: Path) -> str:
+    """The part of the page about the home on AWS."""
+    measured = "\n".join(map(str, warm(directory)))
+    limits = {"writes": bill.WRITE_UNITS, "reads": bill.READ_UNITS}
+    return _AWS.format(warm=measured, init=init(), **limits, **units())
+
+
+def page(rows: list[Row], aws: str) -> str:
     """docs/benchmarks.md."""
     system = f"{platform.system()} {platform.machine()}"
     head = _HEAD.format(python=platform.python_version(), system=system)
-    return head + "\n".join(map(str, rows)) + _TAIL
+    return head + "\n".join(map(str, rows)) + _TAIL + aws
 
 
 def main() -> None:
     """Measure everything; `--print` leaves the page as it is."""
     with tempfile.TemporaryDirectory() as folder:
         rows = in_process(Path(folder) / "engine") + as_process(Path(folder))
-    text = page(rows)
+        text = page(rows, on_aws(Path(folder) / "aws"))
     sys.stdout.write(text)
     if "--print" not in sys.argv:
         PAGE.write_text(text, encoding="utf-8")

@@ -7,16 +7,8 @@ other with text, after an optional delay; it prints its port when it listens.
 import json
 import sys
 import time
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-_CALL = {
-    "id": "call_1",
-    "type": "function",
-    "function": {
-        "name": "ws_write",
-        "arguments": json.dumps({"path": "notes/memo.txt", "content": "買い物: 牛乳、卵"}),
-    },
-}
 
 
 def answer(request: dict[str, object]) -> dict[str, object]:
@@ -27,7 +19,7 @@ def answer(request: dict[str, object]) -> dict[str, object]:
     called = any(message.get("role") == "tool" for message in current)
     message: dict[str, object] = {"role": "assistant", "content": "メモを書きました。"}
     if not called:
-        message = {"role": "assistant", "content": None, "tool_calls": [_CALL]}
+        message = {"role": "assistant", "content": None, "tool_calls": [_call(messages)]}
     return {
         "id": "chatcmpl-stub",
         "object": "chat.completion",
@@ -37,6 +29,15 @@ def answer(request: dict[str, object]) -> dict[str, object]:
         ],
         "usage": {"prompt_tokens": 900, "completion_tokens": 20, "total_tokens": 920},
     }
+
+
+def _call(messages: list[object]) -> dict[str, object]:
+    """One `ws_write`, of another content for every request: a repeat would write nothing."""
+    digest = zlib.crc32(json.dumps(messages).encode())
+    content = f"買い物: 牛乳、卵 ({digest:08x})"
+    arguments = json.dumps({"path": "notes/memo.txt", "content": content}, ensure_ascii=False)
+    function = {"name": "ws_write", "arguments": arguments}
+    return {"id": "call_1", "type": "function", "function": function}
 
 
 class Stub(BaseHTTPRequestHandler):

@@ -20,6 +20,7 @@ from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.agent import Agent, Profile
 from opencrab.domain.authority import Authority, Source
+from opencrab.domain.identifier import stable_id
 from opencrab.domain.identity import Identity
 from opencrab.domain.line import Line, LineKind
 from opencrab.domain.message import Message, Sender, TextPart
@@ -31,7 +32,10 @@ from opencrab.domain.value import Language
 from opencrab.engine.admission import admit
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn import Pace, run_turn
+from opencrab.ports.clock import Clock
+from opencrab.ports.home import Home
 from opencrab.ports.journal import Admission
+from opencrab.ports.model import Models
 
 STUB = "tests.bench.stub"
 ROOT = Path(__file__).parents[2]
@@ -108,20 +112,46 @@ class World:
 
     def _line(self, session_id: str, agent_id: str, number: int) -> None:
         clock = self.runtime.clock
-        own = number % 2 == 1
-        line = Line(
-            session_id=session_id,
-            group=f"seed{number // 2}",
-            kind=LineKind.SPEECH,
-            speaker_id=agent_id if own else "owner",
-            speaker_name="蟹" if own else "花子",
-            from_agent=own,
-            authority=Authority.OWNER,
-            text=f"{number}番目の発言です。今日は天気がよいので、散歩に行きたいと思っています。",
-            at=clock.now(),
-        )
-        admission = Admission(clock.new_id(), "seed", (), line)
-        self.runtime.home.journal.admit(admission)
+        line = history_line(clock, session_id, agent_id, number)
+        self.runtime.home.journal.admit(Admission(clock.new_id(), "seed", (), line))
+
+
+def history_line(clock: Clock, session_id: str, agent_id: str, number: int) -> Line:
+    """One of the things said in a session before, by its user and its agent in turn."""
+    own = number % 2 == 1
+    return Line(
+        session_id=session_id,
+        group=stable_id("seed", str(number // 2)),
+        kind=LineKind.SPEECH,
+        speaker_id=agent_id if own else "owner",
+        speaker_name="蟹" if own else "花子",
+        from_agent=own,
+        authority=Authority.OWNER,
+        text=f"{number}番目の発言です。今日は天気がよいので、散歩に行きたいと思っています。",
+        at=clock.now(),
+    )
+
+
+def models_at(base_url: str) -> ModelsSettings:
+    """The stub at an address, as the only model."""
+    price = Price(input_per_million=250_000, output_per_million=2_000_000)
+    return ModelsSettings(
+        default="stub:stub",
+        providers={"stub": ProviderSettings(name="stub", kind="openai", base_url=base_url)},
+        models={"stub:stub": ModelSettings(max_input_tokens=32_768, price=price)},
+    )
+
+
+def runtime_with(home: Home, clock: Clock, models: Models) -> Runtime:
+    """An installation in a home, in which money is no matter."""
+    limits = Limits(agent_day_micro_usd=10**11, installation_day_micro_usd=10**11)
+    return Runtime(
+        home=home,
+        clock=clock,
+        models=models,
+        actions=Registry(GROUPS),
+        rules=Rules(limits=limits),
+    )
 
 
 @contextmanager
@@ -130,23 +160,10 @@ def world(directory: Path, base_url: str, *, durable: bool = True) -> Iterator[W
     clock = SystemClock()
     files, blobs = LocalFiles(directory), LocalBlobs(directory)
     home, database = open_home(directory, clock, files=files, blobs=blobs, durable=durable)
-    price = Price(input_per_million=250_000, output_per_million=2_000_000)
-    settings = ModelsSettings(
-        default="stub:stub",
-        providers={"stub": ProviderSettings(name="stub", kind="openai", base_url=base_url)},
-        models={"stub:stub": ModelSettings(max_input_tokens=32_768, price=price)},
-    )
     client = new_client()
-    limits = Limits(agent_day_micro_usd=10**11, installation_day_micro_usd=10**11)
-    runtime = Runtime(
-        home=home,
-        clock=clock,
-        models=ProviderModels(settings, lambda: HttpxTransport(client)),
-        actions=Registry(GROUPS),
-        rules=Rules(limits=limits),
-    )
+    models = ProviderModels(models_at(base_url), lambda: HttpxTransport(client))
     try:
-        yield World(runtime)
+        yield World(runtime_with(home, clock, models))
     finally:
         client.close()
         database.close()

@@ -18,6 +18,7 @@ from opencrab.adapters.dynamodb import turn as headers
 from opencrab.adapters.dynamodb.change import Writes
 from opencrab.adapters.dynamodb.item import microseconds
 from opencrab.adapters.dynamodb.listing import due_items
+from opencrab.adapters.dynamodb.recent import Recent, newest
 from opencrab.adapters.dynamodb.session import Counted, Seen
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
@@ -52,6 +53,7 @@ class DynamoJournal:
     def __init__(self, table: Table, seen: Seen, on_turn: OnTurn | None = None) -> None:
         self._table = table
         self._seen = seen
+        self._recent = Recent()
         self._on_turn = on_turn or (lambda _turn: None)
 
     def admit(self, admission: Admission) -> tuple[Turn, ...]:
@@ -178,8 +180,10 @@ class DynamoJournal:
         limit: int = 100,
         newest_first: bool = False,
     ) -> tuple[Line, ...]:
+        if newest_first and before is None and not after:
+            return newest(self._table, self._seen, self._recent, session_id, limit)
         return line_items.between(
-            self._table, self._seen, session_id, (after, before), limit, newest_first=newest_first
+            self._table, session_id, (after, before), limit, newest_first=newest_first
         )
 
     def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:

@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 
 from opencrab.adapters.dynamodb.item import Item, Schema
-from opencrab.adapters.dynamodb.session import Seen, partition
+from opencrab.adapters.dynamodb.session import partition
 from opencrab.adapters.dynamodb.table import Table, Write, absent, put
 from opencrab.domain.line import Line
 
 SCHEMA = Schema("line")
 _DIGITS = 10
-_LAST = 10**_DIGITS - 1
+LAST = 10**_DIGITS - 1
 
 
 def to_item(line: Line) -> Item:
@@ -52,42 +52,16 @@ def sort_key(sequence: int) -> str:
 
 def between(
     table: Table,
-    seen: Seen,
     session_id: str,
     bounds: tuple[int, int | None],
     limit: int,
     *,
     newest_first: bool,
 ) -> tuple[Line, ...]:
-    """Lines with after < sequence < before.
-
-    The newest ones are read at half the price first. A replica that is behind lacks the last
-    lines, so one whose newest line is as new as this process knows it to be has them all.
-    """
+    """Lines with after < sequence < before."""
     after, before = bounds
-    low, high = sort_key(after + 1), sort_key(_LAST if before is None else before - 1)
+    low, high = sort_key(after + 1), sort_key(LAST if before is None else before - 1)
     if low > high:
         return ()
-
-    def read(*, consistent: bool) -> list[Item]:
-        return table.query(
-            partition(session_id),
-            low,
-            high,
-            limit=limit,
-            newest_first=newest_first,
-            consistent=consistent,
-        )
-
-    cheap = newest_first and before is None
-    items = read(consistent=not cheap)
-    if cheap and _is_behind(items, seen, session_id):
-        items = read(consistent=True)
+    items = table.query(partition(session_id), low, high, limit=limit, newest_first=newest_first)
     return tuple(from_item(item) for item in items)
-
-
-def _is_behind(items: Sequence[Item], seen: Seen, session_id: str) -> bool:
-    known = seen.guess(session_id)
-    if known is None:
-        return True
-    return int(items[0]["sk"]["S"][2:]) < known.lines if items else known.lines > 0

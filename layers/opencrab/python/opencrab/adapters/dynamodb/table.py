@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 from pynamodb.connection import Connection
 from pynamodb.exceptions import VerboseClientError
@@ -21,6 +22,7 @@ from opencrab.adapters.dynamodb.item import Item
 from opencrab.domain.errors import TooLarge, Unavailable
 
 TRANSACTION_ITEMS = 25
+USER_AGENT = "opencrab"
 PAUSES = (0.02, 0.04, 0.08, 0.16, 0.3, 0.5, 0.7)
 """Seconds to wait, at most, before each new try after a conflict: less than 2 s in all."""
 
@@ -284,6 +286,8 @@ def connected(region: str | None = None) -> Dispatch:
         max_pool_connections=20,
         retry_configuration={"total_max_attempts": 4, "mode": "standard"},
     )
+    # Without a name botocore describes itself, its system and its features anew for every call.
+    connection.session.set_default_client_config(Config(user_agent=USER_AGENT))
     return connection.dispatch
 
 

@@ -5,8 +5,10 @@ files in and below it, so one transaction refuses a twin, a file in place of a f
 beyond the quota. It costs by the depth of a path, never by the number of files.
 """
 
+from collections import OrderedDict
 from dataclasses import replace
 from hashlib import sha256
+from threading import Lock
 from typing import Any
 
 from pynamodb.expressions.condition import Condition
@@ -37,16 +39,27 @@ SUM = "U"
 _NAME_BYTES = 60
 """A longer name stands as its hash: 16 of them fit into a sort key's 1,024 bytes."""
 _HASH_LENGTH = 48
+_SAVED = 256
 
 
 class DynamoLedger:
-    """`ports.ledger.Ledger` on the table."""
+    """`ports.ledger.Ledger` on the table.
+
+    What this process saved last of a path is its answer until a save is refused: an entry is a
+    guess in any case, which the save that follows puts to the test by its revision.
+    """
 
     def __init__(self, table: Table, clock: Clock) -> None:
         self._table = table
         self._clock = clock
+        self._saved: OrderedDict[tuple[str, str], Entry] = OrderedDict()
+        self._lock = Lock()
 
     def entry(self, agent_id: str, path: str) -> Entry:
+        with self._lock:
+            saved = self._saved.get((agent_id, path))
+        if saved is not None:
+            return saved
         item = self._table.get(partition(agent_id), sort_key(path))
         entry = None if item is None else from_item(item)
         return entry if entry is not None and entry.path == path else Entry(path)
@@ -59,6 +72,7 @@ class DynamoLedger:
     def save(self, agent_id: str, entry: Entry, *, quota_bytes: int | None = None) -> Entry | None:
         if entry.is_empty and not entry.revision:
             return entry
+        self._forget(agent_id, entry.path)
         after = replace(entry, counted=entry.held, revision=self._clock.new_id())
         growth = after.counted - entry.counted
         if quota_bytes is not None and growth > quota_bytes:
@@ -72,12 +86,23 @@ class DynamoLedger:
             self._do(writes)
         except Cancelled as refusal:
             return _answer(refusal, after, growth, quota_bytes)
-        return Entry(entry.path) if after.is_empty else after
+        return Entry(entry.path) if after.is_empty else self._noted(agent_id, after)
 
     def usage(self, agent_id: str) -> int:
         """Bytes that all files of an agent count for."""
         item = self._table.get(partition(agent_id), SUM)
         return 0 if item is None else int(USAGE.fields(item)["bytes"])
+
+    def _noted(self, agent_id: str, saved: Entry) -> Entry:
+        with self._lock:
+            self._saved[agent_id, saved.path] = saved
+            if len(self._saved) > _SAVED:
+                self._saved.popitem(last=False)
+        return saved
+
+    def _forget(self, agent_id: str, path: str) -> None:
+        with self._lock:
+            self._saved.pop((agent_id, path), None)
 
     def _do(self, writes: list[Write]) -> None:
         if len(writes) > 1:

@@ -1,0 +1,120 @@
+"""What DynamoDB charges for a turn of the standard shape, and for what surrounds it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from opencrab.domain.authority import Scope
+from opencrab.domain.principal import ApiKey
+from opencrab.domain.turn import Turn
+from opencrab.domain.value import Language
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.sweep import sweep
+from opencrab.gateways.rest.replies import Replies
+from tests.bench.standard import SAID, Installation, installation
+from tests.bench.units import Charge
+
+WRITE_UNITS = 60
+READ_UNITS = 6
+HISTORIES = (10, 1_000, 10_000)
+
+
+@dataclass(frozen=True)
+class Bill:
+    """The calls of a turn: those of its admission, and those of its worker."""
+
+    admission: tuple[Charge, ...]
+    turn: tuple[Charge, ...]
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """All of them."""
+        return self.admission + self.turn
+
+    @property
+    def writes(self) -> int:
+        """Write units."""
+        return sum(charge.writes for charge in self.charges)
+
+    @property
+    def reads(self) -> float:
+        """Read units."""
+        return sum(charge.reads for charge in self.charges)
+
+
+@dataclass(frozen=True)
+class Bills:
+    """The first turn of a session in a worker, which reads the history, and a later one."""
+
+    first: Bill
+    later: Bill
+
+
+@dataclass(frozen=True)
+class Around:
+    """Read units of what REST and the heartbeat do beside a turn."""
+
+    key_check: float
+    look: float
+    replies: float
+    sweep: float
+
+
+def bills(language: Language, lines: int) -> Bills:
+    """Turns that overwrite a file, in a session with so much history."""
+    with installation() as home:
+        agent_id = home.agent(language)
+        _one(home, home.worker(), home.session(agent_id, 0), language)
+        session_id, worker = home.session(agent_id, lines), home.worker()
+        first = _one(home, worker, session_id, language)
+        return Bills(first, _one(home, worker, session_id, language))
+
+
+def new_file(language: Language) -> Bill:
+    """An agent's very first turn, which makes a file in a folder that was not there."""
+    with installation() as home:
+        session_id = home.session(home.agent(language), 10)
+        return _one(home, home.worker(), session_id, language)
+
+
+def around() -> Around:
+    """What else is read while a client waits, and each minute without any."""
+    with installation() as home:
+        runtime = home.rest.runtime
+        (turn,) = home.rest.say(home.session(home.agent(Language.JA), 10), SAID[Language.JA])
+        home.run(home.worker(), turn)
+        return Around(*_read(home, runtime, turn))
+
+
+def _read(home: Installation, runtime: Runtime, turn: Turn) -> Iterator[float]:
+    key = ApiKey(id="k", name="k", scope=Scope.CHAT, hash="a" * 64, created_at=home.clock.now())
+    runtime.home.keys.put(key)
+    replies = Replies(runtime, (turn,))
+    for read in (lambda: runtime.home.keys.find(key.hash), replies.look, replies.read):
+        home.meter.taken()
+        read()
+        yield home.meter.reads
+    home.meter.taken()
+    sweep(runtime)
+    yield home.meter.reads
+
+
+def _one(home: Installation, worker: Runtime, session_id: str, language: Language) -> Bill:
+    home.meter.taken()
+    (turn,) = home.rest.say(session_id, SAID[language])
+    admission = home.meter.taken()
+    home.run(worker, turn)
+    home.clock.advance(60)
+    return Bill(admission, home.meter.taken())
+
+
+def table(bill: Bill) -> str:
+    """Call by call: `what=bytes:units`, `+` what the indexes cost."""
+    rows = ["| call | write units | read units | items |", "|---|---|---|---|"]
+    for charge in bill.charges:
+        items = ", ".join(
+            f"{part.kind} {part.bytes} B" + (f" (+{part.index_writes})" * bool(part.index_writes))
+            for part in charge.parts
+        )
+        rows.append(f"| {charge.operation} | {charge.writes} | {charge.reads:g} | {items} |")
+    rows.append(f"| all | {bill.writes} | {bill.reads:g} | |")
+    return "\n".join(rows)
