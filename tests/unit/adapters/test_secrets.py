@@ -14,7 +14,7 @@ from opencrab.adapters.secrets import (
     secrets_from,
 )
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.errors import Invalid, Refused, Unavailable
+from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.ports.secrets import Secrets
 from tests.aws import Account, account
 from tests.aws_faults import Fault, answer_is_lost, never_arrives, refuses
@@ -114,7 +114,7 @@ def test_old_secrets_outlive_a_failure(
         (refuses(500, "InternalServerError"), (Unavailable, "wait")),
         (never_arrives, (Unavailable, "wait")),
         (answer_is_lost, (Unavailable, "wait")),
-        (refuses(400, "AccessDeniedException"), (Refused, "allow")),
+        (refuses(400, "AccessDeniedException"), (Unavailable, "allow")),
         (refuses(400, "UnrecognizedClientException"), (Unavailable, "credentials")),
     ],
 )
@@ -133,7 +133,7 @@ def test_a_first_failure_names_the_place_and_the_cure(
 
 
 def test_a_secret_that_does_not_exist_is_named(aws: Account, clock: FakeClock) -> None:
-    with pytest.raises(Refused, match="secretsmanager:nowhere"):
+    with pytest.raises(Unavailable, match="secretsmanager:nowhere"):
         opened(aws, clock, "secretsmanager:nowhere").get("KEY")
 
 
@@ -144,7 +144,7 @@ def test_a_document_of_another_form_is_refused_without_showing_it(
     aws: Account, clock: FakeClock, document: str
 ) -> None:
     aws.client("secretsmanager").put_secret_value(SecretId="opencrab/dev", SecretString=document)
-    with pytest.raises(Refused, match="no JSON object of texts") as raised:
+    with pytest.raises(Unavailable, match="no JSON object of texts") as raised:
         opened(aws, clock, MANAGER).get("a")
     assert KEY not in raised.value.message
     assert raised.value.__cause__ is None
@@ -154,7 +154,7 @@ def test_a_document_of_another_form_is_refused_without_showing_it(
 @each_place
 def test_too_many_secrets_are_refused(aws: Account, clock: FakeClock, place: str) -> None:
     store(aws, **{f"K{number}": "v" for number in range(MOST_SECRETS + 1)})
-    with pytest.raises(Refused, match="more than 100"):
+    with pytest.raises(Unavailable, match="more than 100"):
         opened(aws, clock, place).get("K1")
 
 

@@ -54,8 +54,9 @@ def say(stores: Stores, number: int, text: str = JAPANESE) -> Turn:
 
 
 def claimed(stores: Stores, number: int = 1) -> Turn:
-    """The turn of this number, in a worker's hands."""
-    found = stores.journal.claim(f"t{number}", lease_until=later(120), receipt=f"r{number}")
+    """The turn of this number, in a worker's hands; each has a receipt of its own."""
+    receipt = f"r{number} of {id(stores)}"
+    found = stores.journal.claim(f"t{number}", lease_until=later(120), receipt=receipt)
     assert found is not None
     return found.turn
 

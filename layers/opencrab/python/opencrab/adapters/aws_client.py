@@ -18,7 +18,7 @@ AWS_ERRORS: tuple[type[Exception], ...] = (ClientError, BotoCoreError)
 
 CONNECT_SECONDS = 2
 READ_SECONDS = 10
-"""An answer that takes longer is asked for again; the shortest function has 29 seconds."""
+"""An answer that takes longer is asked for again."""
 
 ATTEMPTS = 3
 

@@ -18,7 +18,7 @@ from opencrab.adapters.aws_client import (
     is_forbidden,
     unavailable,
 )
-from opencrab.domain.errors import Invalid, OpenCrabError, Refused
+from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
 from opencrab.ports.clock import Clock
 from opencrab.ports.secrets import Secrets
 
@@ -115,7 +115,7 @@ class SecretsManagerSecrets:
     def __init__(self, client: Any, name: str, clock: Clock) -> None:
         self._client = client
         self._name = name
-        self._kept = _KeptSecrets(f"{_SECRETS_MANAGER}{name}", self._read, clock)
+        self._kept = _KeptSecrets(f"{_SECRETS_MANAGER}{name.rpartition(':')[2]}", self._read, clock)
 
     def __repr__(self) -> str:
         return f"SecretsManagerSecrets({self._name!r})"
@@ -124,7 +124,8 @@ class SecretsManagerSecrets:
         return self._kept.get(name)
 
     def _read(self) -> dict[str, str]:
-        place = f"{_SECRETS_MANAGER}{self._name}"
+        # An ARN names the account, which is nobody's business in a chat.
+        place = f"{_SECRETS_MANAGER}{self._name.rpartition(':')[2]}"
         try:
             answer = self._client.get_secret_value(SecretId=self._name)
         except AWS_ERRORS as error:
@@ -139,7 +140,7 @@ def _texts(document: str, place: str) -> dict[str, str]:
     with suppress(ValueError, RecursionError):
         values = json.loads(document)
     if not isinstance(values, dict) or not all(isinstance(each, str) for each in values.values()):
-        raise Refused(
+        raise Unavailable(
             f"the secret {place!r} is no JSON object of texts",
             cure='store it as {"NAME": "value"}',
         )
@@ -149,7 +150,7 @@ def _texts(document: str, place: str) -> dict[str, str]:
 def _bounded(values: dict[str, str], place: str) -> dict[str, str]:
     size = len(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"))
     if len(values) > MOST_SECRETS or size > MOST_BYTES:
-        raise Refused(
+        raise Unavailable(
             f"{place!r} holds more than {MOST_SECRETS} secrets or {MOST_BYTES} bytes",
             cure="keep only OpenCrab's secrets there",
         )
@@ -157,13 +158,14 @@ def _bounded(values: dict[str, str], place: str) -> dict[str, str]:
 
 
 def _translated(error: Exception, place: str, permission: str) -> OpenCrabError:
+    """Whatever it is, an operator can mend it, so that work waits; nobody else is told more."""
     if is_forbidden(error):
-        return Refused(
+        return Unavailable(
             f"the secrets {place!r} may not be read",
             cure=f"allow {permission} on it to the function's role",
         )
     if error_code(error) == "ResourceNotFoundException":
-        return Refused(
+        return Unavailable(
             f"the secret {place!r} does not exist", cure="create it, or correct aws.secrets"
         )
     return unavailable(f"the store of secrets {place!r}", error, permissions=permission)

@@ -9,5 +9,5 @@ class Secrets(Protocol):
     def get(self, name: str) -> str | None:
         """The secret of this name; None when there is none.
 
-        Raises Unavailable or Refused when the place was never read; both name it and the cure.
+        Raises Unavailable when the place was never read, naming it and the cure.
         """

@@ -46,8 +46,10 @@ class Writes:
         for draw, place in zip(self._change.draws, self.draws, strict=True):
             if place in refusal.failed:
                 raise budgets.exhausted(draw)
+        wrong = refusal.failed.keys() | refusal.unknown
+        guessed = self._known is not None and self.session in wrong
         new = self.session + (self._known is not None)
-        if self.session not in refusal.failed and any(place >= new for place in refusal.failed):
+        if not guessed and any(place >= new for place in refusal.failed):
             raise Superseded(f"turn {self._after.id!r} has this record already")
         return stop
 

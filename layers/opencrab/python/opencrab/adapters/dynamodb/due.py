@@ -4,7 +4,7 @@ from datetime import datetime
 from itertools import islice
 
 from opencrab.adapters.dynamodb.item import Item, Schema, microseconds, shard
-from opencrab.adapters.dynamodb.listing import due_items
+from opencrab.adapters.dynamodb.listing import due_items, readable
 from opencrab.adapters.dynamodb.table import Table, Write, delete, put
 from opencrab.domain.due import DueItem
 
@@ -23,7 +23,7 @@ class DynamoDueItems:
         self._table.write(new(item))
 
     def due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
-        found = map(from_item, due_items(self._table, LIST, microseconds(now)))
+        found = readable(from_item, due_items(self._table, LIST, microseconds(now)))
         return tuple(islice((item for item in found if item.at <= now), limit))
 
     def done(self, item_id: str) -> None:

@@ -1,12 +1,13 @@
 """Answers already given, in the table; they expire after a day."""
 
+import secrets
 from datetime import datetime, timedelta
 
 from pynamodb.expressions.operand import Path
 
-from opencrab.adapters.dynamodb.item import Schema, microseconds, ttl
+from opencrab.adapters.dynamodb.item import Schema, attribute, microseconds, ttl
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, absent, changes, put, update
-from opencrab.domain.errors import Unavailable
+from opencrab.domain.errors import TooLarge, Unavailable
 from opencrab.ports.idempotency import Remembered
 
 SCHEMA = Schema("idempotency")
@@ -27,10 +28,13 @@ class DynamoIdempotency:
             "expires_at": microseconds(until),
             "ttl": ttl(until),
         }
-        # DynamoDB removes what has expired within days, not at once.
-        free = absent() | (Path("expires_at") <= microseconds(now))
+        token = attribute(secrets.token_hex(8))
+        item = SCHEMA.item(_partition(key), HEAD, fields) | {"begun": token}
+        # DynamoDB removes what has expired within days, not at once; and the network may carry this
+        # very write twice.
+        free = absent() | (Path("expires_at") <= microseconds(now)) | (Path("begun") == token)
         try:
-            self._table.write(put(SCHEMA.item(_partition(key), HEAD, fields), free))
+            self._table.write(put(item, free))
         except ConditionFailed as refusal:
             if refusal.item is None:
                 raise Unavailable("the answer to this request is being forgotten") from None
@@ -43,7 +47,8 @@ class DynamoIdempotency:
         change = changes({"status": status, "body": body})
         try:
             self._table.write(update(_partition(key), HEAD, change, Path("pk").exists()))
-        except ConditionFailed:
+        except (ConditionFailed, TooLarge):
+            # Unremembered, a repeat does it again and finds it done.
             return
 
 

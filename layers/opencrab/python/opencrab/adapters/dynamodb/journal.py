@@ -17,7 +17,7 @@ from opencrab.adapters.dynamodb import switch as switches
 from opencrab.adapters.dynamodb import turn as headers
 from opencrab.adapters.dynamodb.change import Writes
 from opencrab.adapters.dynamodb.item import microseconds
-from opencrab.adapters.dynamodb.listing import due_items
+from opencrab.adapters.dynamodb.listing import due_items, readable
 from opencrab.adapters.dynamodb.recent import Recent, newest
 from opencrab.adapters.dynamodb.session import Counted, Seen
 from opencrab.adapters.dynamodb.table import (
@@ -28,7 +28,7 @@ from opencrab.adapters.dynamodb.table import (
     absent,
     put,
 )
-from opencrab.domain.errors import Conflict, Unavailable
+from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.line import Instruction, Line
 from opencrab.domain.record import ApprovalDecision, ApprovalRequest, Record
 from opencrab.domain.session import SessionStatus
@@ -84,13 +84,16 @@ class DynamoJournal:
             return None
         self._on_turn(claimed)
         before = records.fetch(self._table, turn_id) if claimed.sequence > 1 else ()
+        _require_all(claimed, before)
         return Recorded(claimed, before)
 
     def commit(self, change: Change) -> Turn:
         after, session_id = change.turn, change.turn.session_id
         grows = bool(change.lines) or change.session is not None
         known = self._known(session_id) if grows else None
-        for _ in range(sessions.ATTEMPTS):
+        for tries in range(sessions.ATTEMPTS + sessions.PATIENCE):
+            if tries >= sessions.ATTEMPTS:
+                self._table.rest(tries - sessions.ATTEMPTS + 1)
             writes = Writes(change, after, known)
             try:
                 self._table.transact(*writes.all())
@@ -162,6 +165,7 @@ class DynamoJournal:
                     f"turn {turn_id!r} does not wait for this decision",
                     cure="read the turn again: it may have been decided or stopped already",
                 )
+            _require_all(stored, recorded.records)
             queued = stored.replaced(status=TurnStatus.QUEUED)
             decided = records.new(turn_id, decision, stored.lease_until or stored.created_at)
             try:
@@ -188,8 +192,8 @@ class DynamoJournal:
 
     def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         lapsed: list[tuple[datetime, Turn]] = []
-        for item in due_items(self._table, headers.DUE, microseconds(now)):
-            turn = headers.from_item(item)
+        at = microseconds(now)
+        for turn in readable(headers.from_item, due_items(self._table, headers.DUE, at)):
             until = turn.lease_until
             if until is None or until > now or not headers.is_alive(turn):
                 continue
@@ -214,12 +218,14 @@ class DynamoJournal:
 
     def _corrected(self, refusal: Cancelled, place: int, session_id: str) -> Counted:
         """The session as the refusal tells it, when the guess was wrong."""
+        if place in refusal.unknown:
+            return sessions.fetch(self._table, self._seen, session_id)
         if place not in refusal.failed:
             return self._known(session_id)
         item = refusal.failed[place]
         if item is None:
             raise sessions.missing(session_id)
-        return self._seen.note(sessions.from_item(item))
+        return self._seen.correct(sessions.from_item(item))
 
     def _append(self, known: Counted, placed: Line, marker: Write, *others: Write) -> None:
         """Put one line and what belongs to it, unless the marker says that it was put before."""
@@ -238,7 +244,10 @@ class DynamoJournal:
         turn_ids = markers.turns_of(marker, admission)
         keys = [(headers.partition(turn_id), headers.HEADER) for turn_id in turn_ids]
         found = self._table.several(keys)
-        return tuple(headers.from_item(found[key]) for key in keys if key in found)
+        turns = tuple(headers.from_item(found[key]) for key in keys if key in found)
+        if not turns:
+            raise Conflict("this message was answered long ago, and its turns have expired")
+        return turns
 
     def _instructed_before(self, instruction: Instruction) -> Instruction:
         marker = self._table.get(markers.partition(instruction.id), markers.MARK)
@@ -249,8 +258,9 @@ class DynamoJournal:
     def _replaced(self, turn: Turn, stored: Turn) -> bool:
         try:
             self._table.write(headers.replacing(turn, stored))
-        except ConditionFailed:
-            return False
+        except ConditionFailed as refusal:
+            # The network may have carried this very write twice.
+            return refusal.item is not None and headers.from_item(refusal.item) == turn
         return True
 
 
@@ -259,6 +269,12 @@ def _asks(recorded: Sequence[Record], decision: ApprovalDecision) -> bool:
     asked = [one for one in recorded if isinstance(one, ApprovalRequest)]
     wanted = (decision.n, decision.call_id, decision.argument_hash)
     return bool(asked) and (asked[-1].n, asked[-1].call_id, asked[-1].argument_hash) == wanted
+
+
+def _require_all(turn: Turn, recorded: Sequence[Record]) -> None:
+    """Refuse to go on without a part of what was done: records expire, a waiting turn does not."""
+    if len({one.n for one in recorded}) < turn.sequence - 1:
+        raise NotFound(f"records of turn {turn.id!r} have expired while it waited")
 
 
 def _ended(session_id: str) -> Conflict:

@@ -1,11 +1,20 @@
 """Lists over the whole table: one index in shards, read together in the order of the ids."""
 
 import heapq
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import TypeVar
+
+from pydantic import ValidationError
 
 from opencrab.adapters.dynamodb.item import SHARDS, Item
 from opencrab.adapters.dynamodb.table import Table
+from opencrab.domain.errors import Unavailable
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 _BATCH = 100
 
@@ -15,6 +24,16 @@ def page_of(table: Table, name: str, after: str, limit: int) -> list[str]:
     shards = (table.listed(f"{name}#{place}", after, limit) for place in range(SHARDS))
     merged = heapq.merge(*([item["pk"]["S"] for item in keys] for keys in shards))
     return list(islice(merged, limit))
+
+
+def readable(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
+    """What these items hold; one that cannot be read is passed over, so that it stops no sweep."""
+    for item in items:
+        try:
+            yield read(item)
+        except (Unavailable, ValidationError) as error:
+            key, why = item["pk"]["S"], type(error).__name__
+            log.warning("item %s is left to those who can read it: %s", key, why)
 
 
 def due_items(table: Table, name: str, before: int) -> Iterator[Item]:

@@ -31,6 +31,9 @@ SCHEMA = Schema("session")
 LIST = "session"
 HEAD = "S"
 ATTEMPTS = 10
+PATIENCE = 30
+"""Tries of a change that must not be given up lightly: behind it is a model's paid answer."""
+
 _KNOWN = 256
 
 
@@ -64,6 +67,12 @@ class Seen:
             if len(self._counted) > self._capacity:
                 self._counted.popitem(last=False)
         return counted
+
+    def correct(self, counted: Counted) -> Counted:
+        """Remember what a refusal told, whatever was known before."""
+        with self._lock:
+            self._counted.pop(counted.session.id, None)
+        return self.note(counted)
 
     def guess(self, session_id: str) -> Counted | None:
         """The last look, if there was one."""

@@ -4,6 +4,7 @@ It knows items and keys, and nothing of agents or turns. A failed condition is a
 as ConditionFailed or Cancelled; a conflict with another transaction is none and is tried again.
 """
 
+import logging
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,8 @@ from pynamodb.expressions.update import Update
 
 from opencrab.adapters.dynamodb.item import Item
 from opencrab.domain.errors import TooLarge, Unavailable
+
+log = logging.getLogger(__name__)
 
 TRANSACTION_ITEMS = 25
 USER_AGENT = "opencrab"
@@ -48,11 +51,18 @@ class ConditionFailed(Exception):
 
 
 class Cancelled(Exception):
-    """A transaction's conditions did not hold: by place, what is stored where one failed."""
+    """A transaction's conditions did not hold: by place, what is stored where one failed.
 
-    def __init__(self, failed: dict[int, Item | None]) -> None:
+    Of the places in `unknown` nobody knows whether theirs would have held: others were at work on
+    those items at the same time.
+    """
+
+    def __init__(
+        self, failed: dict[int, Item | None], unknown: frozenset[int] = frozenset()
+    ) -> None:
         super().__init__(f"the conditions of items {sorted(failed)} do not hold")
         self.failed = failed
+        self.unknown = unknown
 
 
 @dataclass(frozen=True)
@@ -206,6 +216,10 @@ class Table:
         ]
         self._safely("TransactWriteItems", {"TransactItems": items})
 
+    def rest(self, tries: int) -> None:
+        """Wait before one more try at what others were quicker at, the longer the more tries."""
+        self._wait(PAUSES[min(tries, len(PAUSES)) - 1])
+
     def _pages(
         self, arguments: dict[str, Any], limit: int | None, page: int | None = None
     ) -> Iterator[Item]:
@@ -261,18 +275,25 @@ class Table:
             if reason is not None and reason.code == _CONDITION
         }
         if failed:
-            return Cancelled(failed)
+            unknown = {
+                place
+                for place, reason in enumerate(reasons)
+                if reason is not None and reason.code in _CONFLICTS
+            }
+            return Cancelled(failed, frozenset(unknown))
         told = " ".join([message, *(str(reason.message) for reason in reasons if reason)])
         if any(words in told for words in _TOO_LARGE):
             return TooLarge(
                 f"table {self.name!r} cannot hold an item of over 400 KB",
                 cure="send less in one message or result",
             )
-        return self._unavailable(operation, f"{code} {told}".strip())
+        # AWS's words name accounts and roles, so that they are for the log.
+        log.warning("%s of table %s was refused: %s %s", operation, self.name, code, told[:500])
+        return self._unavailable(operation, code)
 
     def _unavailable(self, operation: str, why: str) -> Unavailable:
         return Unavailable(
-            f"table {self.name!r} did not take {operation}: {why[:300]}",
+            f"table {self.name!r} did not take {operation}: {why}",
             cure="try again; if it stays, check the table's name, its region and the role's rights",
         )
 
@@ -288,6 +309,8 @@ def connected(region: str | None = None) -> Dispatch:
     )
     # Without a name botocore describes itself, its system and its features anew for every call.
     connection.session.set_default_client_config(Config(user_agent=USER_AGENT))
+    # Made here, in the thread that has this session: others share the client.
+    connection.client  # noqa: B018
     return connection.dispatch
 
 

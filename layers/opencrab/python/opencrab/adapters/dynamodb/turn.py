@@ -24,7 +24,7 @@ from opencrab.adapters.dynamodb.table import (
     put,
     update,
 )
-from opencrab.domain.errors import NotFound, Unavailable
+from opencrab.domain.errors import NotFound
 from opencrab.domain.turn import Stop, Turn, TurnStatus
 
 SCHEMA = Schema("turn")
@@ -38,6 +38,7 @@ _NESTED = ("channel", "stop", "blocks")
 _NEEDED = {"status", "epoch", "sequence", "deliveries"}
 """Attributes that conditions and updates speak of; others are left out where the default holds."""
 
+_RUNNING = TurnStatus.RUNNING.value
 _ALIVE = (TurnStatus.QUEUED, TurnStatus.RUNNING)
 
 
@@ -93,17 +94,26 @@ def claim(table: Table, turn_id: str, lease_until: datetime, receipt: str | None
     )
     for counter in ("epoch", "deliveries"):
         change.add_action(Path(counter).set(Path(counter) + 1))
-    takes = Path("status").is_in(*(status.value for status in _ALIVE))
-    condition = every(takes, Path("schema") <= SCHEMA.version)
+    takes = every(
+        Path("status").is_in(*(status.value for status in _ALIVE)),
+        Path("schema") <= SCHEMA.version,
+        *([] if receipt is None else [_not_taken_with(receipt)]),
+    )
     try:
-        item = table.write(update(partition(turn_id), HEADER, change, condition), answer="ALL_NEW")
+        item = table.write(update(partition(turn_id), HEADER, change, takes), answer="ALL_NEW")
     except ConditionFailed as refusal:
         if refusal.item is None:
             raise missing(turn_id) from None
-        if from_item(refusal.item).status in _ALIVE:
-            raise Unavailable(f"turn {turn_id!r} cannot be claimed now") from None
+        stored = from_item(refusal.item)
+        if stored.status is TurnStatus.RUNNING and stored.receipt == receipt:
+            return stored  # the network carried this very claim twice
         return None
     return from_item(item)
+
+
+def _not_taken_with(receipt: str) -> Condition:
+    path = Path("receipt")
+    return every(path.does_not_exist() | (path != receipt) | (Path("status") != _RUNNING))
 
 
 def replacing(turn: Turn, stored: Turn) -> Write:

@@ -7,14 +7,16 @@ from itertools import islice
 from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb.item import Item, Schema, attribute, microseconds, shard, ttl
-from opencrab.adapters.dynamodb.listing import due_items
+from opencrab.adapters.dynamodb.listing import due_items, readable
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, absent, put
 from opencrab.domain.errors import NotFound
+from opencrab.domain.identifier import content_hash
 from opencrab.domain.utterance import DeliveryState, Utterance
 
 SCHEMA = Schema("utterance")
 DUE = "outbox"
 RETENTION = timedelta(days=35)
+_TARGET_BYTES = 512
 
 
 class DynamoOutbox:
@@ -40,7 +42,7 @@ class DynamoOutbox:
         return True
 
     def unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
-        found = map(from_item, due_items(self._table, DUE, microseconds(before)))
+        found = readable(from_item, due_items(self._table, DUE, microseconds(before)))
         late = (one for one in found if not one.state.is_end and one.updated_at <= before)
         return tuple(islice(late, limit))
 
@@ -70,4 +72,7 @@ def new(utterance: Utterance) -> Write:
 
 
 def _partition(target: str) -> str:
+    """A long target stands as its hash: keys of items and indexes hold 1,024 bytes."""
+    if len(target.encode()) > _TARGET_BYTES:
+        target = f"#{content_hash(target.encode())}"
     return f"OUT#{target}"

@@ -1,0 +1,25 @@
+"""The pulse in the table: when the heartbeat came last, for whoever asks how things are."""
+
+from datetime import datetime
+
+from opencrab.adapters.dynamodb.item import Schema, microseconds, moment
+from opencrab.adapters.dynamodb.table import Table, put
+
+SCHEMA = Schema("pulse")
+PARTITION, PULSE = "PULSE", "P"
+
+
+class DynamoPulse:
+    """The time of the last heartbeat that came to its end."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def beat(self, now: datetime) -> None:
+        """Note that the heartbeat came."""
+        self._table.write(put(SCHEMA.item(PARTITION, PULSE, {"at": microseconds(now)})))
+
+    def last(self) -> datetime | None:
+        """When it came last; None when it never did."""
+        item = self._table.get(PARTITION, PULSE, consistent=False)
+        return None if item is None else moment(SCHEMA.fields(item)["at"])
