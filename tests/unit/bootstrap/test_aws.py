@@ -4,15 +4,15 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from opencrab import settings
-from opencrab.adapters.providers.registry import SCRIPTED
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap import aws
-from opencrab.bootstrap.aws import DeployedModels, rest_handler, thinking, worker
+from opencrab.bootstrap.aws import DeployedModels, rest_handler, worker
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.gateways.cli.diagnosis import Verdict, of_setup
@@ -80,7 +80,7 @@ class Store:
 def models_of(store: Store) -> tuple[DeployedModels, FakeClock]:
     """Deployed models, and their clock."""
     clock = FakeClock(NOW)
-    return DeployedModels(store.get, clock.now, store.load), clock
+    return DeployedModels(store.get, clock.now, load=store.load), clock
 
 
 def test_nothing_is_asked_before_a_model_is_wanted() -> None:
@@ -113,11 +113,11 @@ def test_equal_settings_keep_their_models_and_connections() -> None:
 def test_a_new_key_is_seen_after_five_minutes() -> None:
     store = Store()
     models, clock = models_of(store)
-    assert models.get(None).info.name == SCRIPTED
     with pytest.raises(Invalid, match="OPENAI_API_KEY"):
         models.get("openai:gpt-4o")
     store.secrets["OPENAI_API_KEY"] = "sk-new"
-    assert models.get(None).info.name == SCRIPTED
+    with pytest.raises(Invalid, match="OPENAI_API_KEY"):
+        models.get(None)
     clock.advance(300)
     assert models.get(None).info.name == "openai:gpt-4o"
 
@@ -141,10 +141,11 @@ def test_a_store_that_does_not_answer_is_asked_again_by_the_next_turn() -> None:
     assert models.get(None).info.name == "openai:gpt-4o"
 
 
-def test_a_provider_without_its_key_leaves_the_scripted_model() -> None:
-    assert thinking(settings.load({}, {})).default == SCRIPTED
-    known = thinking(settings.load({}, {"OPENAI_API_KEY": "sk-one"}))
-    assert known.default == "openai:gpt-4o"
+def test_a_provider_without_its_key_is_missed_and_not_replaced() -> None:
+    models, _clock = models_of(Store())
+    with pytest.raises(Invalid, match="OPENAI_API_KEY is not set") as caught:
+        models.get(None)
+    assert caught.value.cure == "store OPENAI_API_KEY where the workers read it"
 
 
 def test_a_worker_is_built_from_names_alone(environment: pytest.MonkeyPatch) -> None:
@@ -164,9 +165,10 @@ def test_the_rest_handler_is_built_from_names_alone_and_lives(
 
 def test_the_owner_gets_in_without_a_table(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENCRAB_AWS__OWNER_KEY_HASH", content_hash(b"oc_owner").upper())
-    answer = rest_handler()(request("/api/setup", authorization="Bearer oc_owner"), Call())
+    asked = request("/api/openapi.json", authorization="Bearer oc_owner")
+    answer = rest_handler()(asked, Call())
     assert answer["statusCode"] == 200
-    assert json.loads(answer["body"])["home"]["kind"] == "aws"
+    assert json.loads(answer["body"])["info"]["title"] == "OpenCrab"
 
 
 @pytest.mark.parametrize("missing", [name for name in PLACES if not name.endswith("STAGE")])
@@ -193,7 +195,7 @@ def test_the_level_of_the_log_is_a_setting(
 
 @pytest.mark.parametrize("tongue", Tongue)
 def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: Tongue) -> None:
-    setup = aws._setup(settings.load({}))
+    setup = aws._setup(settings.load({}), beating())
     assert json.loads(json.dumps(setup)) == setup
     assert setup["home"]["table"] == "opencrab-dev"
     findings = list(of_setup(Speech(tongue), setup, NOW))
@@ -206,9 +208,14 @@ def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: T
 def test_the_setup_tells_no_secret(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENAI_API_KEY", "sk-secret")
     environment.setenv("OPENCRAB_AWS__OWNER_KEY_HASH", "f" * 64)
-    told = json.dumps(aws._setup(settings.load({})))
+    told = json.dumps(aws._setup(settings.load({}), beating()))
     assert "sk-secret" not in told
     assert "f" * 64 not in told
+
+
+def beating() -> Any:
+    """A pulse that was felt a minute ago."""
+    return SimpleNamespace(last=lambda: NOW - timedelta(seconds=60))
 
 
 def request(path: str, **headers: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from opencrab import __version__, settings
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.aws_client import Deferred
 from opencrab.adapters.dynamodb.home import stores_on
+from opencrab.adapters.dynamodb.pulse import DynamoPulse
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.owner_key import OwnerKey
@@ -21,7 +22,7 @@ from opencrab.adapters.secrets import secrets_from
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.rules import rules_of
-from opencrab.domain.errors import Invalid
+from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.turn import Turn
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
@@ -40,7 +41,8 @@ LONGEST_SECONDS = 20
 """API Gateway gives an HTTP API 30 seconds for an answer, and a cold start is part of them."""
 
 _MEBIBYTE = 2**20
-_LARGEST_FILE = 5 * _MEBIBYTE
+_LARGEST_FILE = 4 * _MEBIBYTE
+"""Lambda takes 6 MB, and bytes travel as base64."""
 _FRESH = timedelta(minutes=5)
 _ELSEWHERE = "kept where the workers read it"
 
@@ -56,10 +58,12 @@ class DeployedModels:
         self,
         secret: Callable[[str], str | None],
         now: Callable[[], datetime],
+        advice: str = "store {} where the workers read it",
         load: Callable[..., "Settings"] = settings.load,
     ) -> None:
         self._secret = secret
         self._now = now
+        self._advice = advice
         self._load = load
         self._known: ModelsSettings | None = None
         self._models: ProviderModels | None = None
@@ -75,22 +79,25 @@ class DeployedModels:
         if self._models is None or self._until is None or now >= self._until:
             known = thinking(self._load({}, secret=self._secret))
             if self._models is None or known != self._known:
-                self._known, self._models = known, ProviderModels(known, _transport)
+                self._known = known
+                self._models = ProviderModels(known, _transport, advice=self._advice)
             self._until = now + _FRESH
         return self._models
 
 
 def thinking(configured: "Settings") -> "ModelsSettings":
-    """The models that these settings allow, with a default that can work."""
+    """The models that these settings allow.
+
+    Nothing takes the place of a default that cannot work: a turn that needs it says what it lacks.
+    """
     from opencrab.adapters.providers.configuration import models_settings
-    from opencrab.adapters.providers.registry import usable
 
     missing = {
         section.removeprefix("llm.providers."): variable
         for section, variable in configured.absent.items()
         if section.startswith("llm.providers.")
     }
-    return usable(models_settings(configured.table("llm"), configured.pricing, missing), None)
+    return models_settings(configured.table("llm"), configured.pricing, missing)
 
 
 def worker() -> "Worker":
@@ -102,9 +109,10 @@ def worker() -> "Worker":
     journalist = _journalist(configured)
     place = _named(configured, "secrets")
     opened = cache(lambda: secrets_from(place, clock))
-    models = DeployedModels(lambda name: opened().get(name), clock.now)
+    advice = f"store {{}} in {place.partition(':')[0]}, as docs/deploy.md says"
+    models = DeployedModels(lambda name: opened().get(name), clock.now, advice)
     runtime = _runtime(configured, clock, models, consistent=False, on_turn=journalist.on_turn)
-    return Worker(runtime, journalist)
+    return Worker(runtime, journalist, DynamoPulse(_table(configured)).beat)
 
 
 def rest_handler() -> "Answer":
@@ -116,14 +124,15 @@ def rest_handler() -> "Answer":
     from opencrab.gateways.rest.watch import PollingWatch
 
     configured = settings.load({})
-    _journalist(configured)
+    journalist = _journalist(configured)
     clock = SystemClock()
     models = DeployedModels(lambda _name: _ELSEWHERE, clock.now)
-    runtime = _runtime(configured, clock, models, consistent=True)
+    runtime = _runtime(configured, clock, models, consistent=True, on_turn=journalist.on_turn)
+    pulse = DynamoPulse(_table(configured))
     app = create_app(
         runtime,
         watch=PollingWatch(),
-        setup=lambda: _setup(configured),
+        setup=lambda: _setup(configured, pulse),
         longest_seconds=LONGEST_SECONDS,
     )
     return answering(app)
@@ -137,7 +146,7 @@ def _runtime(
     consistent: bool,
     on_turn: Callable[[Turn], None] | None = None,
 ) -> Runtime:
-    table = Table(_named(configured, "table"))
+    table = _table(configured)
     stores = stores_on(table, consistent=consistent, on_turn=on_turn)
     sqs, s3 = Deferred("sqs"), Deferred("s3")
     bucket = _named(configured, "bucket")
@@ -179,6 +188,15 @@ def _runtime(
     )
 
 
+@cache
+def _table_named(name: str) -> Table:
+    return Table(name)
+
+
+def _table(configured: "Settings") -> Table:
+    return _table_named(_named(configured, "table"))
+
+
 def _keys(configured: "Settings", keys: Keys) -> Keys:
     digest = str(configured.get("aws.owner_key_hash"))
     return OwnerKey(keys, digest.lower()) if digest else keys
@@ -204,10 +222,12 @@ def _journalist(configured: "Settings") -> "Journalist":
     return Journalist(f"opencrab-{configured.get('aws.stage')}", level)
 
 
-def _setup(configured: "Settings") -> dict[str, Any]:
+def _setup(configured: "Settings", pulse: DynamoPulse) -> dict[str, Any]:
     """What is configured, and where what is not known here can be found."""
     default = thinking(settings.load({}, secret=lambda _name: _ELSEWHERE)).default
-    secrets = configured.get("aws.secrets")
+    secrets = str(configured.get("aws.secrets"))
+    if not secrets.startswith("ssm:"):
+        secrets = secrets.partition(":")[0]  # an ARN names the account
     return {
         "version": __version__,
         "home": {
@@ -218,14 +238,24 @@ def _setup(configured: "Settings") -> dict[str, Any]:
         },
         "model": {
             "default": default,
-            "notes": [f"keys of providers lie in {secrets}; a turn says which one is missing"],
+            "notes": [],
         },
         "budget": {
             name: configured.get(f"budget.{name}")
             for name in ("turn_usd", "agent_day_usd", "installation_day_usd")
         },
+        "heartbeat": _heartbeat(pulse),
         "missing": [],
     }
+
+
+def _heartbeat(pulse: DynamoPulse) -> dict[str, str | None] | None:
+    """When it came last; None when nobody can say."""
+    try:
+        last = pulse.last()
+    except Unavailable:
+        return None
+    return {"at": None if last is None else last.isoformat()}
 
 
 def _transport() -> "Transport":

@@ -8,6 +8,7 @@ import logging
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
@@ -95,9 +96,15 @@ class Journalist:
 class Worker:
     """What the functions behind queues and schedule do."""
 
-    def __init__(self, runtime: Runtime, journalist: Journalist) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        journalist: Journalist,
+        beat: Callable[[datetime], None] = lambda _now: None,
+    ) -> None:
         self._runtime = runtime
         self._journalist = journalist
+        self._beat = beat
 
     def turns(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Run the turns of a batch, each as far as the time of this call allows."""
@@ -107,7 +114,12 @@ class Worker:
 
         pace = Pace(seconds_left=seconds_left)
         runtime = self._runtime
-        return self._batch(event, runtime.home.turns, lambda one: run_turn(runtime, one, pace))
+
+        def run(delivery: Delivery) -> Outcome:
+            self._journalist.begin(session_id=delivery.group)
+            return run_turn(runtime, delivery, pace)
+
+        return self._batch(event, runtime.home.turns, run)
 
     def deliveries(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         """Push the utterances of a batch."""
@@ -118,6 +130,7 @@ class Worker:
         """Pick up what a crash left lying."""
         self._journalist.begin()
         swept = sweep(self._runtime)
+        self._beat(self._runtime.clock.now())
         found = vars(swept)
         if any(found.values()):
             log.info("swept: %s", ", ".join(f"{name}={count}" for name, count in found.items()))
@@ -132,7 +145,7 @@ class Worker:
         waiting: set[str] = set()
         for record in event["Records"]:
             delivery = delivery_of(record)
-            self._journalist.begin(session_id=delivery.group)
+            self._journalist.begin()
             if delivery.group in waiting or not self._finished(delivery, queue, handle):
                 again.append({"itemIdentifier": record["messageId"]})
                 if delivery.group:

@@ -48,8 +48,15 @@ class ProviderModels:
     that whoever thinks without a network never loads one.
     """
 
-    def __init__(self, settings: ModelsSettings, transport: Callable[[], Transport]) -> None:
+    def __init__(
+        self,
+        settings: ModelsSettings,
+        transport: Callable[[], Transport],
+        *,
+        advice: str = "set the environment variable {}",
+    ) -> None:
         self._settings = settings
+        self._advice = advice
         self._transport = transport
         self._made: dict[str, ChatModel] = {}
 
@@ -92,7 +99,7 @@ class ProviderModels:
             raise Invalid(
                 f"provider {name!r} is not set up: {missing} is not set",
                 field="model",
-                cure=f"set the environment variable {missing}",
+                cure=self._advice.format(missing),
             )
         return provider
 
