@@ -39,11 +39,6 @@ WILDCARDS = (
         r"arn:[^*]+:parameter/opencrab/[^*]+/\*",
         "the secrets of one stage, which the operator names",
     ),
-    Wildcard(
-        r"xray:Put(?:TraceSegments|TelemetryRecords)",
-        r"\*",
-        "X-Ray knows no resources for these actions",
-    ),
 )
 
 AWS_POLICIES = {
