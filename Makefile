@@ -59,10 +59,10 @@ validate: .venv/.dev .venv-template/.ready ## Check the templates, before and af
 	@$(BIN)/python -m tests.template.validate $(ARGS)
 
 # Looks before it builds; asks only the first time. The owner's key stays on this computer.
-deploy: .venv-sam/.ready ## Build and deploy to AWS (ARGS="--stage prod")
-	@.venv-sam/bin/python infra/deploy.py --check $(ARGS)
+deploy: .venv-sam/.ready $(RUNNABLE) ## Build and deploy to AWS (ARGS="--stage prod")
+	@.venv-sam/bin/python -m infra.deploy --check $(ARGS)
 	@$(MAKE) --no-print-directory build ARGS=
-	@.venv-sam/bin/python infra/deploy.py $(ARGS)
+	@.venv-sam/bin/python -m infra.deploy $(ARGS)
 
 # Changes the files in place, as editors and the commit hook do.
 format: .venv/.dev ## Format the code and fix what can be fixed

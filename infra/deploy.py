@@ -1,8 +1,8 @@
-#!/usr/bin/env python3
 """Deploys OpenCrab with SAM: looks first, makes the owner's key once, then says what comes next.
 
 `make deploy` runs it twice: with --check before the build, so that what is missing is said at once,
-and without it afterwards. The key stays on this computer; AWS gets its hash.
+and without it afterwards. The key stays on this computer; AWS gets its hash. What a deployed stack
+was told it keeps itself: SAM is told only what changes, and reads nothing that it saved.
 """
 
 import argparse
@@ -16,15 +16,19 @@ import shutil
 import string
 import subprocess
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+
+from infra.place import Installation, Place, Unready
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILT = Path(".aws-sam") / "build" / "template.yaml"
 STAGE = re.compile(r"[a-z][a-z0-9]{0,15}")
+# SAM's configuration gives these a meaning of their own.
+RESERVED = frozenset({"default", "global"})
+# No stage may hold a dash, so nothing was ever saved under this name.
+UNSAVED = "not-saved"
 CAPABILITIES = ("CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND")
 
 _ALPHABET = string.ascii_letters + string.digits
@@ -32,14 +36,6 @@ _KEY_LENGTH = 43
 _SHORTEST_KEY = 16
 _SENDABLE = re.compile(r"[!-~]+")
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9]*)=(.*)", re.DOTALL)
-
-
-class Unready(Exception):
-    """Something is missing that only the operator can provide; `cure` says how."""
-
-    def __init__(self, message: str, cure: str) -> None:
-        super().__init__(message)
-        self.cure = cure
 
 
 @dataclass(frozen=True)
@@ -51,16 +47,6 @@ class Wish:
     check: bool
     new_owner_key: bool
     keys: Path
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the stack is or will be; `saved` is what samconfig.toml remembers of it."""
-
-    stack: str
-    region: str
-    profile: str | None
-    saved: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -83,73 +69,36 @@ class Deployment:
         self.wish = wish
         self.folder = folder
         self.environ = environ
+        self.installation = Installation(wish.stage, wish.keys, environ)
 
     def run(self, *, interactive: bool) -> int:
         """Look, and unless only that was asked for, deploy; the exit code."""
-        place = self.place()
+        place = self.installation.place()
         sam = self.sam()
         self.check_settings()
         if self.wish.check:
             return 0
         if not (self.folder / BUILT).is_file():
             raise Unready("nothing is built", "run `make deploy`, which builds first")
+        account = self.installation.account(place)
         outputs = self.outputs(sam, place)
-        key = self.owner_key(fresh=outputs is None)
-        guided = outputs is None and interactive and not place.saved
-        if guided and key is not None:
-            _say(
-                "SAM asks for each parameter now; Enter takes what it offers. For OwnerKeyHash it",
-                "may offer nothing, and show nothing as you type: paste this there.",
-                f"  {key.digest}",
-            )
-        options = self.options(place, key, guided=guided, interactive=interactive)
+        self.check_stage(place, outputs or {})
+        fresh = outputs is None
+        key = self.owner_key(self.installation.key_path(place, account), fresh=fresh)
+        _say(f"stack {place.stack} in account {account}, region {place.region}")
+        options = self.options(place, key, fresh=fresh, interactive=interactive)
         code = self.call(sam, "deploy", *options).returncode
-        if code != 0:
-            return code
-        place = self.place()
-        self.say_next(place, self.outputs(sam, place) or {}, key)
-        return 0
-
-    def place(self) -> Place:
-        """Where to deploy to; raises Unready without credentials or a region."""
-        import botocore.session  # type: ignore[import-untyped, unused-ignore] # noqa: PLC0415
-        from botocore.exceptions import (  # type: ignore[import-untyped, unused-ignore] # noqa: PLC0415
-            BotoCoreError,
-        )
-
-        saved = self.saved()
-        profile = saved.get("profile") or self.environ.get("AWS_PROFILE") or None
-        try:
-            session = botocore.session.Session(profile=profile)
-            region = saved.get("region") or session.get_config_variable("region")
-            known = session.get_credentials() is not None
-        except BotoCoreError as error:
-            raise Unready(
-                f"the AWS credentials cannot be used: {error}",
-                "name a profile of yours with AWS_PROFILE, or correct ~/.aws/config",
-            ) from error
-        if not known:
-            raise Unready(
-                "there are no AWS credentials",
-                "run `aws configure` or `aws sso login`, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID "
-                "and AWS_SECRET_ACCESS_KEY",
-            )
-        if not region:
-            raise Unready("no AWS region is chosen", "set AWS_REGION, such as us-east-1")
-        stack = str(saved.get("stack_name") or f"opencrab-{self.wish.stage}")
-        return Place(stack=stack, region=str(region), profile=profile, saved=saved)
-
-    def saved(self) -> Mapping[str, Any]:
-        """What `sam deploy --guided` wrote down for this stage; nothing before the first time."""
-        path = self.folder / "samconfig.toml"
-        try:
-            config = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return {}
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise Unready(f"samconfig.toml cannot be read: {error}", "correct it") from error
-        parameters = config.get(self.wish.stage, {}).get("deploy", {}).get("parameters", {})
-        return parameters if parameters.get("stack_name") else {}
+        if code == 0:
+            place, key = self.settled(place, account, key)
+            outputs = self.outputs(sam, place)
+            if outputs is None:
+                raise Unready("nothing was deployed", "run `make deploy` again and say y")
+            self.check_stage(place, outputs)
+            self.say_next(place, outputs, key, self.installation.key_path(place, account))
+        elif fresh:
+            again = shlex.join([sam, "delete", *place.options])
+            _say("", "before the next attempt, remove what a failed first one left:", f"  {again}")
+        return code
 
     def sam(self) -> str:
         """The SAM command, ours or the operator's own."""
@@ -174,29 +123,39 @@ class Deployment:
                 )
 
     def outputs(self, sam: str, place: Place) -> dict[str, str] | None:
-        """What the stack says of itself; None where there is no such stack yet."""
-        where = ["--region", place.region, *(["--profile", place.profile] if place.profile else [])]
-        asked = ("list", "stack-outputs", "--stack-name", place.stack, "--output", "json", *where)
+        """What the stack says of itself; None where there is no such stack yet.
+
+        Ours always has outputs: one that has none failed in its first deployment, or before it.
+        """
+        asked = ("list", "stack-outputs", *place.options, "--output", "json")
         answer = self.call(sam, *asked, heard=True)
         if answer.returncode == 0:
             return {each["OutputKey"]: each["OutputValue"] for each in json.loads(answer.stdout)}
         said = " ".join((answer.stderr + answer.stdout).split())
-        if "does not exist on Cloudformation" in said:
+        if "does not exist on Cloudformation" in said or "Outputs do not exist" in said:
             return None
-        if "Outputs do not exist" in said:
-            return {}
         raise Unready(
             f"AWS does not say whether the stack {place.stack!r} exists: {said}",
             "see that the credentials are valid and may use CloudFormation; "
             "then run `make deploy` again",
         )
 
-    def owner_key(self, *, fresh: bool) -> OwnerKey | None:
+    def check_stage(self, place: Place, outputs: Mapping[str, str]) -> None:
+        """See that the stack is of this stage: SAM lets people type another."""
+        queue = outputs.get("TurnsQueueUrl", "").rpartition("/")[2]
+        if queue not in {"", f"opencrab-{self.wish.stage}-turns.fifo"}:
+            raise Unready(
+                f"the stack {place.stack!r} is not of the stage {self.wish.stage!r}: "
+                f"it has the queue {queue!r}",
+                "name its stage with --stage; if it is new and should have another, remove it "
+                "(docs/deploy.md, Removing it) and press Enter when SAM asks for Stage",
+            )
+
+    def owner_key(self, path: Path, *, fresh: bool) -> OwnerKey | None:
         """The key to deploy: the operator's, the one kept here, or for a new stack a new one.
 
         None leaves a stack's key as it is: another computer must not replace it unasked.
         """
-        path = self.wish.keys / f"{self.wish.stage}.key"
         if self.wish.new_owner_key and path.exists():
             raise Unready(
                 f"{path} is there already", "move it away first; it is the only copy of that key"
@@ -212,25 +171,39 @@ class Deployment:
         return OwnerKey(_kept(path), path)
 
     def options(
-        self, place: Place, key: OwnerKey | None, *, guided: bool, interactive: bool
+        self, place: Place, key: OwnerKey | None, *, fresh: bool, interactive: bool
     ) -> list[str]:
-        """The arguments of `sam deploy`: all of them the first time, later those that changed."""
-        options = ["--config-env", self.wish.stage, "--no-fail-on-empty-changeset"]
-        if not place.saved:
-            options += ["--stack-name", place.stack, "--region", place.region, "--resolve-s3"]
-            options += ["--capabilities", *CAPABILITIES]
-        if guided:
-            options.append("--guided")
-        elif not interactive:
-            options.append("--no-confirm-changeset")
-        changed = dict(self.wish.settings)
+        """The arguments of `sam deploy`. A stack keeps every parameter that is not among them."""
+        options = [*place.options, "--resolve-s3", "--s3-prefix", place.stack]
+        options += ["--capabilities", *CAPABILITIES, "--no-fail-on-empty-changeset"]
+        if fresh and interactive:
+            self.installation.begin()
+            options += ["--guided", "--config-env", self.wish.stage]
+            options += ["--config-file", str(self.installation.memory)]
+        else:
+            asked = interactive and place.saved.get("confirm_changeset")
+            options += ["--config-env", UNSAVED]
+            options.append("--confirm-changeset" if asked else "--no-confirm-changeset")
+        changed = place.remembered if fresh else {}
+        changed |= self.wish.settings
         if key is not None:
             changed |= {"Stage": self.wish.stage, "OwnerKeyHash": key.digest}
         if changed:
-            changed = _remembered(place.saved) | changed
             options += ["--parameter-overrides"]
             options += [f"{name}={shlex.quote(value)}" for name, value in changed.items()]
         return options
+
+    def settled(
+        self, place: Place, account: str, key: OwnerKey | None
+    ) -> tuple[Place, OwnerKey | None]:
+        """Where it went: SAM lets people type another stack and region than it offers."""
+        saved = self.installation.saved()
+        stack, region = saved.get("stack_name", place.stack), saved.get("region", place.region)
+        place = replace(place, stack=str(stack), region=str(region), saved=saved)
+        path = self.installation.key_path(place, account)
+        if key is not None and key.path not in {None, path} and not path.exists():
+            key = replace(key, path=key.path.rename(path))
+        return place, key
 
     def call(
         self, sam: str, *arguments: str, heard: bool = False
@@ -245,10 +218,12 @@ class Deployment:
             check=False,
         )
 
-    def say_next(self, place: Place, outputs: Mapping[str, str], key: OwnerKey | None) -> None:
+    def say_next(
+        self, place: Place, outputs: Mapping[str, str], key: OwnerKey | None, path: Path
+    ) -> None:
         """The address, and what to do before the first question."""
         stage, url = self.wish.stage, outputs.get("ApiUrl", "(see the stack's outputs)")
-        path = self.wish.keys / f"{stage}.key"
+        path = (key and key.path) or path
         where = "OPENCRAB_OWNER_KEY" if key is not None and key.path is None else str(path)
         if key is None and not path.exists():
             where = "not on this computer, and unchanged"
@@ -256,8 +231,9 @@ class Deployment:
         name = f"/opencrab/{stage}/OPENAI_API_KEY"
         _say("  1. give it a model: store your provider's key, once, as a SecureString")
         if shutil.which("aws", path=self.environ.get("PATH", "")):
+            where = shlex.join(place.where)
             _say(
-                f"       aws ssm put-parameter --region {place.region} --type SecureString \\",
+                f"       aws ssm put-parameter {where} --type SecureString \\",
                 f'         --name {name} --value "$OPENAI_API_KEY"',
             )
         else:
@@ -298,12 +274,18 @@ def _wish(arguments: Sequence[str]) -> Wish:
     parser.add_argument(
         "--new-owner-key", action="store_true", help="replace the owner's key of a deployed stack"
     )
-    parser.add_argument("--keys", type=Path, default=Path.home() / ".opencrab", help="keys' folder")
+    parser.add_argument(
+        "--keys",
+        type=Path,
+        default=Path.home() / ".opencrab",
+        help="folder of the owners' keys and of what SAM saves (~/.opencrab)",
+    )
     given = parser.parse_args(arguments)
-    if not STAGE.fullmatch(given.stage):
+    if not STAGE.fullmatch(given.stage) or given.stage in RESERVED:
         raise Unready(
             f"{given.stage!r} cannot name a stage",
-            "use 1 to 16 of a-z and 0-9, a letter first, such as main",
+            "use 1 to 16 of a-z and 0-9, a letter first, such as main; "
+            "default and global are SAM's own",
         )
     settings = {}
     for text in given.set:
@@ -314,7 +296,7 @@ def _wish(arguments: Sequence[str]) -> Wish:
                 "write NAME=VALUE; the stage has --stage, the owner's key --new-owner-key",
             )
         settings[setting[1]] = setting[2]
-    return Wish(given.stage, settings, given.check, given.new_owner_key, given.keys)
+    return Wish(given.stage, settings, given.check, given.new_owner_key, given.keys.absolute())
 
 
 def _checked(secret: str, place: str) -> str:
@@ -334,14 +316,6 @@ def _kept(path: Path) -> str:
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(f"{secret}\n")
     return secret
-
-
-def _remembered(saved: Mapping[str, Any]) -> dict[str, str]:
-    """The parameters that samconfig.toml keeps, which a command line would hide from SAM."""
-    kept = saved.get("parameter_overrides", "")
-    pairs = kept if isinstance(kept, list) else shlex.split(str(kept))
-    named = (str(pair).partition("=") for pair in pairs)
-    return {name: value for name, _, value in named if value}
 
 
 def _say(*lines: str) -> None:

@@ -2,101 +2,16 @@
 
 import hashlib
 import json
+import re
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
-from infra.deploy import Deployment, Wish
+from infra.deploy import UNSAVED
 from opencrab.domain.identifier import content_hash
 from tests.conftest import ROOT
-
-DEPLOY = ROOT / "infra" / "deploy.py"
-URL = "https://abc.execute-api.eu-west-1.amazonaws.com"
-
-SAM = f"""#!{sys.executable}
-import json, pathlib, sys
-here = pathlib.Path(__file__).parent
-with (here / "calls").open("a") as calls:
-    calls.write(json.dumps(sys.argv[1:]) + "\\n")
-stack = here / "stack"
-if sys.argv[1] == "list":
-    if (here / "trouble").exists():
-        sys.exit((here / "trouble").read_text())
-    if not stack.exists():
-        sys.exit("Error: The input stack s does not exist on Cloudformation in the region r")
-    print(json.dumps([{{"OutputKey": "ApiUrl", "OutputValue": "{URL}", "Description": ""}}]))
-else:
-    stack.touch()
-"""
-
-
-@dataclass
-class Desk:
-    """An operator's computer: a checkout that was built, a home, and a `sam` that takes notes."""
-
-    folder: Path
-    environ: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def key(self) -> Path:
-        return self.folder / "home" / ".opencrab" / "main.key"
-
-    @property
-    def checkout(self) -> Path:
-        return self.folder / "checkout"
-
-    def deploy(self, *args: str, **more: str) -> "subprocess.CompletedProcess[str]":
-        """Run it from the checkout, with nobody at the keyboard."""
-        code = "import sys, os, pathlib; from infra.deploy import main; sys.exit("
-        code += "main(sys.argv[2:], os.environ, pathlib.Path(sys.argv[1])))"
-        ended = subprocess.run(
-            [sys.executable, "-c", code, str(self.checkout), *args],
-            cwd=ROOT,
-            env={**self.environ, **more},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert "Traceback" not in ended.stderr, ended.stderr
-        return ended
-
-    def sam(self, command: str) -> list[list[str]]:
-        """What SAM was told to do so far, by its first word."""
-        calls = self.folder / "bin" / "calls"
-        lines = calls.read_text().splitlines() if calls.exists() else []
-        return [call for line in lines if (call := json.loads(line))[0] == command]
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    """A desk with credentials and a region."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "sam").write_text(SAM, encoding="utf-8")
-    (programs / "sam").chmod(0o755)
-    built = tmp_path / "checkout" / ".aws-sam" / "build"
-    built.mkdir(parents=True)
-    (built / "template.yaml").touch()
-    template = (
-        "Parameters:\n  Stage:\n    Type: String\n  AlarmMail:\n    Type: String\n\nOutputs: {}\n"
-    )
-    (tmp_path / "checkout" / "template.yaml").write_text(template, encoding="utf-8")
-    environ = {
-        "PATH": f"{programs}:/usr/bin:/bin",
-        "HOME": str(tmp_path / "home"),
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": "eu-west-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }
-    return Desk(tmp_path, environ)
+from tests.infra.desk import ACCOUNT, FAKE, URL, Desk
 
 
 def test_the_first_deployment_makes_a_key_and_deploys_its_hash(desk: Desk) -> None:
@@ -119,7 +34,7 @@ def test_the_first_deployment_makes_a_key_and_deploys_its_hash(desk: Desk) -> No
 
 def test_the_end_says_where_it_is_and_what_comes_next(desk: Desk) -> None:
     said = desk.deploy("--stage", "prod").stdout
-    key = desk.key.with_name("prod.key")
+    key = desk.key.with_name(f"prod-{ACCOUNT}-eu-west-1.key")
     assert f"OpenCrab is deployed: {URL}\n" in said
     assert f"owner's key  {key}\n" in said
     assert "/opencrab/prod/OPENAI_API_KEY" in said
@@ -179,19 +94,115 @@ def test_a_key_of_the_operators_own_is_written_nowhere(desk: Desk) -> None:
     assert own not in ended.stdout
 
 
-def test_what_sam_saved_is_used_again_and_what_is_set_is_added(desk: Desk) -> None:
-    saved = '[main.deploy.parameters]\nstack_name = "蟹"\nregion = "ap-northeast-1"\n'
-    saved += 'parameter_overrides = "Stage=\\"main\\" AlarmMail=\\"\\""\n'
-    (desk.checkout / "samconfig.toml").write_text(saved, encoding="utf-8")
-    (desk.folder / "bin" / "stack").touch()
-    assert desk.deploy().returncode == 0
+def test_a_later_deployment_sends_nothing_that_was_saved_before(desk: Desk) -> None:
+    assert desk.sit_and_deploy().returncode == 0
+    assert 'Table=""' in desk.saved["parameter_overrides"]
+    assert desk.deploy("--set", "Table=opencrab-restored").returncode == 0
+    assert desk.sam("deploy")[-1][-2:] == ["--parameter-overrides", "Table=opencrab-restored"]
+    desk.key.rename(desk.key.with_suffix(".leaked"))
+    assert desk.deploy("--new-owner-key").returncode == 0
+    new = content_hash(desk.key.read_bytes().strip())
+    for deploy in (desk.sit_and_deploy, desk.deploy):
+        assert deploy().returncode == 0
+        told = desk.sam("deploy")[-1]
+        assert "--parameter-overrides" not in told
+        assert told[told.index("--config-env") + 1] == UNSAVED
+        assert (desk.stack["Table"], desk.stack["OwnerKeyHash"]) == ("opencrab-restored", new)
+
+
+def test_every_deployment_says_where_the_stack_is(desk: Desk) -> None:
+    desk.home.mkdir(parents=True)
+    saved = 'version = 0.1\n[main.deploy.parameters]\nstack_name = "蟹"\nregion = "eu-west-1"\n'
+    (desk.home / "main.toml").write_text(f"{saved}confirm_changeset = true\n", encoding="utf-8")
+    (desk.folder / "bin" / "stack").write_text('{"Stage": "main"}', encoding="utf-8")
+    assert f"stack 蟹 in account {ACCOUNT}, region eu-west-1\n" in desk.deploy().stdout
     assert desk.sam("deploy")[-1][1:] == [
-        *("--config-env", "main", "--no-fail-on-empty-changeset", "--no-confirm-changeset"),
+        *("--stack-name", "蟹", "--region", "eu-west-1", "--resolve-s3", "--s3-prefix", "蟹"),
+        *("--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"),
+        *("--no-fail-on-empty-changeset", "--config-env", UNSAVED, "--no-confirm-changeset"),
     ]
     assert desk.sam("list")[-1][2:4] == ["--stack-name", "蟹"]
-    assert desk.deploy("--set", "AlarmMail=me@example.com").returncode == 0
+    assert desk.sit_and_deploy().returncode == 0
+    assert desk.sam("deploy")[-1][-1] == "--confirm-changeset"
+
+
+def test_a_stack_that_failed_at_first_is_deployed_like_a_new_one(desk: Desk) -> None:
+    (desk.folder / "bin" / "sam").write_text(
+        FAKE.replace("kept(told)\n", "sys.exit(1)\n"), encoding="utf-8"
+    )
+    desk.types(AlarmMail="蟹@example.com")
+    failed = desk.sit_and_deploy()
+    assert failed.returncode == 1
+    assert re.search(r"sam delete --stack-name opencrab-main --region eu-west-1\n", failed.stdout)
+    (desk.folder / "bin" / "sam").write_text(FAKE, encoding="utf-8")
+    listing = FAKE.replace(
+        "    listed()", '    sys.exit("Outputs do not exist for the input stack")'
+    )
+    (desk.folder / "bin" / "sam").write_text(listing, encoding="utf-8")
+    before = desk.key.read_text(encoding="utf-8")
+    declined = desk.deploy()
+    assert "nothing was deployed" in declined.stderr
+    digest = content_hash(before.strip().encode())
+    told = {"Stage": "main", "OwnerKeyHash": digest, "AlarmMail": "蟹@example.com"}
+    assert desk.stack == told
+
+
+def test_the_key_and_the_folder_of_the_checkout_stay_apart(desk: Desk) -> None:
+    before = {path: path.read_bytes() for path in desk.checkout.rglob("*") if path.is_file()}
+    desk.sit_and_deploy()
+    assert {
+        path: path.read_bytes() for path in desk.checkout.rglob("*") if path.is_file()
+    } == before
+    assert sorted(path.name for path in desk.home.iterdir()) == [desk.key.name, "main.toml"]
+
+
+def test_another_region_has_another_key(desk: Desk) -> None:
+    desk.deploy(AWS_REGION="ap-northeast-1")
     told = desk.sam("deploy")[-1]
-    assert told[-3:] == ["--parameter-overrides", "Stage=main", "AlarmMail=me@example.com"]
+    assert told[told.index("--region") + 1] == "ap-northeast-1"
+    assert [path.name for path in desk.home.iterdir()] == [f"main-{ACCOUNT}-ap-northeast-1.key"]
+
+
+def test_a_region_typed_at_sams_question_moves_the_key_along(desk: Desk) -> None:
+    desk.types(region="us-west-2")
+    ended = desk.sit_and_deploy()
+    moved = desk.home / f"main-{ACCOUNT}-us-west-2.key"
+    assert f"owner's key  {moved}\n" in ended.stdout
+    assert moved.exists()
+    assert not desk.key.exists()
+
+
+def test_a_stage_typed_at_sams_question_is_noticed(desk: Desk) -> None:
+    desk.types(Stage="prod")
+    ended = desk.sit_and_deploy()
+    assert ended.returncode == 1
+    assert "is not of the stage 'main': it has the queue 'opencrab-prod-turns.fifo'" in ended.stderr
+    assert "is deployed" not in ended.stdout
+    assert desk.deploy().returncode == 1
+    assert len(desk.sam("deploy")) == 1
+
+
+@pytest.mark.parametrize(
+    ("set_", "chosen"),
+    [
+        ({"AWS_REGION": "us-east-1"}, "us-east-1"),
+        ({"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "eu-north-1"}, "us-east-1"),
+        ({"AWS_DEFAULT_REGION": "eu-north-1"}, "eu-north-1"),
+        ({"AWS_PROFILE": "work"}, "sa-east-1"),
+        ({"AWS_PROFILE": "work", "AWS_REGION": "us-east-1"}, "us-east-1"),
+    ],
+)
+def test_the_region_is_the_one_that_is_set_or_the_profiles(
+    desk: Desk, set_: dict[str, str], chosen: str
+) -> None:
+    del desk.environ["AWS_DEFAULT_REGION"]
+    profile = "[profile work]\nregion = sa-east-1\n"
+    profile += "aws_access_key_id = a\naws_secret_access_key = b\n"
+    (desk.folder / "config").write_text(profile, encoding="utf-8")
+    desk.deploy(AWS_CONFIG_FILE=str(desk.folder / "config"), **set_)
+    told = desk.sam("deploy")[-1]
+    assert told[told.index("--region") + 1] == chosen
+    assert ("--profile" in told) == ("AWS_PROFILE" in set_)
 
 
 def test_a_check_asks_aws_nothing_and_leaves_nothing(desk: Desk) -> None:
@@ -209,7 +220,23 @@ def _forget(*names: str) -> Callable[[Desk], None]:
 
 
 def _spoil(desk: Desk) -> None:
-    (desk.checkout / "samconfig.toml").write_text("[", encoding="utf-8")
+    desk.home.mkdir(parents=True)
+    (desk.home / "main.toml").write_text("[", encoding="utf-8")
+
+
+def _elsewhere(desk: Desk) -> None:
+    desk.home.mkdir(parents=True)
+    saved = '[main.deploy.parameters]\nstack_name = "s"\nregion = "us-east-1"\nprofile = "work"\n'
+    (desk.home / "main.toml").write_text(saved, encoding="utf-8")
+
+
+def _expire(desk: Desk) -> None:
+    desk.environ["AWS_ACCESS_KEY_ID"] = "expired"
+
+
+def _home(desk: Desk) -> None:
+    _elsewhere(desk)
+    desk.environ["AWS_PROFILE"] = "home"
 
 
 def _trouble(desk: Desk) -> None:
@@ -222,14 +249,19 @@ def _trouble(desk: Desk) -> None:
         ([], _forget("AWS_ACCESS_KEY_ID"), "there are no AWS credentials", "aws configure"),
         ([], _forget("AWS_DEFAULT_REGION"), "no AWS region", "AWS_REGION"),
         ([], lambda desk: desk.environ.update(AWS_PROFILE="nobody"), "nobody", "AWS_PROFILE"),
-        ([], _spoil, "samconfig.toml cannot be read", "correct it"),
+        ([], _spoil, "main.toml cannot be read", "correct it"),
+        ([], _home, "AWS_PROFILE is 'home', but 'main' was deployed with 'work'", "unset"),
+        ([], _elsewhere, "AWS_DEFAULT_REGION is 'eu-west-1', but", "--keys"),
+        ([], _expire, "ExpiredToken", "renew them"),
         ([], _trouble, "ExpiredToken: it is over", "credentials"),
         ([], lambda desk: desk.environ.update(OPENCRAB_OWNER_KEY="蟹"), "too weak", "random"),
         (["--stage", "Prod"], _forget(), "'Prod' cannot name a stage", "a-z"),
+        (["--stage", "default"], _forget(), "'default' cannot name a stage", "SAM's own"),
+        (["--stage", "global"], _forget(), "'global' cannot name a stage", "SAM's own"),
         (["--stage", "a" * 17], _forget(), "cannot name a stage", "a-z"),
         (["--set", "AlarmMail"], _forget(), "'AlarmMail' sets nothing", "NAME=VALUE"),
         (["--set", "Stage=x"], _forget(), "sets nothing", "--stage"),
-        (["--set", "Alarm=x"], _forget(), "no parameter 'Alarm'", "AlarmMail, Stage"),
+        (["--set", "Alarm=x"], _forget(), "no parameter 'Alarm'", "AlarmMail, OwnerKeyHash"),
     ],
 )
 def test_what_is_missing_is_said_with_its_cure_before_anything_is_made(
@@ -253,24 +285,28 @@ def test_without_sam_and_without_a_build_it_says_so(desk: Desk) -> None:
     assert "the `sam` command is missing" in desk.deploy().stderr
 
 
-def test_a_person_is_guided_the_first_time(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, value in desk.environ.items():
-        monkeypatch.setenv(name, value)
-    wish = Wish("main", {}, check=False, new_owner_key=False, keys=desk.key.parent)
-    assert Deployment(wish, desk.checkout, desk.environ).run(interactive=True) == 0
+def test_a_person_is_guided_the_first_time(desk: Desk) -> None:
+    assert desk.sit_and_deploy().returncode == 0
     first = desk.sam("deploy")[-1]
     assert "--guided" in first
-    assert content_hash(desk.key.read_bytes().strip()) in capsys.readouterr().out
-    assert Deployment(wish, desk.checkout, desk.environ).run(interactive=True) == 0
+    assert first[first.index("--config-file") + 1] == str(desk.home / "main.toml")
+    digest = content_hash(desk.key.read_bytes().strip())
+    assert first[-2:] == ["Stage=main", f"OwnerKeyHash={digest}"]
+    assert desk.sit_and_deploy().returncode == 0
     later = desk.sam("deploy")[-1]
-    assert not {"--guided", "--no-confirm-changeset"} & set(later)
+    assert not {"--guided", "--config-file", "--confirm-changeset"} & set(later)
 
 
 def test_what_sam_cannot_do_fails_here_too(desk: Desk) -> None:
-    failing = SAM.replace("    stack.touch()", "    sys.exit(3)")
+    failing = FAKE.replace("kept(told)\n", "sys.exit(3)\n")
     (desk.folder / "bin" / "sam").write_text(failing, encoding="utf-8")
     ended = desk.deploy()
     assert ended.returncode == 3
     assert "is deployed" not in ended.stdout
+
+
+def test_what_is_looked_for_in_the_stack_is_an_output_of_the_template() -> None:
+    template = (ROOT / "template.yaml").read_text(encoding="utf-8").partition("\nOutputs:")[2]
+    assert {"ApiUrl", "TurnsQueueUrl"} <= set(re.findall(r"^  (\w+):", template, re.M))
+    data = (ROOT / "infra" / "data.yaml").read_text(encoding="utf-8")
+    assert "QueueName: !Sub opencrab-${Stage}-turns.fifo" in data

@@ -196,8 +196,8 @@ def test_a_deployment_whose_heart_stopped_and_whose_clock_is_off(
 @pytest.mark.parametrize(
     ("status", "detail", "cure"),
     [
-        (401, "does not accept", "~/.opencrab/STAGE.key"),
-        (403, "does not accept", "~/.opencrab/STAGE.key"),
+        (401, "does not accept", "~/.opencrab/STAGE-ACCOUNT-REGION.key"),
+        (403, "does not accept", "~/.opencrab/STAGE-ACCOUNT-REGION.key"),
         (429, "cannot answer now (status 429)", "a moment"),
         (500, "failed before it could answer", "rest_gateway"),
         (503, "cannot answer now (status 503)", "a moment"),

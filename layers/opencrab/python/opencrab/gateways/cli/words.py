@@ -50,10 +50,10 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "key_cure": (
         "set OPENCRAB_KEY or use --key; `opencrab up` keeps the owner's in data/owner.key "
-        "(another folder: --data), `make deploy` in ~/.opencrab/STAGE.key",
+        "(another folder: --data), `make deploy` in ~/.opencrab/STAGE-ACCOUNT-REGION.key",
         "OPENCRAB_KEY か --key でキーを指定してください。オーナーのキーは `opencrab up` が "
-        "data/owner.key に(別のフォルダーは --data)、`make deploy` が ~/.opencrab/ステージ名.key に"
-        "保存します",
+        "data/owner.key に(別のフォルダーは --data)、`make deploy` が "
+        "~/.opencrab/ステージ名-アカウント-リージョン.key に保存します",
     ),
     "again": (
         "{why}; trying again with the same message ({attempt})",
@@ -309,7 +309,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "cost_prices": (
         "AWS prices in {region} as of {as_of}, from memory (config/aws-pricing.toml); "
         "without tokens and tax",
-        "AWS の料金({region}、{as_of} 時点、記憶による。config/aws-pricing.toml)。"
+        "AWS の料金({region}、{as_of} 時点、記憶に基づく値。config/aws-pricing.toml)。"
         "トークン代と税は含みません",
     ),
     "cost_idle": ("A month without traffic", "利用のない1か月"),

@@ -100,7 +100,7 @@ def write(
     if_match: Annotated[str | None, Header(alias="If-Match", max_length=200)] = None,
     if_none_match: Annotated[str | None, Header(alias="If-None-Match", max_length=200)] = None,
 ) -> FileView:
-    """Write a file whole: the body is its content, whatever its type, at most 5 MiB.
+    """Write a file whole: the body is its content, whatever its type, at most 5 MiB (4 MiB on AWS).
 
     If-Match replaces only that version; `If-None-Match: *` only creates.
     """

@@ -1,0 +1,1 @@
+"""What makes and keeps an installation on AWS."""
