@@ -50,6 +50,7 @@ class Account:
 
     def __init__(self, clock: Clock) -> None:
         self.stage = f"t{next(_numbers)}"
+        self._clock = clock
         self._time = _Time(clock)
         self._sqs = SqsRules(self._time.now)
         self._clients: dict[str, Any] = {}
@@ -67,6 +68,11 @@ class Account:
         client.meta.events.unregister("before-send", botocore_stubber)
         client.meta.events.register("before-send", self._answer)
         return client
+
+    def begin_again(self) -> None:
+        """Forget what queues remember of messages; the clock has gone back to where it began."""
+        self._time = _Time(self._clock)
+        self._sqs = SqsRules(self._time.now)
 
     def fails(self, *faults: Fault) -> None:
         """What becomes of the next attempts, one after another."""

@@ -8,6 +8,7 @@ there are; copying that much gives the same fallback.
 import copy
 from typing import Any
 
+from moto.dynamodb.models.dynamo_type import Item, LimitedSizeDict
 from moto.dynamodb.models.table import Table
 
 
@@ -26,8 +27,11 @@ def copied(table: Table, _memo: dict[int, Any]) -> Table:
 
 
 def _copied_item(item: Any) -> Any:
-    twin = copy.copy(item)
-    twin.attrs = copy.copy(item.attrs)
+    """Past moto's constructors, which keep every item for ever and measure every attribute."""
+    twin = object.__new__(Item)
+    twin.__dict__.update(item.__dict__)
+    twin.attrs = LimitedSizeDict.__new__(LimitedSizeDict)
+    dict.update(twin.attrs, item.attrs)
     return twin
 
 

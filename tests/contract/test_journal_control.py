@@ -5,7 +5,7 @@ import pytest
 from opencrab.domain.errors import Conflict, NotFound, Stopped
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.record import ApprovalDecision
-from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.turn import Stop, Turn, TurnStatus
 from opencrab.ports.home import Home
 from tests.contract.example import (
     ENGLISH,
@@ -128,6 +128,14 @@ def test_the_first_wish_to_stop_stays(home: Home) -> None:
     running(home)
     home.journal.stop("t1", wish("owner"))
     assert home.journal.stop("t1", wish("someone", reason="too")).stop == wish("owner")
+
+
+def test_a_stop_without_a_reason_lets_its_turn_close(home: Home) -> None:
+    running(home)
+    stopped = home.journal.stop("t1", Stop(by="hana", at=NOW))
+    closed = home.journal.commit(ending(stopped, TurnStatus.STOPPED))
+    assert (closed.status, closed.stop) == (TurnStatus.STOPPED, Stop(by="hana", at=NOW))
+    assert home.journal.header("t1") == closed
 
 
 def test_a_stop_before_the_first_claim_is_seen_by_it(home: Home) -> None:

@@ -11,6 +11,12 @@ from tests.crash.world import Cast, World, agent_ids
 Write = tuple[bytes, bool]
 """What was to be written, and whether it certainly was."""
 
+_SILENT = ("ReadTimeout",)
+"""What is told of a write that a store perhaps did, without an answer to anybody."""
+_REFUSED = ("did not take", "is busy", "does not answer")
+"""What is told of a write that a store did not do; an earlier worker's try perhaps did."""
+
+_SUMS = ("kills", "sleeps", "outages", "conflicts", "stale", "lost_calls", "billed", "spent")
 _SILENT_ENDINGS = {"send_noreact", "declare_done"}
 
 
@@ -21,6 +27,8 @@ class Totals:
     kills: int = 0
     sleeps: int = 0
     outages: int = 0
+    conflicts: int = 0
+    stale: int = 0
     lost_calls: int = 0
     billed: int = 0
     spent: int = 0
@@ -29,7 +37,16 @@ class Totals:
 
     def add(self, other: "Totals") -> None:
         """Take another run, or another worker's runs, into account."""
-        for name in ("kills", "sleeps", "outages", "lost_calls", "billed", "spent"):
+        for name in (
+            "kills",
+            "sleeps",
+            "outages",
+            "conflicts",
+            "stale",
+            "lost_calls",
+            "billed",
+            "spent",
+        ):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.share = max(self.share, other.share)
         self.largest = max(self.largest, other.largest)
@@ -61,6 +78,8 @@ def totals(world: World) -> Totals:
         kills=scheduler.kills,
         sleeps=scheduler.sleeps,
         outages=scheduler.outages,
+        conflicts=world.weather.met,
+        stale=world.weather.stale,
         lost_calls=lost_calls(world, rest),
         billed=world.provider.bill.total,
         spent=sum(turn["spent"] for turn in rest.turns.values()),
@@ -90,7 +109,7 @@ def lost_calls(world: World, rest: Rest) -> int:
 
 
 def _queues(rest: Rest) -> Iterator[str]:
-    for queue, count in rest.queued:
+    for queue, count in rest.queued.items():
         yield f"{count} messages are left in {queue}"
     if rest.due:
         yield f"{rest.due} due items are left"
@@ -221,29 +240,47 @@ def _rings(world: World, rest: Rest, turn_id: str) -> Iterator[str]:
 
 def _files(world: World, rest: Rest) -> Iterator[str]:
     """Each write took effect once, in program order, and the last one is what is there."""
+    repeated = world.scheduler.kills + world.scheduler.sleeps > 0
     wanted: dict[tuple[str, str], list[Write]] = defaultdict(list)
     for turn_id in sorted(rest.turns, key=lambda key: int(rest.turns[key]["trigger_line"])):
         calls = rest.calls(turn_id)
         for record in rest.results(turn_id):
-            if record["name"] == "ws_write" and record["state"] in {"completed", "unknown"}:
-                asked, certain = calls[record["call_id"]]["arguments"], record["state"] != "unknown"
+            certain = _certainly(record, repeated=repeated)
+            if record["name"] == "ws_write" and certain is not None:
+                asked = calls[record["call_id"]]["arguments"]
                 place = rest.turns[turn_id]["agent_id"], asked["path"]
                 wanted[place].append((asked["content"].encode(), certain))
     for place in wanted.keys() | world.watch.written.keys():
         done = world.watch.written[place]
-        if not _matches(done, wanted[place]):
+        if not _matches(done, wanted[place], rewrites=world.ground.rewrites):
             yield f"{place} was written {done}, the journal says {wanted[place]}"
-        if done and world.stored(*place) != done[-1]:
-            yield f"{place} holds {world.stored(*place)!r}"
+        if done and world.ground.file(*place) != done[-1]:
+            yield f"{place} holds {world.ground.file(*place)!r}"
 
 
-def _matches(done: list[bytes], asked: list[Write]) -> bool:
-    """Whether exactly these writes were asked for, in this order, all but doubtful ones."""
+def _certainly(record: Json, *, repeated: bool) -> bool | None:
+    """Whether a call took effect; False when nobody can know, None when it certainly did not."""
+    if record["state"] == "completed":
+        return True
+    signs = (*_SILENT, *(_REFUSED if repeated else ()))
+    doubtful = any(words in (record["result"]["error"] or "") for words in signs)
+    return False if record["state"] == "unknown" or doubtful else None
+
+
+def _matches(
+    done: list[bytes], asked: list[Write], *, rewrites: bool, now: bytes | None = None
+) -> bool:
+    """Whether exactly these writes were asked for, in this order, all but doubtful ones.
+
+    What is there already is perhaps not written again.
+    """
     if not asked:
         return not done
     (content, certain), rest = asked[0], asked[1:]
-    took = bool(done) and done[0] == content and _matches(done[1:], rest)
-    return took or (not certain and _matches(done, rest))
+    if done and done[0] == content and _matches(done[1:], rest, rewrites=rewrites, now=content):
+        return True
+    omitted = not certain or (content == now and not rewrites)
+    return omitted and _matches(done, rest, rewrites=rewrites, now=now)
 
 
 def _money(world: World, rest: Rest) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any, cast
 
+from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.journal import _change_session
 from opencrab.domain.record import ActionIntent, CallState, ModelResult, Record, record_key
 from opencrab.domain.turn import Turn, TurnStatus
@@ -10,7 +11,15 @@ from opencrab.engine.admission import enqueue
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.journal import Admission, Change
 from tests.crash.over import BadAdapter, BadEngine, Over
+from tests.crash.sqlite_ground import SqliteGround
 from tests.crash.world import World
+
+
+def file_of(world: World) -> Database:
+    """The file that a world stands on."""
+    ground = world.ground
+    assert isinstance(ground, SqliteGround)
+    return ground.database
 
 
 class EpochForgotten(BadAdapter):
@@ -35,7 +44,7 @@ class SequenceForgotten(BadAdapter):
     class over(Over):  # noqa: N801
         def commit(self, change: Change) -> Turn:
             expected = self.inner.load(change.turn.id).turn.sequence
-            with self.world.database.writing() as items:
+            with file_of(self.world).writing() as items:
                 for record in change.records:
                     items.delete(f"TURN#{change.turn.id}", record_key(record))
             return cast(Turn, self.inner.commit(replace(change, expected=expected)))
@@ -174,7 +183,7 @@ class UtteranceOutside(BadEngine):
     class over(Over):  # noqa: N801
         def commit(self, change: Change) -> Turn:
             turn = cast(Turn, self.inner.commit(replace(change, utterances=())))
-            with self.world.database.writing() as items:
+            with file_of(self.world).writing() as items:
                 for utterance in change.utterances:
                     items.put(
                         f"OUT#{utterance.channel.target}",
@@ -223,6 +232,6 @@ class SessionChangedTwice(BadAdapter):
         def commit(self, change: Change) -> Turn:
             turn = cast(Turn, self.inner.commit(change))
             if change.session is not None and change.at is not None:
-                with self.world.database.writing() as items:
+                with file_of(self.world).writing() as items:
                     _change_session(items, turn.session_id, change.session, change.at)
             return turn

@@ -1,4 +1,4 @@
-"""Everything that the file holds after a run, as plain JSON."""
+"""Everything that is stored after a run, as plain JSON."""
 
 import json
 from collections import Counter, defaultdict
@@ -24,11 +24,8 @@ class Rest:
         self.drawn: Counter[str] = Counter()
         self.due = 0
         self.dead = 0
-        with world.database.reading() as items:
-            rows = items.execute("SELECT pk, sk, body FROM item").fetchall()
-            grouped = items.execute("SELECT queue, count(*) FROM queue GROUP BY queue")
-            self.queued: list[tuple[str, int]] = grouped.fetchall()
-        for pk, sk, body in rows:
+        self.queued = world.ground.queued()
+        for pk, sk, body in world.ground.items():
             kind, _, name = pk.partition("#")
             self._sort(kind, name, sk, body)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from greenlet import GreenletExit
 
 from opencrab.adapters.sqlite.database import milliseconds
-from opencrab.adapters.sqlite.queue import SqliteQueue
 from opencrab.domain.errors import Conflict, Unavailable
 from opencrab.engine.delivery import deliver
 from opencrab.engine.runtime import Runtime
@@ -17,6 +16,7 @@ from opencrab.ports.queue import Delivery, Queue
 from tests.crash.invariants import problems
 from tests.crash.scenarios import Client, Scenario
 from tests.crash.scheduling import Plan, Task
+from tests.crash.weather import Weather
 from tests.crash.world import Cast, Mutation, World
 
 TURN_WORKERS = 3
@@ -33,9 +33,10 @@ def play(
     mutation: Mutation | None = None,
     *,
     trace: list[str] | None = None,
+    weather: Weather | None = None,
 ) -> list[str]:
     """Play scenarios side by side under a plan; answers what went wrong."""
-    runtime = world.prepare(scenarios, plan, mutation or Mutation())
+    runtime = world.prepare(scenarios, plan, mutation or Mutation(), weather)
     world.scheduler.trace = trace
     run = Run(world, runtime)
     try:
@@ -183,17 +184,15 @@ class Run:
     def _time_passes(self) -> bool:
         """Move the clock to the next thing that could happen; False when nothing is awaited."""
         world, now = self._world, milliseconds(self._world.clock.now())
-        with world.database.reading() as items:
-            visible = items.execute("SELECT visible_at FROM queue").fetchall()
-            due = items.execute("SELECT due_list, due_at FROM item WHERE due_list>''").fetchall()
-        patience = world.casts[0].scenario.rules.stale_seconds * 1_000
-        lapses = [at + (0 if name == "due" else patience) for name, at in due]
+        awaited = world.ground.awaited()
+        visible, patience = awaited.visible, world.casts[0].scenario.rules.stale_seconds * 1_000
+        lapses = [at + (0 if name == "due" else patience) for name, at in awaited.lapses]
         if not visible and not lapses:
             return False
         if self._swept_at < now and any(moment <= now for moment in lapses):
             self._sweep_wanted = True
             return True
-        moments = (*lapses, *(row[0] or 0 for row in visible))
+        moments = (*lapses, *visible)
         ahead = [moment for moment in moments if moment > now]
         world.clock.advance((min(ahead) - now + 1) / 1_000 if ahead else 61)
         self._sweep_wanted = not ahead
@@ -218,8 +217,7 @@ class Run:
         now = milliseconds(self._world.clock.now())
         version, at, answer = self._seen.get(name, (-1, -1, False))
         if (version, at) != (self._world.watch.version, now):
-            queue: SqliteQueue = getattr(self._world.raw, name)
-            answer = queue._ready(now)
+            answer = self._world.ground.has_work(name)
             self._seen[name] = (self._world.watch.version, now, answer)
         return answer
 

@@ -5,23 +5,33 @@ to repeat it.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 
+from tests.crash.aws_bugs import AWS_MUTATIONS
 from tests.crash.mutations import MUTATIONS
 from tests.crash.run import play
 from tests.crash.scenarios import SCENARIOS, Scenario
 from tests.crash.scheduling import Chance, Fault, Place, Plan, Straight
+from tests.crash.weather import CONFLICTS, Memory, Weather
+from tests.crash.weather import by_chance as climate
 from tests.crash.world import Mutation, World
 
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 REST = "rest"
+Mode = Callable[[World, Scenario], Iterator[str]]
+"""The names of a scenario's runs of one kind."""
+
+SEEDS = 4
+"""How often a scenario is played in one weather, with and without other trouble."""
+
 _FAULTS = {
     "kill": Fault.KILL,
     "pair": Fault.KILL,
     "sleep": Fault.SLEEP,
     "echo": Fault.ECHO,
     "outage": Fault.OUTAGE,
+    "stale": Fault.KILL,
 }
 
 
@@ -30,9 +40,10 @@ def perform(
 ) -> list[str]:
     """Play the run of this name; answers what went wrong."""
     kind, _, details = name.partition(":")
-    if kind == "random":
+    if kind in {"random", "conflict", "lag"}:
         scenarios, plan = by_chance(details)
-        return play(world, scenarios, plan, mutation, trace=trace)
+        weather = _weather(kind, details) if world.ground.name == "aws" else None
+        return play(world, scenarios, plan, mutation, trace=trace, weather=weather)
     scenario, *points = details.split(":")
     wake_after = None
     if kind == "sleep":
@@ -40,14 +51,29 @@ def perform(
         wake_after = None if wake == REST else int(wake)
     faults = {int(point): _FAULTS[kind] for point in points}
     straight = Straight(faults, wake_after=wake_after)
-    return play(world, (BY_NAME[scenario],), straight, mutation, trace=trace)
+    weather = Weather(memory=Memory.STALE) if kind == "stale" else None
+    return play(world, (BY_NAME[scenario],), straight, mutation, trace=trace, weather=weather)
+
+
+def _weather(kind: str, seed: str) -> Weather:
+    """How AWS is in a run: some of everything, or one thing at its worst."""
+    if kind == "random":
+        return climate(seed)
+    memory = random.Random(f"memory {seed}").choice(tuple(Memory))
+    if kind == "conflict":
+        return Weather(conflicts=CONFLICTS, memory=memory, seed=seed)
+    return Weather(lag=30, memory=memory, seed=seed)
 
 
 def by_chance(details: str) -> tuple[tuple[Scenario, ...], Plan]:
-    """The scenarios and the plan of a seed; `long/17` is seed 17 of that scenario alone."""
+    """The scenarios and the plan of a seed.
+
+    `long/17` is seed 17 of that scenario alone; in `long/=17` nothing happens but the weather.
+    """
     named, _, seed = details.rpartition("/")
     if named:
-        return (BY_NAME[named],), Chance(int(seed))
+        plan = Straight() if seed.startswith("=") else Chance(int(seed))
+        return (BY_NAME[named],), plan
     chooser = random.Random(f"cast {seed}")
     several = 2 if chooser.random() < 0.15 else 1
     return tuple(chooser.sample(SCENARIOS, several)), Chance(int(seed))
@@ -84,6 +110,12 @@ def singles(world: World, scenario: Scenario) -> Iterator[str]:
     """A kill before and after every call."""
     for place in places(world, scenario):
         yield f"kill:{scenario.name}:{place.number}"
+
+
+def kills(world: World, scenario: Scenario) -> Iterator[str]:
+    """A kill at each point that leaves something different behind."""
+    for point in distinct(places(world, scenario)):
+        yield f"kill:{scenario.name}:{point}"
 
 
 def pairs(world: World, scenario: Scenario) -> Iterator[str]:
@@ -124,6 +156,40 @@ def outages(world: World, scenario: Scenario) -> Iterator[str]:
         yield f"outage:{scenario.name}:{place.number}"
 
 
+def conflicts(world: World, scenario: Scenario) -> Iterator[str]:
+    """Seven of ten writes meet another transaction: alone, and under random schedules."""
+    return _under("conflict", scenario)
+
+
+def lags(world: World, scenario: Scenario) -> Iterator[str]:
+    """Indexes and cheap reads that are up to thirty changes behind."""
+    return _under("lag", scenario)
+
+
+def stale(world: World, scenario: Scenario) -> Iterator[str]:
+    """A kill at each distinct point, while everybody guesses from the oldest look there was."""
+    for point in distinct(places(world, scenario)):
+        yield f"stale:{scenario.name}:{point}"
+
+
+def _under(weather: str, scenario: Scenario) -> Iterator[str]:
+    for seed in range(SEEDS):
+        yield f"{weather}:{scenario.name}/={seed}"
+        yield f"{weather}:{scenario.name}/{seed}"
+
+
+def some(names: Iterable[str], count: int, seed: str) -> list[str]:
+    """The same few of many, every time."""
+    every = list(names)
+    return random.Random(seed).sample(every, min(count, len(every)))
+
+
+MODES: dict[str, Mode] = {
+    mode.__name__: mode
+    for mode in (singles, kills, pairs, sleepers, echoes, outages, conflicts, lags, stale)
+}
+
+
 def hunt(world: World, mutation: Mutation, chances: int = 300) -> str | None:
     """The name of the first run that catches a seeded bug, in the fast share."""
     for name in _hunting(world, mutation, chances):
@@ -132,20 +198,21 @@ def hunt(world: World, mutation: Mutation, chances: int = 300) -> str | None:
     return None
 
 
+def seeded(ground: str) -> tuple[Mutation, ...]:
+    """The seeded bugs that are looked for on a ground."""
+    return AWS_MUTATIONS if ground == "aws" else MUTATIONS
+
+
 def mutation_named(name: str) -> Mutation:
     """A seeded bug by its name."""
-    return next(mutation for mutation in MUTATIONS if mutation.name == name)
+    return next(one for one in (*MUTATIONS, *AWS_MUTATIONS) if one.name == name)
 
 
 def _hunting(world: World, mutation: Mutation, chances: int) -> Iterator[str]:
     """Runs of the bug's scenarios, one of each mode in turn."""
     scenarios = [BY_NAME[name] for name in mutation.scenarios]
     modes = [
-        *(
-            list(mode(world, each))
-            for mode in (singles, echoes, sleepers, outages)
-            for each in scenarios
-        ),
+        *(list(MODES[look](world, each)) for look in mutation.looks for each in scenarios),
         *([f"random:{each.name}/{seed}" for seed in range(chances)] for each in scenarios),
     ]
     for names in zip_longest(*modes):

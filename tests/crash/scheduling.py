@@ -37,13 +37,29 @@ class Place:
     port: str
     method: str
     phase: str
+    within: str = ""
+    """The port's call that this one is part of, where a store's own calls are the I/O points."""
 
     def __str__(self) -> str:
-        return f"{self.number:4d} {self.worker:10} {self.phase:6} {self.port}.{self.method}"
+        within = f" in {self.within}" if self.within else ""
+        return f"{self.number:4d} {self.worker:10} {self.phase:6} {self.port}.{self.method}{within}"
+
+
+@dataclass(frozen=True)
+class Ported:
+    """A call of a port that is on its way."""
+
+    port: str
+    method: str
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.port}.{self.method}"
 
 
 class Task:
-    """One life of one worker."""
+    """One life of one worker; `process` is whatever a store keeps in its memory."""
 
     def __init__(self, name: str, run: Callable[[], None], hub: greenlet) -> None:
         self.name = name
@@ -51,6 +67,8 @@ class Task:
         self.failure: BaseException | None = None
         self.works = False
         self.slept = False
+        self.call: Ported | None = None
+        self.process: Any = None
         self._run = run
         self.greenlet = greenlet(self._live, parent=hub)
 
@@ -120,7 +138,7 @@ class Straight:
         self._number = place.number
         self.seen.append(place)
         fault = self._faults.get(place.number)
-        self._claimed = place.method == "claim" and place.phase == "after"
+        self._claimed = place.phase == "after" and _claims(place)
         if fault is Fault.SLEEP:
             self._asleep_at = place.number
             self._claimed = False
@@ -142,6 +160,13 @@ class Straight:
 
     def disturbance(self) -> str | None:
         return None
+
+
+def _claims(place: Place) -> bool:
+    return place.method == "claim" or (place.within, place.method) == (
+        "journal.claim",
+        "UpdateItem",
+    )
 
 
 class Chance:
@@ -226,8 +251,13 @@ class Scheduler:
             self.sleeps += task.works
             task.slept = True
 
-    def point(self, port: str, method: str, phase: str) -> Fault | None:
-        """Called by every proxy before and after its call; answers ECHO for it to carry out."""
+    def point(
+        self, port: str, method: str, phase: str, outage: Callable[[], Exception] | None = None
+    ) -> Fault | None:
+        """Called by every proxy before and after its call; answers ECHO for it to carry out.
+
+        `outage` makes the error of a store that does not answer, as its own client raises it.
+        """
         task = self.current
         if task is None:
             return None
@@ -235,7 +265,8 @@ class Scheduler:
             self.afterlife.append(f"{task.name} did {port}.{method} after its death")
             return None
         self.points += 1
-        place = Place(self.points, task.name, port, method, phase)
+        within = "" if task.call is None else str(task.call)
+        place = Place(self.points, task.name, port, method, phase, within)
         fault = self.plan.fault(place)
         if self.trace is not None:
             self.trace.append(f"{place}{f'   << {fault}' if fault else ''}")
@@ -252,7 +283,7 @@ class Scheduler:
             self.hub.switch()
         if fault is Fault.OUTAGE and port not in _OUTSIDE:
             self.outages += 1
-            raise Unavailable("the store does not answer")
+            raise Unavailable("the store does not answer") if outage is None else outage()
         return fault
 
 

@@ -84,7 +84,7 @@ class Watch:
         """One worker a turn and one turn a session, as long as nobody oversleeps."""
         before, owner = self._running.get(turn.id), self._owners.get(turn.id)
         claimer = self._current()
-        alive = owner is None or not owner.finished
+        alive = owner is None or not (owner.finished or owner is claimer)
         if before is not None and alive and self._holds(before) and not _overslept(owner, claimer):
             self.problems.append(f"{turn.id} was taken from a worker under its lease")
         for other in self._running.values():

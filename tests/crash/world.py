@@ -1,14 +1,8 @@
-"""One installation on a real SQLite file and real files, used for many runs, one after another."""
+"""One installation on a ground, used for many runs, one after another."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import cast
 
-from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.home import open_home
-from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agent import Agent, Profile
 from opencrab.domain.identity import Identity
 from opencrab.domain.session import Participant, Session
@@ -18,40 +12,21 @@ from opencrab.engine.runtime import Runtime
 from opencrab.ports.channel import Channel
 from opencrab.ports.home import Home
 from opencrab.ports.model import ChatModel
+from tests.crash.ground import START, Ground, NoBug
 from tests.crash.outside import Bell, Provider, Script, Wall, registry
 from tests.crash.scenarios import SCENARIOS, Scenario
-from tests.crash.scheduling import Gate, Plan, Scheduler
+from tests.crash.scheduling import Gate, Plan, Scheduler, Straight
 from tests.crash.watching import Watch
-
-START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
-
-
-def _nothing(_descriptor: int) -> None:
-    """What a temporary directory needs of fsync."""
+from tests.crash.weather import Weather
 
 
-QUICK = Disk(fsync=_nothing)
-
-
-class Hands:
-    """A clock whose hands go back to the start of each run."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin again, with the same times and ids as before."""
-        self._clock = FakeClock(START)
-        self.advance, self.now = self._clock.advance, self._clock.now
-        self.new_id, self.secret = self._clock.new_id, self._clock.secret
-        self.monotonic_ms = self._clock.monotonic_ms
-
-
-class Mutation:
+class Mutation(NoBug):
     """A bug, as wrappers: `below` changes an adapter, `above` what the engine sees."""
 
     name = "none"
     scenarios: tuple[str, ...] = ()
+    looks: tuple[str, ...] = ("singles", "echoes", "sleepers", "outages")
+    """Which kinds of runs to look for it in, besides random ones."""
 
     def below(self, home: Home, world: "World") -> Home:
         """The home as a wrong adapter would make it."""
@@ -96,17 +71,12 @@ class Cast:
 class World:
     """An installation; `prepare` wipes everything but its agents."""
 
-    scheduler: Scheduler
-    watch: Watch
-
-    def __init__(self, folder: Path) -> None:
-        self.clock = Hands()
-        self._blobs = folder.resolve() / "blobs"
-        files = LocalFiles(folder / "files", disk=QUICK)
-        blobs = LocalBlobs(folder, disk=QUICK)
-        self.raw, self.database = open_home(
-            folder, self.clock, files=files, blobs=blobs, durable=False
-        )
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.clock = ground.clock
+        self.raw = ground.home
+        self._begin(Straight(), Mutation(), Weather())
+        ground.enter(self)
         self.provider = Provider(_scripts())
         self.provider.wrap = self._gated_model
         self.bell = Bell()
@@ -116,25 +86,27 @@ class World:
         self.actions = registry(cast(Bell, self._gate(self.bell, "bell")))
         self.casts: list[Cast] = []
         self.problems: list[str] = []
-        for scenario in SCENARIOS:
-            for agent_id in agent_ids(scenario):
-                self.raw.agents.create(_profile(scenario, agent_id))
 
     def close(self) -> None:
-        """Give up the file."""
-        self.database.close()
+        """Give up the stores."""
+        self.ground.close()
 
-    def prepare(self, scenarios: tuple[Scenario, ...], plan: Plan, mutation: Mutation) -> Runtime:
+    def prepare(
+        self,
+        scenarios: tuple[Scenario, ...],
+        plan: Plan,
+        mutation: Mutation,
+        weather: Weather | None = None,
+    ) -> Runtime:
         """Wipe the last run and set the stage for the next one."""
-        self._wipe()
+        self._wipe(scenarios)
         for wall in self.walls.values():
             wall.reset(sum(scenario.wall_failures for scenario in scenarios))
-        self.scheduler = Scheduler(plan)
+        self._begin(plan, mutation, weather or Weather())
         self.problems = []
-        self.watch = Watch(self.clock.now, lambda: self.scheduler.current)
         channels = {kind: self._gate(wall, "channel") for kind, wall in self.walls.items()}
         runtime = Runtime(
-            home=self._gated(mutation.below(self.raw, self)),
+            home=self.ground.gated(mutation.below(self.raw, self)),
             clock=self.clock,
             models=self.provider,
             actions=self.actions,
@@ -148,25 +120,18 @@ class World:
         ]
         return runtime
 
-    def stored(self, agent_id: str, path: str) -> bytes | None:
-        """What a file holds now."""
-        if self.raw.files.info(agent_id, path) is None:
-            return None
-        return self.raw.files.read(agent_id, path)[1]
+    def _begin(self, plan: Plan, mutation: Mutation, weather: Weather) -> None:
+        self.weather, self.bug = weather, mutation
+        self.scheduler = Scheduler(plan)
+        self.watch = Watch(self.clock.now, lambda: self.scheduler.current)
 
-    def _wipe(self) -> None:
-        """Undo the last run: exactly the files and blobs that it was seen to write, by name."""
-        if hasattr(self, "watch"):
-            for agent_id, path in self.watch.written:
-                if self.raw.files.info(agent_id, path) is not None:
-                    self.raw.files.delete(agent_id, path)
-            for digest in self.watch.blobs:
-                (self._blobs / digest[:2] / digest[2:]).unlink(missing_ok=True)
-        with self.database.writing() as items:
-            items.execute("DELETE FROM item WHERE pk<'AGENT#' OR pk>='AGENT$'")
-            for table in ("queue", "sent", "feed"):
-                items.execute(f"DELETE FROM {table}")  # noqa: S608 - the names above
-        self.clock.reset()
+    def _wipe(self, scenarios: tuple[Scenario, ...]) -> None:
+        profiles = [
+            _profile(scenario, agent_id)
+            for scenario in scenarios
+            for agent_id in agent_ids(scenario)
+        ]
+        self.ground.wipe(self.watch, profiles)
         self.provider.reset()
         self.bell.rings = []
 
@@ -182,19 +147,11 @@ class World:
         )
         return self.raw.sessions.create(session).id
 
-    def _gated(self, home: Home) -> Home:
-        """The home with an I/O point before and after every call of every port."""
-        ports: dict[str, Any] = {
-            name: self._gate(getattr(home, name), name, getattr(self.watch, f"on_{name}", None))
-            for name in Home.__dataclass_fields__
-        }
-        return replace(home, **ports)
-
     def _gated_model(self, model: ChatModel) -> ChatModel:
         return cast(ChatModel, self._gate(model, "model"))
 
-    def _gate(self, target: object, port: str, watch: Callable[..., None] | None = None) -> Gate:
-        return Gate(target, port, lambda: self.scheduler, watch)
+    def _gate(self, target: object, port: str) -> Gate:
+        return Gate(target, port, lambda: self.scheduler)
 
 
 def agent_ids(scenario: Scenario) -> tuple[str, ...]:

@@ -1,0 +1,102 @@
+"""The ground of `opencrab up`: one SQLite file and real files; every call of a port is I/O."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
+from opencrab.adapters.sqlite.database import milliseconds
+from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.queue import SqliteQueue
+from opencrab.domain.agent import Profile
+from opencrab.ports.home import Home
+from tests.crash.ground import Awaited, Hands, Stage
+from tests.crash.scheduling import Gate
+from tests.crash.watching import Watch
+
+
+def _nothing(_descriptor: int) -> None:
+    """What a temporary directory needs of fsync."""
+
+
+QUICK = Disk(fsync=_nothing)
+
+
+class SqliteGround:
+    """`ground.Ground` on one file."""
+
+    name = "sqlite"
+    rewrites = True
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = Hands()
+        self._blobs = folder.resolve() / "blobs"
+        files, blobs = LocalFiles(folder / "files", disk=QUICK), LocalBlobs(folder, disk=QUICK)
+        self.home, self.database = open_home(
+            folder, self.clock, files=files, blobs=blobs, durable=False
+        )
+        self._agents: set[str] = set()
+
+    def close(self) -> None:
+        self.database.close()
+
+    def enter(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def wipe(self, seen: Watch, profiles: Iterable[Profile]) -> None:
+        """As the ground says: exactly the files and blobs that were seen, by name."""
+        self._remove(seen)
+        with self.database.writing() as items:
+            items.execute("DELETE FROM item WHERE pk<'AGENT#' OR pk>='AGENT$'")
+            for table in ("queue", "sent", "feed"):
+                items.execute(f"DELETE FROM {table}")  # noqa: S608 - the names above
+        self.clock.reset()
+        for profile in profiles:
+            if profile.agent.id not in self._agents:
+                self.home.agents.create(profile)
+                self._agents.add(profile.agent.id)
+
+    def gated(self, home: Home) -> Home:
+        """The home with an I/O point before and after every call of every port."""
+        stage = self._stage
+        ports: dict[str, Any] = {
+            name: Gate(
+                getattr(home, name),
+                name,
+                lambda: stage.scheduler,
+                getattr(stage.watch, f"on_{name}", None),
+            )
+            for name in Home.__dataclass_fields__
+        }
+        return replace(home, **ports)
+
+    def items(self) -> Iterator[tuple[str, str, str]]:
+        with self.database.reading() as items:
+            yield from items.execute("SELECT pk, sk, body FROM item").fetchall()
+
+    def queued(self) -> dict[str, int]:
+        with self.database.reading() as items:
+            return dict(items.execute("SELECT queue, count(*) FROM queue GROUP BY queue"))
+
+    def awaited(self) -> Awaited:
+        with self.database.reading() as items:
+            visible = items.execute("SELECT visible_at FROM queue").fetchall()
+            due = items.execute("SELECT due_list, due_at FROM item WHERE due_list>''").fetchall()
+        return Awaited(tuple(at or 0 for (at,) in visible), tuple(due))
+
+    def has_work(self, queue: str) -> bool:
+        messages: SqliteQueue = getattr(self.home, queue)
+        return messages._ready(milliseconds(self.clock.now()))
+
+    def file(self, agent_id: str, path: str) -> bytes | None:
+        if self.home.files.info(agent_id, path) is None:
+            return None
+        return self.home.files.read(agent_id, path)[1]
+
+    def _remove(self, seen: Watch) -> None:
+        for agent_id, path in seen.written:
+            if self.home.files.info(agent_id, path) is not None:
+                self.home.files.delete(agent_id, path)
+        for digest in seen.blobs:
+            (self._blobs / digest[:2] / digest[2:]).unlink(missing_ok=True)
