@@ -11,7 +11,7 @@ from opencrab.domain.identity import Identity
 from opencrab.domain.soul import Soul
 from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortText, Value
 
-ModelName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+:\S{1,200}$")]
+ModelName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+:\S+$", max_length=264)]
 """`provider:model`."""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.record import Pointer, Record
@@ -11,7 +11,7 @@ from opencrab.ports.blobs import Blobs
 RECORD_BYTES = 300_000
 """Largest record in the journal; an item of DynamoDB holds 400 KB."""
 
-_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))
 
 
 def stored_form(record: Record, blobs: Blobs) -> Record:

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from opencrab.adapters.dynamodb.item import Item, Schema, ttl
 from opencrab.adapters.dynamodb.table import Table, Write, absent, put
@@ -13,7 +13,7 @@ SCHEMA = Schema("record")
 LIFE = timedelta(days=90)
 """From its writing: 14 days in a queue and 35 after the turn's end leave 41 for an approval."""
 
-_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))
 _FIRST, _LAST = "0", "9~"
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from opencrab.adapters.s3_files.bucket import Bucket, Listed, Stored, etag_of, version
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
@@ -26,7 +26,7 @@ from opencrab.ports.ledger import Entry, Ledger
 ROUNDS = 5
 """How often a write begins anew when others change the same file at the same time."""
 
-_AGENT_ID: TypeAdapter[str] = TypeAdapter(Identifier)
+_AGENT_ID: TypeAdapter[str] = TypeAdapter(Identifier, config=ConfigDict(defer_build=True))
 _log = logging.getLogger(__name__)
 
 

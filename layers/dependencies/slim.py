@@ -1,0 +1,64 @@
+"""Takes out of botocore's data what we never call: it is read, and parsed, at every cold start.
+
+`python slim.py FOLDER`, the folder that holds botocore. Of some 400 services those stay that we
+call and those that find credentials; of their descriptions, everything but the words for people.
+"""
+
+import gzip
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+SERVICES = {"dynamodb", "s3", "secretsmanager", "sqs", "ssm", "sso", "sso-oidc", "sts"}
+"""As botocore's folders name them."""
+
+ENDPOINTS = (SERVICES - {"sso", "sso-oidc"}) | {"oidc", "portal.sso"}
+"""As botocore's list of endpoints names them."""
+
+WORDS = {"documentation", "documentationUrl"}
+EXAMPLES = "examples-1.json"
+
+
+def slim(data: Path) -> None:
+    """Take it out of botocore's folder of data."""
+    for service in data.iterdir():
+        if service.is_dir() and service.name not in SERVICES:
+            shutil.rmtree(service)
+    for examples in data.rglob(EXAMPLES):
+        examples.unlink()
+    endpoints = data / "endpoints.json"
+    endpoints.write_text(_compact(without_others(json.loads(endpoints.read_text()))))
+    for description in data.rglob("service-2.json.gz"):
+        with gzip.open(description, "rt", encoding="utf-8") as file:
+            told = json.load(file)
+        with gzip.GzipFile(description, "wb", mtime=0) as file:
+            file.write(_compact(without_words(told)).encode())
+
+
+def without_others(endpoints: dict[str, Any]) -> dict[str, Any]:
+    """The endpoints of our services; regions and partitions stay."""
+    for partition in endpoints["partitions"]:
+        services = partition["services"]
+        partition["services"] = {name: services[name] for name in ENDPOINTS & services.keys()}
+    return endpoints
+
+
+def without_words(told: Any) -> Any:
+    """A description without its documentation; a shape or member of such a name stays."""
+    if isinstance(told, dict):
+        return {
+            name: without_words(part)
+            for name, part in told.items()
+            if name not in WORDS or not isinstance(part, str)
+        }
+    return [without_words(part) for part in told] if isinstance(told, list) else told
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+if __name__ == "__main__":
+    slim(Path(sys.argv[1]) / "botocore" / "data")

@@ -1,0 +1,59 @@
+"""The layer's botocore knows what we call, and less of everything else."""
+
+import gzip
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def program() -> ModuleType:
+    """layers/dependencies/slim.py, which belongs to no package."""
+    path = ROOT / "layers" / "dependencies" / "slim.py"
+    spec = importlib.util.spec_from_file_location("slim", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_words_for_people_go_and_members_of_that_name_stay(program: ModuleType) -> None:
+    told = {
+        "documentation": "<p>words</p>",
+        "shapes": {"Page": {"members": {"documentation": {"shape": "Text"}}, "required": ["a"]}},
+    }
+    assert program.without_words(told) == {
+        "shapes": {"Page": {"members": {"documentation": {"shape": "Text"}}, "required": ["a"]}}
+    }
+
+
+def test_endpoints_of_other_services_go(program: ModuleType) -> None:
+    partition = {
+        "partition": "aws",
+        "services": {"sqs": {"a": 1}, "polly": {}},
+        "regions": {"r": 1},
+    }
+    slimmed = program.without_others({"partitions": [partition]})
+    assert slimmed["partitions"][0]["services"] == {"sqs": {"a": 1}}
+    assert slimmed["partitions"][0]["regions"] == {"r": 1}
+
+
+def test_a_folder_of_data_is_made_slim(program: ModuleType, tmp_path: Path) -> None:
+    for service in ("sqs", "polly"):
+        folder = tmp_path / service / "2012-11-05"
+        folder.mkdir(parents=True)
+        (folder / "examples-1.json").write_text("{}")
+        with gzip.open(folder / "service-2.json.gz", "wt", encoding="utf-8") as file:
+            json.dump({"metadata": {"id": "蟹"}, "documentation": "words"}, file)
+    (tmp_path / "endpoints.json").write_text('{"partitions": []}')
+    program.slim(tmp_path)
+    left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*"))
+    assert left == ["endpoints.json", "sqs/2012-11-05", "sqs/2012-11-05/service-2.json.gz"]
+    with gzip.open(tmp_path / left[2], "rt", encoding="utf-8") as file:
+        assert json.load(file) == {"metadata": {"id": "蟹"}}
