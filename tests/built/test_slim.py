@@ -53,7 +53,8 @@ def test_a_folder_of_data_is_made_slim(program: ModuleType, tmp_path: Path) -> N
             json.dump({"metadata": {"id": "蟹"}, "documentation": "words"}, file)
     (tmp_path / "endpoints.json").write_text('{"partitions": []}')
     program.slim(tmp_path)
-    left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*"))
-    assert left == ["endpoints.json", "sqs/2012-11-05", "sqs/2012-11-05/service-2.json.gz"]
-    with gzip.open(tmp_path / left[2], "rt", encoding="utf-8") as file:
+    files = (path for path in tmp_path.rglob("*") if path.is_file())
+    left = sorted(path.relative_to(tmp_path).as_posix() for path in files)
+    assert left == ["endpoints.json", "sqs/2012-11-05/service-2.json.gz"]
+    with gzip.open(tmp_path / left[1], "rt", encoding="utf-8") as file:
         assert json.load(file) == {"metadata": {"id": "蟹"}}
