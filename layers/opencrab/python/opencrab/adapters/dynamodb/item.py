@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pynamodb.expressions.operand import Value
-
 from opencrab.domain.errors import Unavailable
 
 Item = dict[str, dict[str, Any]]
@@ -60,9 +58,27 @@ class Schema:
 
 
 def attribute(value: Any) -> dict[str, Any]:
-    """A value as an attribute."""
-    encoded: dict[str, Any] = Value(value).value
-    return encoded
+    """A value as an attribute: text and sets of it, whole numbers, truth, lists and maps.
+
+    pynamodb's own way takes a map of one name such as `S` for an attribute that is ready.
+    """
+    match value:
+        case str():
+            return {"S": value}
+        case bool():
+            return {"BOOL": value}
+        case int():
+            return {"N": str(value)}
+        case list():
+            return {"L": [attribute(part) for part in value]}
+        case dict():
+            return {"M": {name: attribute(part) for name, part in value.items()}}
+        case set():
+            return {"SS": sorted(value)}
+        case None:
+            return {"NULL": True}
+        case _:
+            raise TypeError(f"an item holds no {type(value).__name__}")
 
 
 def plain(value: Mapping[str, Any]) -> Any:
