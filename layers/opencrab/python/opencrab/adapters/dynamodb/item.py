@@ -62,23 +62,22 @@ def attribute(value: Any) -> dict[str, Any]:
 
     pynamodb's own way takes a map of one name such as `S` for an attribute that is ready.
     """
-    match value:
-        case str():
-            return {"S": value}
-        case bool():
-            return {"BOOL": value}
-        case int():
-            return {"N": str(value)}
-        case list():
-            return {"L": [attribute(part) for part in value]}
-        case dict():
-            return {"M": {name: attribute(part) for name, part in value.items()}}
-        case set():
-            return {"SS": sorted(value)}
-        case None:
-            return {"NULL": True}
-        case _:
-            raise TypeError(f"an item holds no {type(value).__name__}")
+    encode = _ENCODERS.get(type(value))
+    if encode is None:
+        raise TypeError(f"an item holds no {type(value).__name__}")
+    kind, encoded = encode
+    return {kind: encoded(value)}
+
+
+_ENCODERS: dict[type, tuple[str, Callable[[Any], Any]]] = {
+    str: ("S", str),
+    int: ("N", str),
+    bool: ("BOOL", bool),
+    list: ("L", lambda value: [attribute(part) for part in value]),
+    dict: ("M", lambda value: {name: attribute(part) for name, part in value.items()}),
+    set: ("SS", sorted),
+    type(None): ("NULL", lambda _value: True),
+}
 
 
 def plain(value: Mapping[str, Any]) -> Any:
