@@ -46,12 +46,14 @@ def without_others(endpoints: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_words(told: Any) -> Any:
-    """A description without its documentation; a shape or member of such a name stays."""
+    """A description with empty documentation, since botocore asks for some of it by name.
+
+    A shape or member that is called so stays.
+    """
     if isinstance(told, dict):
         return {
-            name: without_words(part)
+            name: "" if name in WORDS and isinstance(part, str) else without_words(part)
             for name, part in told.items()
-            if name not in WORDS or not isinstance(part, str)
         }
     return [without_words(part) for part in told] if isinstance(told, list) else told
 

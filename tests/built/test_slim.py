@@ -29,7 +29,8 @@ def test_words_for_people_go_and_members_of_that_name_stay(program: ModuleType) 
         "shapes": {"Page": {"members": {"documentation": {"shape": "Text"}}, "required": ["a"]}},
     }
     assert program.without_words(told) == {
-        "shapes": {"Page": {"members": {"documentation": {"shape": "Text"}}, "required": ["a"]}}
+        "documentation": "",
+        "shapes": {"Page": {"members": {"documentation": {"shape": "Text"}}, "required": ["a"]}},
     }
 
 
@@ -57,4 +58,4 @@ def test_a_folder_of_data_is_made_slim(program: ModuleType, tmp_path: Path) -> N
     left = sorted(path.relative_to(tmp_path).as_posix() for path in files)
     assert left == ["endpoints.json", "sqs/2012-11-05/service-2.json.gz"]
     with gzip.open(tmp_path / left[1], "rt", encoding="utf-8") as file:
-        assert json.load(file) == {"metadata": {"id": "蟹"}}
+        assert json.load(file) == {"metadata": {"id": "蟹"}, "documentation": ""}
