@@ -105,10 +105,9 @@ class Configured(Account):
 
     def dispatch(self) -> Dispatch:
         """Calls of DynamoDB."""
-        dispatch: Any = connected(REGION)
-        connection = dispatch.__self__
-        connection.session.set_credentials("made-up", "made-up")
-        self.served(connection.client)
+        made_up = {"aws_access_key_id": "made-up", "aws_secret_access_key": "made-up"}
+        dispatch: Any = connected(REGION, **made_up)
+        self.served(dispatch.__self__.client)
         made: Dispatch = dispatch
         return made
 

@@ -298,14 +298,18 @@ class Table:
         )
 
 
-def connected(region: str | None = None) -> Dispatch:
-    """Calls of DynamoDB over one connection; the SDK tries again what can be tried again."""
+def connected(region: str | None = None, **credentials: Any) -> Dispatch:
+    """Calls of DynamoDB over one connection; the SDK tries again what can be tried again.
+
+    Credentials come from the function unless given, by pynamodb's names.
+    """
     connection = Connection(
         region=region,
         connect_timeout_seconds=2,
         read_timeout_seconds=5,
         max_pool_connections=20,
         retry_configuration={"total_max_attempts": 4, "mode": "standard"},
+        **credentials,
     )
     # Without a name botocore describes itself, its system and its features anew for every call.
     connection.session.set_default_client_config(Config(user_agent=USER_AGENT))
