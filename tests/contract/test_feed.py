@@ -91,6 +91,20 @@ def followed(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -
         yield opened
 
 
+def test_a_feed_that_is_followed_keeps_the_order_of_all_that_happened(followed: Home) -> None:
+    current = running(followed)
+    said = (line("はい。", turn_id="t1"), line(ENGLISH, turn_id="t1"))
+    followed.journal.commit(ending(current, lines=said))
+    assert sayings(followed) == [
+        ("line", None, JAPANESE),
+        ("turn", "t1", "queued"),
+        ("turn", "t1", "running"),
+        ("line", "t1", "はい。"),
+        ("line", "t1", ENGLISH),
+        ("turn", "t1", "completed"),
+    ]
+
+
 def test_an_empty_feed_has_no_position(followed: Home) -> None:
     feed = feed_of(followed)
     assert feed.position() == 0

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 from opencrab.adapters.system_clock import FakeClock
 from tests.contract.example import NOW
-from tests.contract.homes import OpenQueues
+from tests.contract.homes import OpenQueues, sqs
 
 VISIBLE_AFTER = 30
 KNOWN_FOR = 300
@@ -52,6 +52,7 @@ class QueueMachine(RuleBasedStateMachine):
         super().__init__()
         self._open = ExitStack()
         self._clock = FakeClock(NOW)
+        self._heeds_given_back = opens is sqs
         self._queue, _ = self._open.enter_context(opens(folder, self._clock))
         self._groups: dict[str, list[Waiting]] = defaultdict(list)
         self._known_until: dict[str, float] = {}
@@ -108,7 +109,9 @@ class QueueMachine(RuleBasedStateMachine):
         held = [head for head in self._heads().values() if head.receipt == receipt]
         assert self._queue.continue_later(receipt, seconds) is bool(held)
         for head in held:
-            head.given_back, head.visible_at = True, self._now + seconds
+            head.given_back, head.visible_at = self._heeds_given_back, self._now + seconds
+            if not self._heeds_given_back:
+                head.receipt = None
 
     @rule(ticks=st.sampled_from([1, 5, 43]))
     def time_passes(self, ticks: int) -> None:

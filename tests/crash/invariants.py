@@ -11,11 +11,6 @@ from tests.crash.world import Cast, World, agent_ids
 Write = tuple[bytes, bool]
 """What was to be written, and whether it certainly was."""
 
-_SILENT = ("ReadTimeout",)
-"""What is told of a write that a store perhaps did, without an answer to anybody."""
-_REFUSED = ("did not take", "is busy", "does not answer")
-"""What is told of a write that a store did not do; an earlier worker's try perhaps did."""
-
 _SUMS = ("kills", "sleeps", "outages", "conflicts", "stale", "lost_calls", "billed", "spent")
 _SILENT_ENDINGS = {"send_noreact", "declare_done"}
 
@@ -37,16 +32,7 @@ class Totals:
 
     def add(self, other: "Totals") -> None:
         """Take another run, or another worker's runs, into account."""
-        for name in (
-            "kills",
-            "sleeps",
-            "outages",
-            "conflicts",
-            "stale",
-            "lost_calls",
-            "billed",
-            "spent",
-        ):
+        for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.share = max(self.share, other.share)
         self.largest = max(self.largest, other.largest)
@@ -240,14 +226,12 @@ def _rings(world: World, rest: Rest, turn_id: str) -> Iterator[str]:
 
 def _files(world: World, rest: Rest) -> Iterator[str]:
     """Each write took effect once, in program order, and the last one is what is there."""
-    repeated = world.scheduler.kills + world.scheduler.sleeps > 0
     wanted: dict[tuple[str, str], list[Write]] = defaultdict(list)
     for turn_id in sorted(rest.turns, key=lambda key: int(rest.turns[key]["trigger_line"])):
         calls = rest.calls(turn_id)
         for record in rest.results(turn_id):
-            certain = _certainly(record, repeated=repeated)
-            if record["name"] == "ws_write" and certain is not None:
-                asked = calls[record["call_id"]]["arguments"]
+            if record["name"] == "ws_write" and record["state"] in {"completed", "unknown"}:
+                asked, certain = calls[record["call_id"]]["arguments"], record["state"] != "unknown"
                 place = rest.turns[turn_id]["agent_id"], asked["path"]
                 wanted[place].append((asked["content"].encode(), certain))
     for place in wanted.keys() | world.watch.written.keys():
@@ -256,15 +240,6 @@ def _files(world: World, rest: Rest) -> Iterator[str]:
             yield f"{place} was written {done}, the journal says {wanted[place]}"
         if done and world.ground.file(*place) != done[-1]:
             yield f"{place} holds {world.ground.file(*place)!r}"
-
-
-def _certainly(record: Json, *, repeated: bool) -> bool | None:
-    """Whether a call took effect; False when nobody can know, None when it certainly did not."""
-    if record["state"] == "completed":
-        return True
-    signs = (*_SILENT, *(_REFUSED if repeated else ()))
-    doubtful = any(words in (record["result"]["error"] or "") for words in signs)
-    return False if record["state"] == "unknown" or doubtful else None
 
 
 def _matches(

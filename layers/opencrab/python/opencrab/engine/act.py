@@ -180,7 +180,8 @@ def _run(work: Work, ready: _Ready, prepared: dict[str, Any]) -> tuple[CallState
     try:
         result = ready.action.run(ready.arguments, _context(work, ready.call, prepared))
     except Unavailable as error:
-        if ready.action.effect is Effect.ONCE:
+        # A keyed one too: the store may have done it, now or for a worker that was here before.
+        if ready.action.effect in {Effect.KEYED, Effect.ONCE}:
             return CallState.UNKNOWN, ActionResult.failed(f"outcome unknown: {error.message}")
         return CallState.FAILED, ActionResult.failed(error.message)
     return (CallState.COMPLETED if result.success else CallState.FAILED), result
