@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-deployed check crash bench build validate deploy lock format
+.PHONY: help setup up test test-deployed test-live check crash money bench build validate deploy prices lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -20,7 +20,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Only prepares: the other targets do this themselves when they need it.
-setup: .venv/.dev .venv-llama/.ready .venv-schemathesis/.ready ## Install everything for development
+setup: .venv/.dev .venv-llama/.ready .venv-sdk/.ready .venv-schemathesis/.ready ## Install everything for development
 
 # Replaces its shell, so that signals reach OpenCrab itself.
 up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
@@ -34,6 +34,10 @@ test: setup ## Run the tests (ARGS="-k name"); pytest's summary is the last line
 test-deployed: .venv/.dev .venv-sam/.ready .venv-ministack/.ready .venv-rie/.ready ## Deploy to an emulator of AWS and test there
 	@$(BIN)/python -m pytest -q -m deployed tests/deployed tests/emulated $(ARGS)
 
+# Costs a few cents. OPENCRAB_LIVE_PROVIDER and OPENCRAB_LIVE_MODEL name whom to ask.
+test-live: .venv/.dev ## Test a real model (CONTRIBUTING.md says which)
+	@$(BIN)/python -m pytest -q -m live tests/live $(ARGS)
+
 # The quickest first: whatever needs no test to be seen.
 check: .venv/.dev ## Check format, lint, types and architecture
 	@$(BIN)/ruff format --check --quiet .
@@ -45,6 +49,10 @@ check: .venv/.dev ## Check format, lint, types and architecture
 # Stops a turn at every point where it could stop, and looks at what is left.
 crash: .venv/.dev ## Explore every crash point of a turn
 	@$(BIN)/python -m tests.crash.explore $(ARGS)
+
+# A million steps take some minutes; ARGS="--conflicts 70" lets most writes fail.
+money: .venv/.dev ## Look for a cent beyond the budget
+	@$(BIN)/python -m tests.money.simulate $(ARGS)
 
 # Runs alone, so that nothing else disturbs the clock.
 bench: .venv/.dev ## Measure speed against the budgets
@@ -64,6 +72,11 @@ deploy: .venv-sam/.ready $(RUNNABLE) ## Build and deploy to AWS (ARGS="--stage p
 	@$(MAKE) --no-print-directory build ARGS=
 	@.venv-sam/bin/python -m infra.deploy $(ARGS)
 
+# At build time only: the library that knows them is large, and slow to load. ARGS="--upgrade" on
+# `make lock` fetches a newer one.
+prices: .venv-prices/.ready ## Write config/models.json, the public prices of models
+	@.venv-prices/bin/python -m infra.prices
+
 # Changes the files in place, as editors and the commit hook do.
 format: .venv/.dev ## Format the code and fix what can be fixed
 	@$(BIN)/ruff check --quiet --fix-only .
@@ -75,11 +88,13 @@ lock: .venv-lock/.ready ## Write the locks again (ARGS="--upgrade" for newer ver
 	@$(COMPILE) pyproject.toml --group build --output-file requirements/runtime.txt
 	@$(COMPILE) pyproject.toml --extra aws --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
 	@$(COMPILE) requirements/llama.in --output-file requirements/llama.txt
+	@$(COMPILE) requirements/sdk.in --output-file requirements/sdk.txt
 	@$(COMPILE) requirements/schemathesis.in --output-file requirements/schemathesis.txt
 	@$(COMPILE) requirements/sam.in --output-file requirements/sam.txt
 	@$(COMPILE) requirements/template.in --output-file requirements/template.txt
 	@$(COMPILE) requirements/ministack.in --output-file requirements/ministack.txt
 	@$(COMPILE) requirements/rie.in --output-file requirements/rie.txt
+	@$(COMPILE) requirements/prices.in --output-file requirements/prices.txt
 	@$(COMPILE_LAMBDA) requirements/lambda.in --constraint requirements/dev.txt --output-file requirements/lambda.txt
 
 LOCKING = .venv-lock/bin/uv pip compile --quiet --python .venv-lock/bin/python \

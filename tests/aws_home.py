@@ -8,6 +8,7 @@ from pynamodb.connection import Connection
 
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.table import Dispatch, Table
+from opencrab.adapters.dynamodb.usage import DynamoUsage
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.s3_files import S3Blobs, S3Files
 from opencrab.adapters.system_clock import FakeClock
@@ -78,6 +79,9 @@ def home_on(
         idempotency=stores.idempotency,
         switches=stores.switches,
         budgets=stores.budgets,
+        usage=DynamoUsage(table, clock),
+        health=stores.health,
+        preferences=stores.preferences,
         feed=None,
     )
 

@@ -169,7 +169,7 @@ class Counted:
 def counted() -> Counted:
     """The last of a few turns."""
     tape, clock = Tape(), FakeClock(START)
-    models = ProviderModels(models_at(NOWHERE), lambda: Thinking(clock))
+    models = ProviderModels(lambda: models_at(NOWHERE), lambda: Thinking(clock))
     with mock_aws(config=MOTO):
         return _recorded(tape, clock, models, WARM_UP + 1)[1]
 
@@ -177,7 +177,7 @@ def counted() -> Counted:
 def figures(directory: Path, model_url: str, rounds: int = ROUNDS) -> Figures:
     """Both homes in turn, so that a busy machine disturbs both alike; the median pair of rounds."""
     http = new_client()
-    models = ProviderModels(models_at(model_url), lambda: HttpxTransport(http))
+    models = ProviderModels(lambda: models_at(model_url), lambda: HttpxTransport(http))
     tape = Tape()
     pairs: list[tuple[float, float]] = []
     with mock_aws(config=MOTO):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.domain.value import Language
-from tests.bench import bill, handler, process, turns
+from tests.bench import bill, handler, models, process, turns
 from tests.bench.world import ROOT, model_server, world
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -120,6 +120,18 @@ def in_process(directory: Path) -> list[Row]:
         ]
 
 
+def of_models() -> list[Row]:
+    """Figures of a model call beside its network."""
+    vendor, call = models.dearest_call()
+    each = f"a model call without the network, {models.MESSAGES} messages, {models.ACTIONS} actions"
+    return [
+        Row(f"{each} (dearest vendor: {vendor})", call, "ms", 2),
+        Row("encoding 10 × the messages, over 10 × the time", models.growth(), "×", 1.2),
+        Row("importing the router and one provider", models.import_ms(), "ms", 200),
+        Row("the same with the HTTP client", models.import_ms(network=True), "ms", 200),
+    ]
+
+
 def as_process(directory: Path) -> list[Row]:
     """Figures of `opencrab up` as its user meets it."""
     with model_server() as url:
@@ -210,7 +222,7 @@ def page(rows: list[Row], aws: str) -> str:
 def main() -> None:
     """Measure everything; `--print` leaves the page as it is."""
     with tempfile.TemporaryDirectory() as folder:
-        rows = in_process(Path(folder) / "engine") + as_process(Path(folder))
+        rows = in_process(Path(folder) / "engine") + of_models() + as_process(Path(folder))
         text = page(rows, on_aws(Path(folder) / "aws"))
     sys.stdout.write(text)
     if "--print" not in sys.argv:

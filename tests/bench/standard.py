@@ -24,7 +24,7 @@ from opencrab.adapters.dynamodb.session import Counted
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport import Reply, Transport
+from opencrab.adapters.providers.transport import Opened, Reply, Transport
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agent import Agent, Profile
 from opencrab.domain.identity import Identity
@@ -88,7 +88,15 @@ class Thinking:
         assert body is not None
         self._clock.advance(MODEL_SECONDS)
         answer = json.dumps(stub.answer(json.loads(body)), ensure_ascii=False)
-        return Reply(200, answer.encode())
+        return Reply(200, answer.encode(), {"content-type": "application/json"})
+
+    @contextmanager
+    def open(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+    ) -> Iterator[Opened]:
+        """`Transport.open`: a server that has no streams."""
+        reply = self.send(url, headers=headers, body=body, timeout_seconds=timeout_seconds)
+        yield Opened(reply.status, reply.headers, iter((reply.body,)))
 
 
 @dataclass(frozen=True)
@@ -188,7 +196,7 @@ def worker_home(home: Home, table: Table, clock: FakeClock, on_turn: OnTurn | No
 def installation(transport: Transport | None = None) -> Iterator[Installation]:
     """An empty installation, billed from here on."""
     clock = FakeClock(START)
-    models = ProviderModels(models_at(NOWHERE), lambda: transport or Thinking(clock))
+    models = ProviderModels(lambda: models_at(NOWHERE), lambda: transport or Thinking(clock))
     with account(clock) as opened:
         meter = Meter(dispatch_in(opened))
         table = Table(create_table(opened), meter, pause=clock.advance)

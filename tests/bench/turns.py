@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from opencrab.domain.routing import Manner
 from opencrab.domain.transcript import Transcript
 from opencrab.engine.context import build_request
 from opencrab.engine.observe import observe
@@ -96,7 +97,7 @@ def prompt_bytes(world: World) -> int:
     turn = world.say(session_id)[0]
     work = observe(world.runtime, turn, Transcript())
     model = world.runtime.models.get(None)
-    request = build_request(work, model.info, ())
+    request = build_request(work, model.info, Manner(), ())
     world.work()
     schemas = json.dumps([schema.model_dump() for schema in request.actions], ensure_ascii=False)
     return len(schemas.encode()) + len(request.system.encode())

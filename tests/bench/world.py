@@ -9,11 +9,8 @@ from pathlib import Path
 
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.providers.configuration import (
-    ModelSettings,
-    ModelsSettings,
-    ProviderSettings,
-)
+from opencrab.adapters.providers.configuration import ModelsSettings, ProviderSettings
+from opencrab.adapters.providers.facts import ModelSettings
 from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.sqlite.home import open_home
@@ -161,7 +158,7 @@ def world(directory: Path, base_url: str, *, durable: bool = True) -> Iterator[W
     files, blobs = LocalFiles(directory), LocalBlobs(directory)
     home, database = open_home(directory, clock, files=files, blobs=blobs, durable=durable)
     client = new_client()
-    models = ProviderModels(models_at(base_url), lambda: HttpxTransport(client))
+    models = ProviderModels(lambda: models_at(base_url), lambda: HttpxTransport(client))
     try:
         yield World(runtime_with(home, clock, models))
     finally:

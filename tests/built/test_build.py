@@ -67,7 +67,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 def test_the_package_lies_where_lambda_looks_for_it(built: Built) -> None:
     layer = built.folder / "OpencrabLayer"
     assert (layer / "python" / "opencrab" / "__init__.py").is_file()
-    for name in ("default.toml", "pricing.toml"):
+    for name in ("default.toml", "pricing.toml", "models.json"):
         assert (layer / "config" / name).read_bytes() == (ROOT / "config" / name).read_bytes()
     assert (layer / "skills").is_dir() == (ROOT / "skills").is_dir()
 

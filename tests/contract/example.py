@@ -11,6 +11,7 @@ from opencrab.domain.identifier import content_hash
 from opencrab.domain.identity import Identity
 from opencrab.domain.line import Line, LineKind
 from opencrab.domain.message import Channel, Message, Sender, TextPart
+from opencrab.domain.money import Price, Usage
 from opencrab.domain.record import (
     ActionIntent,
     ApprovalRequest,
@@ -18,9 +19,11 @@ from opencrab.domain.record import (
     CallState,
     Record,
 )
+from opencrab.domain.routing import Use
 from opencrab.domain.session import Participant, Session
 from opencrab.domain.soul import Soul
 from opencrab.domain.turn import Stop, Trigger, Turn, TurnStatus
+from opencrab.domain.usage import UsageRow
 from opencrab.domain.utterance import Utterance
 from opencrab.domain.value import Language
 from opencrab.ports.home import Home
@@ -164,6 +167,33 @@ def request(n: int = 1, call_id: str = "c1", argument_hash: str = "arguments") -
         what="write a file / ファイルを書く",
         touches="日記.md",
     )
+
+
+def usage_row(n: int = 1, *, at: datetime = NOW, **changes: Any) -> UsageRow:
+    """A call of a model that was answered, as a usual one is kept."""
+    row = UsageRow(
+        agent_id="hana",
+        session_id="s1",
+        turn_id="t1",
+        n=n,
+        at=at,
+        trigger=Trigger.MESSAGE,
+        provider="openai",
+        model="gpt-5-mini",
+        purpose=Use.CONVERSATION,
+        task_type="conversation",
+        complexity=0.25,
+        tier=2,
+        chosen_by="agent",
+        state=CallState.COMPLETED,
+        usage=Usage(input_tokens=1_200, output_tokens=80, cached_tokens=1_024),
+        reserved=9_000,
+        cost=412,
+        price=Price(input_per_million=250_000, output_per_million=2_000_000),
+        latency_ms=840,
+        first_token_ms=310,
+    )
+    return row.replaced(**changes)
 
 
 def wish(by: str = "owner", reason: str = "もう十分です") -> Stop:

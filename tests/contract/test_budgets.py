@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Exhausted
-from opencrab.domain.money import Draw
+from opencrab.domain.money import WHOLE, Draw, Limits
 from opencrab.ports.home import Home
 from tests.contract.example import DAY, NOW, running, step
 from tests.contract.homes import OpenHome
@@ -65,6 +65,35 @@ def test_a_refusal_names_the_budget_and_the_cure(spending: Home) -> None:
         spending.journal.commit(step(current, draws=(drawing(101),)))
     assert refusal.value.field == "agent:花"
     assert refusal.value.cure
+
+
+def test_a_session_has_one_budget_for_all_its_days(spending: Home) -> None:
+    whole = drawing(70, scope="session:s1", day=WHOLE)
+    assert draw(spending, whole)
+    assert not draw(spending, whole)
+    with pytest.raises(Exhausted, match="session:s1") as refusal:
+        spending.journal.commit(step(spending.journal.load("t1").turn, draws=(whole,)))
+    assert "next day" not in (refusal.value.cure or "")
+    assert WHOLE not in refusal.value.message
+    assert drawn(spending, "session:s1", WHOLE) == 70
+
+
+def test_five_budgets_are_drawn_together(spending: Home) -> None:
+    names = ("agent:hana", "installation", "session:s1", "heartbeat:hana", "public:誰か")
+    blocks = tuple(drawing(40, scope=name) for name in names)
+    assert draw(spending, *blocks)
+    assert not draw(spending, *blocks[:4], drawing(61, scope=names[4]))
+    assert [drawn(spending, name) for name in names] == [40] * 5
+
+
+def test_no_limits_are_set_until_somebody_does(home: Home) -> None:
+    assert home.budgets.limits() is None
+    home.budgets.set_limits(Limits(turn_micro_usd=0))
+    home.budgets.set_limits(Limits(session_micro_usd=5))
+    assert home.budgets.limits() == Limits(session_micro_usd=5)
+    home.budgets.set_limits(None)
+    home.budgets.set_limits(None)
+    assert home.budgets.limits() is None
 
 
 def test_two_budgets_are_drawn_together_or_not_at_all(spending: Home) -> None:

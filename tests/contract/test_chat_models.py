@@ -1,27 +1,24 @@
-"""What every ChatModel promises, scripted or behind a server; a new provider adds one line."""
+"""What every ChatModel promises, scripted or behind a server; a new vendor is one of VENDORS."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 
 import pytest
 
 from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
-from opencrab.adapters.providers.openai import Endpoint, OpenAIModel
 from opencrab.adapters.providers.script import ScriptedAnswer, ScriptedCall
 from opencrab.adapters.providers.scripted import Scripted
-from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailable
+from opencrab.adapters.providers.vendor import VendorModel
+from opencrab.adapters.providers.wire import Endpoint
+from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.money import Price
 from opencrab.domain.record import Answer
 from opencrab.ports.model import ActionSchema, ChatModel, ChatRequest, ModelInfo, Said
-from tests.unit.adapters.providers.stub import (
-    Canned,
-    Received,
-    calling,
-    completion,
-    json_of,
-    serving,
-)
+from tests.contract.speaking import VENDORS, Vendor
+from tests.unit.adapters.providers.fake import Replying
+from tests.unit.adapters.providers.stub import Canned, Received, json_of, serving
 
 PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
 KEY = "sk-proj-crab0123456789"
@@ -31,54 +28,75 @@ WRITE = ActionSchema(
     parameters={"type": "object", "properties": {"path": {"type": "string"}}},
 )
 
-Prepared = Callable[[ScriptedAnswer], ChatModel]
-Prepare = Callable[[], Iterator[Prepared]]
+INFO = ModelInfo(name="蟹屋:crab-1", price=PRICE)
 
 
-def _scripted() -> Iterator[Prepared]:
-    yield lambda answer: Scripted((answer,), price=PRICE)
+class Prepared:
+    """Makes models that answer as told; `sent` is what reached their servers, if they have any."""
+
+    sent: list[bytes] | None = None
+    streams = False
+
+    def __call__(self, answer: ScriptedAnswer) -> ChatModel:
+        return Scripted((answer,), price=PRICE)
 
 
-def _behind_a_server() -> Iterator[Prepared]:
-    told: list[ScriptedAnswer] = []
-    info = ModelInfo(name="蟹屋:crab-1", price=PRICE)
-    with serving(lambda got: _served(told[-1], got)) as stub, new_client() as client:
+@dataclass(kw_only=True)
+class Served(Prepared):
+    """Models behind a server that speaks a vendor's format."""
 
-        def prepare(answer: ScriptedAnswer) -> ChatModel:
-            told.append(answer)
-            gone = answer.error == "never_sent"
-            url = "http://127.0.0.1:1/v1" if gone else f"{stub.url}/v1"
-            endpoint = Endpoint("蟹屋", url, KEY, "CRAB_API_KEY")
-            return OpenAIModel(endpoint, "crab-1", info, HttpxTransport(client))
+    vendor: Vendor
+    streams: bool
+    transport: HttpxTransport
+    url: str = ""
+    told: list[ScriptedAnswer] = field(default_factory=list)
+    sent: list[bytes] | None = field(default_factory=list)
 
-        yield prepare
+    def __call__(self, answer: ScriptedAnswer) -> ChatModel:
+        self.told.append(answer)
+        url = "http://127.0.0.1:1" if answer.error == "never_sent" else self.url
+        endpoint = Endpoint("蟹屋", f"{url}/crab", KEY, "CRAB_API_KEY")
+        wire = self.vendor.wire()
+        return VendorModel(wire, endpoint, "crab-1", INFO, self.transport, stream=self.streams)
+
+    def respond(self, got: Received) -> Canned:
+        """What the server answers when it is to say what the script says."""
+        assert got.path.startswith("/crab/")
+        assert self.sent is not None
+        self.sent.append(got.body)
+        told = self.told[-1]
+        failures = {
+            "refused": json_of({"error": {"message": f"{KEY} は無効です"}}, 401),
+            "unavailable": json_of({"error": {"message": f"{KEY} 落ちました"}}, 500),
+            "nonsense": Canned(body=b"<html>", headers={"content-type": "application/json"}),
+        }
+        if told.error:
+            return failures[told.error]
+        if self.streams:
+            return Canned(200, self.vendor.stream(told), {"content-type": self.vendor.kind})
+        return json_of(self.vendor.whole(told))
 
 
-def _served(told: ScriptedAnswer, got: Received) -> Canned:
-    """What a server answers when it is to say what the script says."""
-    assert got.path == "/v1/chat/completions"
-    failures = {
-        "refused": json_of({"error": {"message": f"{KEY} は無効です"}}, 401),
-        "unavailable": json_of({"error": {"message": "落ちました"}}, 503),
-        "nonsense": Canned(body=b"<html>"),
-    }
-    if told.error:
-        return failures[told.error]
-    message = calling(told.calls[0].name, told.calls[0].arguments) if told.calls else {}
-    return json_of(completion({**message, "content": told.text}))
+WAYS = ["scripted", *(f"{name} {way}" for name in VENDORS for way in ("whole", "streamed"))]
 
 
-KINDS: dict[str, Prepare] = {
-    "scripted": _scripted,
-    "openai": _behind_a_server,
-}
+@pytest.fixture(scope="module")
+def transport() -> Iterator[HttpxTransport]:
+    with new_client() as client:
+        yield HttpxTransport(client)
 
 
-@pytest.fixture(params=KINDS)
-def prepared(request: pytest.FixtureRequest) -> Iterator[Prepared]:
+@pytest.fixture(params=WAYS)
+def prepared(request: pytest.FixtureRequest, transport: HttpxTransport) -> Iterator[Prepared]:
     """A model that will answer as told."""
-    with contextmanager(KINDS[request.param])() as prepare:
-        yield prepare
+    name, _, way = request.param.partition(" ")
+    if name == "scripted":
+        yield Prepared()
+        return
+    served = Served(vendor=VENDORS[name], streams=way == "streamed", transport=transport)
+    with serving(served.respond) as stub:
+        served.url = stub.url
+        yield served
 
 
 def _request(words: str = "こんにちは。Hello. 🦀") -> ChatRequest:
@@ -128,19 +146,25 @@ def test_thoughts_and_memories_are_kept_out_of_the_words(prepared: Prepared) -> 
 
 
 @pytest.mark.parametrize(
-    ("error", "kind"),
+    ("error", "fault", "billed"),
     [
-        ("never_sent", NeverSent), ("refused", Refused),
-        ("unavailable", Unavailable), ("nonsense", Unavailable),
+        ("never_sent", Fault.UNREACHABLE, False),
+        ("refused", Fault.AUTH, False),
+        ("unavailable", Fault.SERVER_ERROR, True),
+        ("nonsense", Fault.NONSENSE, True),
     ],
-)  # fmt: skip
-def test_a_failure_tells_what_may_have_been_billed(
-    prepared: Prepared, error: str, kind: type[OpenCrabError]
+)
+def test_a_failure_tells_its_fault_and_what_may_have_been_billed(
+    prepared: Prepared,
+    error: str,
+    fault: Fault,
+    billed: bool,  # noqa: FBT001
 ) -> None:
     model = prepared(ScriptedAnswer(error=error))
-    with pytest.raises(kind) as caught:
+    with pytest.raises(Unanswered) as caught:
         _chat(model)
-    assert type(caught.value) is kind
+    assert caught.value.fault is fault
+    assert caught.value.may_be_billed is billed
     assert KEY not in caught.value.message
 
 
@@ -148,7 +172,42 @@ def test_a_request_is_encoded_the_same_each_time_and_as_json(prepared: Prepared)
     model = prepared(ScriptedAnswer(text="はい"))
     body = model.encode(_request())
     assert body == model.encode(_request())
-    assert json.loads(body)["messages"][-1]["content"] == "こんにちは。Hello. 🦀"
+    assert "こんにちは。Hello. 🦀" in body.decode()
+    assert "あなたは蟹です。" in str(json.loads(body))
+
+
+def test_what_is_encoded_is_what_is_sent(prepared: Prepared) -> None:
+    model, request = prepared(ScriptedAnswer(text="はい")), _request()
+    body = model.encode(request)
+    model.chat(request, body)
+    assert prepared.sent in (None, [body])
+
+
+def test_a_stream_tells_when_its_first_words_came(prepared: Prepared) -> None:
+    first = _chat(prepared(ScriptedAnswer(text="はい"))).first_token_ms
+    assert (first is not None) == (prepared.streams or prepared.sent is None)
+    assert (first or 0) >= 0
+
+
+@pytest.mark.parametrize("name", VENDORS)
+@pytest.mark.parametrize("called", [False, True])
+def test_a_stream_cut_anywhere_is_a_whole_answer_or_none(
+    name: str,
+    called: bool,  # noqa: FBT001
+) -> None:
+    vendor = VENDORS[name]
+    calls = (ScriptedCall("ws_write", '{"path": "日記🦀.md"}'),) if called else ()
+    stream = vendor.stream(ScriptedAnswer(text="はい、蟹🦀です。", calls=calls))
+    endpoint = Endpoint("蟹屋", "http://crab", KEY, "CRAB_API_KEY")
+    whole: Answer | None = None
+    for place in range(len(stream), -1, -1):
+        model = VendorModel(vendor.wire(), endpoint, "crab-1", INFO, Replying(stream[:place]))
+        with nullcontext() if whole is None else suppress(Unanswered):
+            answer = model.chat(_request(), b"{}")
+            whole = whole or answer
+            assert (answer.text, answer.calls) == (whole.text, whole.calls)
+    assert whole is not None
+    assert bool(whole.calls) is called
 
 
 def test_half_a_character_is_no_reason_to_fail(prepared: Prepared) -> None:
@@ -162,7 +221,7 @@ def test_an_answer_costs_no_more_than_what_is_set_aside_for_it(prepared: Prepare
     body = model.encode(request)
     answer = model.chat(request, body)
     reserved = PRICE.reservation(
-        request_bytes=len(body), max_output_tokens=request.max_output_tokens
+        request_tokens=len(body), max_output_tokens=request.max_output_tokens
     )
     assert 0 < PRICE.cost(answer.usage) <= reserved
 

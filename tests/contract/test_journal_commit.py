@@ -8,7 +8,7 @@ import pytest
 from opencrab.domain.errors import Exhausted, NotFound, OpenCrabError, Stopped, Superseded
 from opencrab.domain.money import Draw
 from opencrab.domain.session import Phase, SessionChange, SessionStatus
-from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.turn import Block, Turn, TurnStatus
 from opencrab.domain.utterance import Utterance
 from opencrab.ports.home import Home
 from opencrab.ports.journal import Change
@@ -30,6 +30,7 @@ from tests.contract.example import (
     session,
     step,
     turn,
+    usage_row,
     utterance,
     wish,
 )
@@ -54,6 +55,7 @@ def everything(current: Turn, **changes: Any) -> Change:
         "utterances": (utterance(1, JAPANESE), utterance(2, ENGLISH)),
         "due": (due_item("d1", text=JAPANESE), due_item("d2", seconds=61)),
         "draws": (drawing(40), drawing(40).replaced(scope="installation")),
+        "usage": (usage_row(1), usage_row(2)),
         "session": SessionChange(agent_id="hana", spoke_at=NOW),
         "at": NOW,
     }
@@ -76,6 +78,7 @@ def visible(home: Home) -> dict[str, object]:
         "outbox": [said(home, ordinal) for ordinal in (1, 2)],
         "agent day": home.budgets.drawn("agent:hana", DAY),
         "installation day": home.budgets.drawn("installation", DAY),
+        "usage": home.usage.rows("hana"),
         "feed": len(told(home)),
     }
 
@@ -98,7 +101,19 @@ def test_a_change_is_visible_whole(home: Home) -> None:
         (due_item("d1", text=JAPANESE), due_item("d2", seconds=61)),
     )
     assert home.budgets.drawn("agent:hana", DAY) == 40
+    assert home.usage.rows("hana") == (usage_row(2), usage_row(1))
     assert home.sessions.get("s1").turn_number == 1
+
+
+@pytest.mark.parametrize("scopes", [None, (), ("session:s1", "public:太郎")])
+def test_a_header_keeps_where_its_money_comes_from(
+    home: Home, scopes: tuple[str, ...] | None
+) -> None:
+    blocks = (Block(day=DAY, micro_usd=5), Block(day="2026-02-18", micro_usd=6))
+    current = running(home).replaced(blocks=blocks, scopes=scopes, allowance=11)
+    stored = home.journal.commit(step(current))
+    assert (stored.blocks, stored.scopes) == (blocks, scopes)
+    assert home.journal.header("t1") == stored
 
 
 def test_an_intent_and_its_result_share_a_number(home: Home) -> None:
@@ -132,6 +147,11 @@ def utterance_again(home: Home, current: Turn) -> Change:
     return everything(spoken)
 
 
+def usage_again(home: Home, current: Turn) -> Change:
+    counted = home.journal.commit(step(current, result(7), usage=(usage_row(2, cost=1),)))
+    return everything(counted)
+
+
 def after_its_end(home: Home, current: Turn) -> Change:
     return everything(home.journal.commit(ending(current)))
 
@@ -155,6 +175,7 @@ REFUSALS = [
     (stale_sequence, Superseded),
     (record_again, Superseded),
     (utterance_again, Superseded),
+    (usage_again, Superseded),
     (after_its_end, Superseded),
     (while_it_waits, Superseded),
     (once_stopped, Stopped),

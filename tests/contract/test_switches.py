@@ -21,3 +21,15 @@ def test_switches_do_not_turn_each_other(home: Home) -> None:
     home.switches.set("hana", frozen=True)
     assert not home.switches.frozen("ken")
     assert not home.switches.frozen("installation")
+
+
+def test_everything_that_is_frozen_is_listed(home: Home) -> None:
+    assert home.switches.all_frozen() == ()
+    for scope in ("ken", "installation", "hana", "a-z_0"):
+        home.switches.set(scope, frozen=True)
+    home.switches.set("ken", frozen=False)
+    home.switches.set("mika", frozen=False)
+    assert home.switches.all_frozen() == ("a-z_0", "hana", "installation")
+    for scope in home.switches.all_frozen():
+        home.switches.set(scope, frozen=False)
+    assert home.switches.all_frozen() == ()

@@ -22,6 +22,7 @@ from opencrab.adapters.dynamodb.item import Item, plain
 from opencrab.adapters.dynamodb.journal import DynamoJournal
 from opencrab.adapters.dynamodb.session import Counted, DynamoSessions, Seen
 from opencrab.adapters.dynamodb.table import Table
+from opencrab.adapters.dynamodb.usage import DynamoUsage
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.s3_files import S3Blobs, S3Files
 from opencrab.adapters.sqlite.database import milliseconds
@@ -189,6 +190,9 @@ class AwsGround:
             idempotency=stores.idempotency,
             switches=stores.switches,
             budgets=stores.budgets,
+            usage=DynamoUsage(table, self.clock),
+            health=stores.health,
+            preferences=stores.preferences,
             feed=None,
         )
         return Process(home, owner)

@@ -151,7 +151,7 @@ def _turn(world: World, rest: Rest, turn_id: str, turn: Json) -> Iterator[str]:
     yield from _calls(rest, turn_id, turn)
     yield from _words(rest, turn_id, turn)
     yield from _rings(world, rest, turn_id)
-    if turn["status"] in ENDS and (turn["allowance"] or turn["blocks"]):
+    if turn["status"] in ENDS and turn["allowance"]:
         yield "it ended and kept an allowance"
 
 
@@ -269,14 +269,43 @@ def _money(world: World, rest: Rest) -> Iterator[str]:
             yield f"turn {turn_id} spent {turn['spent']}, its results cost another sum"
     if +spent != +rest.drawn:
         yield f"budgets have {dict(rest.drawn)} drawn, the turns hold {dict(spent)}"
+    kept = _costs(rest)
     for model, charged in world.provider.bill.charged.items():
-        kept = spent[f"agent:{model.partition(':')[2]}"]
-        if charged > kept:
-            yield f"{model} charged {charged}, the journal knows of {kept}"
+        if charged > kept[model]:
+            yield f"{model} charged {charged}, the journal knows of {kept[model]}"
+    yield from _ledger(world, rest)
     yield from _limits(world, rest)
     lost, faults = lost_calls(world, rest), world.scheduler.faults
     if lost > faults:
         yield f"{lost} extra model calls for {faults} faults"
+
+
+def _costs(rest: Rest) -> Counter[str]:
+    """What the journal says that the calls of each model cost."""
+    costs: Counter[str] = Counter()
+    for records in rest.records.values():
+        asked = {r["n"]: r["model"] for r in records.values() if r["kind"] == "model_intent"}
+        for record in records.values():
+            if record["kind"] == "model_result":
+                costs[asked[record["n"]]] += record["cost"]
+    return costs
+
+
+def _ledger(world: World, rest: Rest) -> Iterator[str]:
+    """One row for each model call that has ended, with its cost."""
+    ended = Counter[tuple[str, int, int]]()
+    for turn_id, records in rest.records.items():
+        for record in records.values():
+            if record["kind"] == "model_result":
+                ended[turn_id, record["n"], record["cost"]] += 1
+    agents = {agent_id for cast in world.casts for agent_id in agent_ids(cast.scenario)}
+    rows = Counter(
+        (row.turn_id, row.n, row.cost)
+        for agent_id in agents
+        for row in world.raw.usage.rows(agent_id, limit=10_000)
+    )
+    if rows != ended:
+        yield f"the ledger has other rows than calls: {dict(rows - ended)}, {dict(ended - rows)}"
 
 
 def _limits(world: World, rest: Rest) -> Iterator[str]:

@@ -11,9 +11,11 @@ from typing import Any
 
 from opencrab.actions import GROUPS, Group, Registry
 from opencrab.domain.action import ActionResult, Effect, Impact
-from opencrab.domain.errors import Invalid, NeverSent, OpenCrabError, Unavailable
+from opencrab.domain.errors import NeverSent, Unavailable
+from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.money import Price, Usage
 from opencrab.domain.record import Answer, Call, Reflection
+from opencrab.domain.routing import Routing
 from opencrab.domain.utterance import Utterance
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.ports.action import ActionContext
@@ -33,7 +35,7 @@ class Reply:
 
     text: str = ""
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
-    fails: tuple[type[OpenCrabError], ...] = ()
+    fails: tuple[Fault, ...] = ()
     ponders: int = 0
 
 
@@ -62,6 +64,8 @@ class Provider:
         self.failed: Counter[tuple[str, int]] = Counter()
         self.seen: list[ChatRequest] = []
         self.wrap: Callable[[ChatModel], ChatModel] = lambda model: model
+        self.routing = Routing(default="fake:none")
+        self.version = 0
 
     def reset(self) -> None:
         """Begin a new book."""
@@ -69,7 +73,12 @@ class Provider:
 
     def get(self, name: str | None) -> ChatModel:
         """`ports.model.Models`."""
-        return self.wrap(ScriptedModel(self, name or "fake:none"))
+        wanted = name or self.routing.default
+        return self.wrap(ScriptedModel(self, self.routing.aliases.get(wanted, wanted)))
+
+    def refresh(self, version: int) -> None:
+        """`ports.model.Models`."""
+        self.version = version
 
 
 class ScriptedModel:
@@ -77,7 +86,7 @@ class ScriptedModel:
 
     def __init__(self, provider: Provider, name: str) -> None:
         self._provider = provider
-        self.info = ModelInfo(name=name, price=PRICE)
+        self.info = ModelInfo(name=name, price=PRICE, private=name.startswith("local:"))
 
     def encode(self, request: ChatRequest) -> bytes:
         shown = "".join(
@@ -98,14 +107,14 @@ class ScriptedModel:
         error = reply.fails[failures] if failures < len(reply.fails) else None
         self._provider.failed[name, step] += 1
         self._provider.seen.append(request)
-        if error is not None and issubclass(error, NeverSent):
-            raise error("the line is dead")
+        if error is not None and error is Fault.UNREACHABLE:
+            raise Unanswered("the line is dead", error)
         self._provider.bill.received += 1
         usage = Usage(input_tokens=len(body) // 4, output_tokens=OUTPUT_TOKENS)
-        if error is None or issubclass(error, Unavailable):
+        if error is None or error.may_be_billed:
             self._provider.bill.charged[name] += PRICE.cost(usage)
         if error is not None:
-            raise error("the model fails on purpose")
+            raise Unanswered("the model fails on purpose", error)
         calls = tuple(
             Call(id=f"x{place}", name=called, arguments=arguments)
             for place, (called, arguments) in enumerate(reply.calls)
@@ -176,12 +185,8 @@ class Wall:
             raise Unavailable("the wall did not answer")
 
 
-def refuses(*errors: type[OpenCrabError]) -> tuple[type[OpenCrabError], ...]:
-    """Errors for a reply, spelled in scripts."""
-    return errors
-
-
-HOPELESS = refuses(Invalid)
-LOST = refuses(Unavailable)
-TWICE_LOST = refuses(Unavailable, Unavailable)
-DEAD_LINE = refuses(NeverSent)
+HOPELESS = (Fault.BAD_REQUEST,)
+LOST = (Fault.TIMEOUT,)
+TWICE_LOST = (Fault.TIMEOUT, Fault.SERVER_ERROR)
+DEAD_LINE = (Fault.UNREACHABLE,)
+TURNED_AWAY = (Fault.RATE_LIMITED,)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from opencrab.domain.action import ApprovalPolicy
 from opencrab.domain.authority import Authority, Source
 from opencrab.domain.due import DueItem
+from opencrab.domain.fault import Fault
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.message import Channel, Message, Sender, TextPart
@@ -15,7 +16,7 @@ from opencrab.domain.turn import Turn
 from opencrab.engine import admission, control
 from opencrab.engine.record import RECORD_BYTES
 from opencrab.engine.runtime import Rules, Runtime
-from tests.crash.outside import DEAD_LINE, HOPELESS, LOST, TWICE_LOST, Reply, Script
+from tests.crash.outside import DEAD_LINE, HOPELESS, LOST, TURNED_AWAY, TWICE_LOST, Reply, Script
 
 RULES = Rules(
     limits=Limits(
@@ -64,7 +65,10 @@ class Client:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Agents, clients, rules, and how each turn ends when nothing goes wrong."""
+    """Agents, clients, rules, and how each turn ends when nothing goes wrong.
+
+    There is a `fallback` only while nobody else is on the stage.
+    """
 
     name: str
     scripts: tuple[Script, ...]
@@ -76,6 +80,7 @@ class Scenario:
     day_limit: int | None = None
     wall_failures: int = 0
     may_end: tuple[str, ...] = field(default=())
+    fallback: tuple[str, ...] = ()
 
 
 def says(
@@ -220,6 +225,16 @@ THINKER: Script = (
     Reply(calls=(_LIST, _write("thought")), ponders=RECORD_BYTES),
     Reply("I thought about it"),
 )
+SPARE: Script = (Reply("I stand in"), Reply("I was chosen"))
+_CHOICE = {
+    "purpose": "tool_calling",
+    "model_alias": "spare",
+    "reason": "難しい",
+    "duration": "permanent",
+}
+CHOOSER: Script = (_calls(("select_llm", _CHOICE)), Reply("never"))
+ILL: Script = (Reply("never", fails=(Fault.OVERLOADED,) * 16),)
+BUSY: Script = (_calls(_write("kept")), Reply("at last", fails=TURNED_AWAY * 2))
 SPENDER: Script = tuple(_calls(_write(f"page {page}")) for page in range(8))
 
 SCENARIOS: tuple[Scenario, ...] = (
@@ -277,6 +292,16 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("silent", (SILENT,), (Client("user", says("think")),), ("completed",)),
     Scenario("shaky", (SHAKY,), (Client("user", says("try")),), ("completed",)),
     Scenario("helpless", (HELPLESS,), (Client("user", says("try")),), ("failed",)),
+    Scenario("chooser", (CHOOSER,), (Client("user", says("choose")),), ("completed",)),
+    Scenario("busy", (BUSY,), (Client("user", says("try")),), ("completed",)),
+    Scenario(
+        "replaced",
+        (ILL,),
+        (Client("user", says("try")),),
+        ("completed",),
+        may_end=("failed",),
+        fallback=("spare",),
+    ),
     Scenario("refused", (REFUSED,), (Client("user", says("try")),), ("failed",)),
     Scenario(
         "poor",

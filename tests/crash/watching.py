@@ -18,7 +18,14 @@ VISIBILITY = timedelta(seconds=1_800)
 
 def items_of(change: Change) -> int:
     """How many items a change touches, as a conditional transaction counts them."""
-    parts = (change.records, change.lines, change.utterances, change.due, change.draws)
+    parts = (
+        change.records,
+        change.lines,
+        change.utterances,
+        change.due,
+        change.draws,
+        change.usage,
+    )
     return 1 + sum(len(part) for part in parts) + (change.session is not None)
 
 

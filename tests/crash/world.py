@@ -5,6 +5,7 @@ from typing import cast
 
 from opencrab.domain.agent import Agent, Profile
 from opencrab.domain.identity import Identity
+from opencrab.domain.routing import Routing
 from opencrab.domain.session import Participant, Session
 from opencrab.domain.soul import Soul
 from opencrab.domain.turn import Turn
@@ -14,10 +15,12 @@ from opencrab.ports.home import Home
 from opencrab.ports.model import ChatModel
 from tests.crash.ground import START, Ground, NoBug
 from tests.crash.outside import Bell, Provider, Script, Wall, registry
-from tests.crash.scenarios import SCENARIOS, Scenario
+from tests.crash.scenarios import SCENARIOS, SPARE, Scenario
 from tests.crash.scheduling import Gate, Plan, Scheduler, Straight
 from tests.crash.watching import Watch
 from tests.crash.weather import Weather
+
+ROUTING = Routing(default="fake:none", aliases={"spare": "spare:spare"}, selectable=("spare",))
 
 
 class Mutation(NoBug):
@@ -104,6 +107,8 @@ class World:
             wall.reset(sum(scenario.wall_failures for scenario in scenarios))
         self._begin(plan, mutation, weather or Weather())
         self.problems = []
+        fallback = scenarios[0].fallback if len(scenarios) == 1 else ()
+        self.provider.routing = ROUTING.replaced(fallback=fallback)
         channels = {kind: self._gate(wall, "channel") for kind, wall in self.walls.items()}
         runtime = Runtime(
             home=self.ground.gated(mutation.below(self.raw, self)),
@@ -160,7 +165,7 @@ def agent_ids(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _scripts() -> dict[str, Script]:
-    return {
+    return {"spare": SPARE} | {
         agent_id: script
         for scenario in SCENARIOS
         for agent_id, script in zip(agent_ids(scenario), scenario.scripts, strict=True)

@@ -36,6 +36,7 @@ MESSAGE = {"MessageBody": "=x", "MessageGroupId": "=x", "MessageDeduplicationId"
 SEND_TURN: Call = ("sqs", "send_message", {"QueueUrl": "TurnsQueueUrl", **MESSAGE})
 SEND_DELIVERY: Call = ("sqs", "send_message", {"QueueUrl": "DeliveriesQueueUrl", **MESSAGE})
 READ_SECRET: Call = ("secretsmanager", "get_secret_value", {"SecretId": f"={NAME}-keys"})
+DROP_SECRET: Call = ("secretsmanager", "delete_secret", {"SecretId": f"={NAME}-keys"})
 WRITE_BLOB: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=blobs/aa/x"})
 WRITE_FILE: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=agents/a/workspace/x"})
 WRITE_ELSEWHERE: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=elsewhere/x"})
@@ -48,7 +49,7 @@ OWNER_HASH: Call = (
 
 FORBIDDEN = [
     ("RestAuthorizer", [PUT_KEY, DELETE_TURN, LIST_FILES, SEND_TURN, READ_SECRET]),
-    ("RestGateway", [READ_TURNS, READ_DELIVERIES, READ_SECRET, WRITE_BLOB]),
+    ("RestGateway", [READ_TURNS, READ_DELIVERIES, DROP_SECRET, WRITE_BLOB]),
     ("RestGateway", [SEND_DELIVERY, WRITE_ELSEWHERE]),
     ("AgentTurn", [SEND_TURN, READ_DEAD, READ_DELIVERIES, WRITE_ELSEWHERE]),
     ("Delivery", [DELETE_TURN, READ_TURNS, SEND_TURN, LIST_FILES, WRITE_FILE]),
@@ -57,7 +58,7 @@ FORBIDDEN = [
 ]
 ALLOWED = [
     ("RestAuthorizer", [READ_KEY]),
-    ("RestGateway", [PUT_KEY, LIST_FILES]),
+    ("RestGateway", [PUT_KEY, LIST_FILES, READ_SECRET]),
     ("AgentTurn", [READ_SECRET, LIST_FILES, WRITE_BLOB]),
     ("Delivery", [READ_KEY, READ_SECRET]),
     ("Heartbeat", [READ_KEY]),

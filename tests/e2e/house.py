@@ -140,10 +140,11 @@ class House:
         )
 
     def say(
-        self, text: str, source_id: str = "m1", *, channel: str | None = None
+        self, text: str, source_id: str = "m1", *, channel: str | None = None, **changes: Any
     ) -> tuple[Turn, ...]:
-        """A message of the owner, as every gateway admits it."""
-        return admit(self.runtime, "s", message(text, source_id, channel))
+        """A message of the owner, as every gateway admits it, or of whom the changes say."""
+        said = message(text, source_id, channel).replaced(**changes)
+        return admit(self.runtime, "s", said)
 
     def interrupt(self, happens: Callable[[], object]) -> None:
         """Let something happen during each model call."""

@@ -4,6 +4,7 @@ import pytest
 
 from opencrab.domain.line import LineKind
 from opencrab.domain.money import INSTALLATION, Limits, agent_scope
+from opencrab.domain.routing import Manner
 from opencrab.domain.transcript import Transcript
 from opencrab.domain.turn import TurnStatus
 from opencrab.domain.value import Language
@@ -160,7 +161,7 @@ def test_two_renders_a_minute_apart_differ_only_in_their_last_part(house: House)
     renders = []
     for _ in range(2):
         work = observe(house.runtime, recorded.turn, Transcript.of(recorded.records))
-        renders.append(build_request(work, model.info, ()))
+        renders.append(build_request(work, model.info, Manner(), ()))
         house.clock.advance(60)
     first, second = renders
     assert len(first.turns) > 10

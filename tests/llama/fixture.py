@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.transport import Transport
 from tests.conftest import ROOT
+from tests.llama.asking import Parting
 from tests.llama.server import LlamaServer, StartLlama, running
 
 
@@ -22,8 +25,31 @@ def start_llama(wire: Path) -> StartLlama:
     return partial(running, environment / "bin" / "python", model)
 
 
+@pytest.fixture
+def transport() -> Iterator[Transport]:
+    """What our providers speak through."""
+    with new_client() as client:
+        yield Parting(HttpxTransport(client))
+
+
 @pytest.fixture(scope="session")
 def llama(start_llama: StartLlama) -> Iterator[LlamaServer]:
     """One server that many tests share."""
     with start_llama() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def seeded(start_llama: StartLlama) -> Iterator[LlamaServer]:
+    """One that answers the same request the same each time."""
+    with start_llama(seed=1) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def sdk() -> Path:
+    """A Python that has the vendors' own libraries."""
+    environment = ROOT / ".venv-sdk"
+    if not (environment / ".ready").is_file():
+        pytest.skip("no libraries of the vendors to compare with: run `make setup`")
+    return environment / "bin" / "python"

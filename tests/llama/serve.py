@@ -19,25 +19,27 @@ def main() -> None:
     options.add_argument("model", type=Path)
     options.add_argument("--context-tokens", type=int, required=True)
     options.add_argument("--api-key", default="")
+    options.add_argument("--embeddings", action="store_true")
+    options.add_argument("--seed", type=int)
     given = options.parse_args()
     port = free_port()
-    running = start(given.model, port, given.context_tokens, given.api_key)
+    running = start(given, port)
     sys.stdout.write(f"listening on {port}\n")
     sys.stdout.flush()
     sys.stdin.read()
     del running
 
 
-def start(model: Path, port: int, context_tokens: int, api_key: str) -> object:
+def start(given: argparse.Namespace, port: int) -> object:
     """The server of llama.cpp, with a context of its own for each request that it serves."""
     llama = importlib.import_module("xllamacpp")
     wanted = llama.CommonParams()
-    wanted.model.path = str(model)
+    wanted.model.path = str(given.model)
     wanted.model_alias = {"tiny"}
     wanted.hostnames = ["127.0.0.1"]
     wanted.port = port
     wanted.n_parallel = SLOTS
-    wanted.n_ctx = context_tokens * SLOTS
+    wanted.n_ctx = given.context_tokens * SLOTS
     wanted.n_predict = MOST_OUTPUT_TOKENS
     wanted.cpuparams.n_threads = 1
     wanted.cpuparams_batch.n_threads = 1
@@ -45,8 +47,15 @@ def start(model: Path, port: int, context_tokens: int, api_key: str) -> object:
     wanted.warmup = False
     wanted.ui = False
     wanted.verbosity = -1
-    if api_key:
-        wanted.api_keys = [api_key]
+    if given.api_key:
+        wanted.api_keys = [given.api_key]
+    if given.seed is not None:
+        # What was computed in another order differs in its last digits, and chance with it.
+        wanted.sampling.seed = given.seed
+        wanted.cache_prompt = False
+    if given.embeddings:
+        wanted.embedding = True
+        wanted.pooling_type = llama.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     return llama.Server(wanted)
 
 

@@ -28,13 +28,25 @@ StartLlama = Callable[..., AbstractContextManager[LlamaServer]]
 
 @contextmanager
 def running(
-    python: Path, model: Path, *, context_tokens: int = 8192, api_key: str = ""
+    python: Path,
+    model: Path,
+    *,
+    context_tokens: int = 8192,
+    api_key: str = "",
+    embeddings: bool = False,
+    seed: int | None = None,
 ) -> Iterator[LlamaServer]:
-    """A server for a model, run by a Python that has xllamacpp, for as long as it is needed."""
+    """A server for a model, run by a Python that has xllamacpp, for as long as it is needed.
+
+    With a seed it answers the same request the same each time.
+    """
     began = time.perf_counter()
     command = [str(python), str(SERVE), str(model), "--context-tokens", str(context_tokens)]
+    command += ["--api-key", api_key] if api_key else []
+    command += ["--embeddings"] if embeddings else []
+    command += ["--seed", str(seed)] if seed is not None else []
     process = subprocess.Popen(
-        [*command, "--api-key", api_key] if api_key else command,
+        command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

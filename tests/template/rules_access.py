@@ -35,7 +35,7 @@ WILDCARDS = (
         "the streams of one group, which Lambda names",
     ),
     Wildcard(
-        r"ssm:GetParameters(?:ByPath)?|ssm:GetParameter",
+        r"ssm:GetParameters(?:ByPath)?|ssm:(?:Get|Put)Parameter",
         r"arn:[^*]+:parameter/opencrab/[^*]+/\*",
         "the secrets of one stage, which the operator names",
     ),

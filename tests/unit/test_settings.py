@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.errors import Invalid
-from opencrab.settings import Effective, Settings, load, owner_key
+from opencrab.settings import Effective, Settings, listed_models, load, owner_key
 
 TOML = """
 [agent]
@@ -64,7 +64,8 @@ def test_the_defaults_load_without_any_variable() -> None:
     assert settings.effective("agent.max_steps") == Effective(10, "default.toml")
     assert settings.get("gateway.rest.port") == 8080
     assert settings.get("budget.installation_day_usd") == 5.0
-    assert settings.pricing["models"]["openai"]["gpt-4o"]["input"] == 2.5
+    assert settings.pricing["models"]["openai"]["gpt-4o"]["max_input_tokens"] == 128_000
+    assert listed_models()["models"]["openai:gpt-4o"]["input"] == 2.5
 
 
 def test_the_defaults_say_which_parts_lack_which_variable() -> None:
@@ -279,6 +280,23 @@ def test_a_broken_file_is_named(folder: Path, name: str, content: bytes) -> None
 def test_a_missing_price_list_is_named(folder: Path) -> None:
     (folder / "pricing.toml").unlink()
     assert str(folder / "pricing.toml") in refusal(folder).message
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff", b"[]", b"[" * 100_000, None])
+def test_broken_public_prices_are_named_when_somebody_needs_them(
+    folder: Path, content: bytes | None
+) -> None:
+    if content is not None:
+        (folder / "models.json").write_bytes(content)
+    assert loaded(folder, GUILD="1").values
+    with pytest.raises(Invalid, match=r"models\.json"):
+        listed_models(folder=folder)
+
+
+def test_the_absent_parts_of_a_section_are_told_by_name(folder: Path) -> None:
+    settings = loaded(folder, GUILD="1")
+    assert settings.absent_below("llm.providers") == {"openai": "OPENAI_API_KEY"}
+    assert settings.absent_below("gateway") == {"discord": "DISCORD_TOKEN"}
 
 
 def test_a_missing_configuration_says_what_to_do(tmp_path: Path) -> None:

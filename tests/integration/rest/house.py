@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -18,29 +19,16 @@ from opencrab.adapters.providers.scripted import Scripted
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.authority import Scope
-from opencrab.domain.errors import Invalid
 from opencrab.domain.principal import ApiKey
 from opencrab.engine.keys import create_key
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn import Outcome, Pace, run_turn
 from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.watch import PollingWatch
-from opencrab.ports.model import ChatModel
+from tests.integration.rest.thinking import Thinking
 
 SETUP = {"model": {"default": "scripted:rules"}, "missing": []}
 PATIENCE = 20.0
-
-
-class Thinking:
-    """The models of an installation that has one."""
-
-    def __init__(self) -> None:
-        self.model: ChatModel = Scripted()
-
-    def get(self, name: str | None) -> ChatModel:
-        if name not in {None, "scripted:rules"}:
-            raise Invalid("this model is not configured here", cure="use scripted:rules")
-        return self.model
 
 
 class House:
@@ -51,10 +39,22 @@ class House:
         clock = SystemClock()
         files, blobs = LocalFiles(folder), LocalBlobs(folder)
         home, self._database = open_home(folder, clock, files=files, blobs=blobs, durable=False)
-        self.thinking = Thinking()
-        self.runtime = Runtime(home, clock, self.thinking, Registry(GROUPS))
-        self.app = create_app(self.runtime, watch=PollingWatch(0.02), setup=lambda: SETUP)
+        self.thinking = Thinking(home.preferences)
+        self.runtime = Runtime(
+            home,
+            clock,
+            self.thinking,
+            Registry(GROUPS),
+            directory=self.thinking,
+            secrets=self.thinking.vault,
+        )
+        self.furnish()
         self.owner, self.chat, self.read = (self.key(scope)[0] for scope in reversed(Scope))
+
+    def furnish(self, **changes: Any) -> None:
+        """Another runtime in some of its parts, behind the same routes."""
+        self.runtime = replace(self.runtime, **changes)
+        self.app = create_app(self.runtime, watch=PollingWatch(0.02), setup=lambda: SETUP)
 
     def close(self) -> None:
         """Leave nothing open."""

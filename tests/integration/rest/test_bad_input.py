@@ -23,6 +23,13 @@ ROUTES: dict[str, dict[str, Any]] = {
     "POST /turns/t/cancel": {},
     "POST /turns/t/decide": {"approved": True},
     "POST /keys": {"name": "x"},
+    "PUT /llm/providers/openai": {},
+    "PUT /llm/prices": {"prices": {}},
+    "PUT /llm/aliases": {"aliases": None},
+    "PUT /llm/fallback": {"fallback": None},
+    "PUT /agents/a/llm/config": {},
+    "PUT /budgets": {"limits": None},
+    "PUT /system/state": {"state": "running"},
 }
 BODIES: dict[str, bytes] = {
     "no JSON": b'{"name": ' + MARK.encode(),
@@ -52,6 +59,7 @@ TEXTS = {
     "POST /turns/t/cancel": ["reason"],
     "POST /turns/t/decide": ["reason"],
     "POST /keys": ["name"],
+    "PUT /llm/providers/openai": ["base_url", "key"],
 }
 
 
@@ -202,7 +210,18 @@ def test_a_body_beyond_one_mebibyte_is_refused(shared: House, route: str) -> Non
     refused(shared.raw(method, path, b"{}", headers=announced), 413, "body")
 
 
-@pytest.mark.parametrize("listing", ["/agents", "/sessions", "/keys", "/agents/A/workspace"])
+LISTINGS = (
+    "/agents",
+    "/sessions",
+    "/keys",
+    "/agents/A/workspace",
+    "/agents/A/llm/metrics",
+    "/llm/models",
+    "/llm/providers",
+)
+
+
+@pytest.mark.parametrize("listing", LISTINGS)
 @pytest.mark.parametrize(
     "query",
     [

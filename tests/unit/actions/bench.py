@@ -3,22 +3,45 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.local_files import LocalFiles
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.action import ActionResult
-from opencrab.domain.agent import Agent
+from opencrab.domain.agent import Agent, Profile
+from opencrab.domain.errors import Conflict
+from opencrab.domain.identity import Identity
+from opencrab.domain.routing import Routing, Use
 from opencrab.domain.session import Participant, Session
+from opencrab.domain.soul import Soul
 from opencrab.domain.value import Language
 from opencrab.ports.action import ActionContext
+from opencrab.ports.agents import Agents
+from tests.unit.engine.models import Known, Named
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 REGISTRY = Registry(GROUPS)
+ROUTING = Routing(
+    default="openai:gpt",
+    uses={Use.THINKING: "smart"},
+    aliases={"fast": "openai:mini", "smart": "openai:gpt", "local": "ollama:llama", "odd": "x:y"},
+    selectable=("fast", "smart", "local", "odd"),
+)
+MODELS = Known(
+    (
+        Named("openai:gpt"),
+        Named("openai:mini", price=None),
+        Named("ollama:llama", private=True, functions=False),
+    ),
+    ROUTING,
+)
 NAMES = (
     "declare_done",
     "generate_inner_voice",
+    "get_available_models",
+    "get_current_llm_config",
+    "select_llm",
     "send_noreact",
     "send_speech",
     "ws_list",
@@ -30,6 +53,24 @@ NAMES = (
 def agent(language: Language = Language.JA) -> Agent:
     """Mika, in a language."""
     return Agent(id="mika", name="美香", language=language, created_at=NOW, updated_at=NOW)
+
+
+class OneAgent:
+    """`ports.agents.Agents` with Mika alone."""
+
+    def __init__(self) -> None:
+        self.agent = agent()
+
+    def get(self, agent_id: str) -> Profile:
+        assert agent_id == self.agent.id
+        soul, identity = Soul(persona_name="Mika"), Identity(name="Mika")
+        return Profile(agent=self.agent, soul=soul, identity=identity)
+
+    def save(self, changed: Agent, **_: Any) -> Agent:
+        if changed.version != self.agent.version:
+            raise Conflict("another version")
+        self.agent = changed.replaced(version=changed.version + 1)
+        return self.agent
 
 
 def context(folder: Path, quota_bytes: int = 1_000_000) -> ActionContext:
@@ -48,6 +89,8 @@ def context(folder: Path, quota_bytes: int = 1_000_000) -> ActionContext:
         key="t1-c1",
         files=LocalFiles(folder, quota_bytes=quota_bytes),
         clock=FakeClock(NOW),
+        models=MODELS,
+        agents=cast(Agents, OneAgent()),
     )
 
 

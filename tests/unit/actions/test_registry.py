@@ -21,7 +21,7 @@ from opencrab.domain.errors import (
 )
 from opencrab.domain.value import Language, Value
 from opencrab.ports.action import Action, ActionContext
-from tests.unit.actions.bench import NAMES, REGISTRY, agent
+from tests.unit.actions.bench import NAMES, REGISTRY, ROUTING, agent
 
 SCHEMA_BYTES = 4_096
 
@@ -154,7 +154,7 @@ def test_two_actions_of_one_name_are_no_installation() -> None:
         Registry(groups)
 
 
-def test_there_are_seven_actions_and_each_effect_class_is_explicit() -> None:
+def test_there_are_ten_actions_and_each_effect_class_is_explicit() -> None:
     found = [action.name for group in GROUPS for action in group.actions]
     assert sorted(found) == list(NAMES)
     assert all(REGISTRY.find(name) is not None for name in NAMES)
@@ -163,11 +163,17 @@ def test_there_are_seven_actions_and_each_effect_class_is_explicit() -> None:
 
 @pytest.mark.parametrize("language", Language)
 def test_all_schemas_are_sorted_and_fit_four_kilobytes(language: Language) -> None:
-    schemas = REGISTRY.schemas(agent(language))
+    schemas = REGISTRY.schemas(agent(language), ROUTING)
     assert [schema.name for schema in schemas] == list(NAMES)
     size = sum(len(schema.model_dump_json().encode()) for schema in schemas)
     assert size < SCHEMA_BYTES, size
-    assert REGISTRY.schemas(agent(language)) is schemas
+    assert REGISTRY.schemas(agent(language), ROUTING) is schemas
+
+
+def test_an_action_that_is_not_offered_is_in_no_prompt() -> None:
+    alone = ROUTING.replaced(self_selection=False)
+    names = {schema.name for schema in REGISTRY.schemas(agent(), alone)}
+    assert names == set(NAMES) - {"select_llm", "get_available_models", "get_current_llm_config"}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,12 +2,15 @@
 
 import json
 import logging
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from opencrab.adapters.secrets import (
+    ATTEMPTS,
     MOST_SECRETS,
     SecretsManagerSecrets,
     SsmSecrets,
@@ -17,12 +20,13 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.ports.secrets import Secrets
 from tests.aws import Account, account
-from tests.aws_faults import Fault, answer_is_lost, never_arrives, refuses
+from tests.aws_faults import Fault, Go, answer_is_lost, never_arrives, refuses
 from tests.contract.example import NOW
 
 SSM = "ssm:/opencrab/dev/"
 MANAGER = "secretsmanager:opencrab/dev"
 KEY = "sk-絶対に秘密"
+PLAIN = "sk-plain-canary"
 
 each_place = pytest.mark.parametrize("place", [SSM, MANAGER])
 
@@ -179,3 +183,151 @@ def test_no_form_of_it_shows_a_value(aws: Account, clock: FakeClock, place: str)
     assert secrets.get("KEY") == KEY
     assert KEY not in f"{secrets!r} {secrets} {vars(secrets)}"
     assert "opencrab/dev" in repr(secrets)
+
+
+@each_place
+def test_what_is_kept_is_found_here_at_once_and_there_soon(
+    aws: Account, clock: FakeClock, place: str
+) -> None:
+    here, there = opened(aws, clock, place), opened(aws, clock, place)
+    assert there.get("A_KEY") is None
+    here.put("A_KEY", PLAIN)
+    here.put("B_KEY", "b")
+    assert (here.get("A_KEY"), here.get("B_KEY"), there.get("A_KEY")) == (PLAIN, "b", None)
+    there.forget()
+    assert (there.get("A_KEY"), there.get("B_KEY")) == (PLAIN, "b")
+    there.put("A_KEY", "new")
+    clock.advance(301)
+    assert (here.get("A_KEY"), here.get("B_KEY")) == ("new", "b")
+
+
+def test_a_parameter_is_kept_encrypted(aws: Account, clock: FakeClock) -> None:
+    opened(aws, clock, SSM).put("A_KEY", "x" * 8_192)
+    stored = aws.client("ssm").get_parameter(Name="/opencrab/dev/A_KEY")["Parameter"]
+    assert stored["Type"] == "SecureString"
+
+
+def test_a_parameter_may_lie_at_the_top(aws: Account, clock: FakeClock) -> None:
+    opened(aws, clock, "ssm:/").put("A_KEY", PLAIN)
+    assert opened(aws, clock, "ssm:/").get("A_KEY") == PLAIN
+
+
+@each_place
+def test_forgotten_secrets_outlive_a_failure_as_well(
+    aws: Account, clock: FakeClock, place: str
+) -> None:
+    secrets = opened(aws, clock, place)
+    secrets.forget()
+    secrets.put("A_KEY", PLAIN)
+    secrets.forget()
+    aws.fails(refuses(500, "InternalServerError"))
+    assert secrets.get("A_KEY") == PLAIN
+
+
+@each_place
+@pytest.mark.parametrize(("name", "value"), [("a_key", PLAIN), ("A_KEY", "秘密"), ("A_KEY", "")])
+def test_what_cannot_be_kept_is_refused_before_anybody_is_asked(
+    aws: Account, clock: FakeClock, place: str, name: str, value: str
+) -> None:
+    aws.fails(never_arrives)
+    with pytest.raises(Invalid):
+        opened(aws, clock, place).put(name, value)
+
+
+@each_place
+def test_one_too_many_is_refused_and_the_others_stay_readable(
+    aws: Account, clock: FakeClock, place: str
+) -> None:
+    store(aws, **{f"K{number}": "v" for number in range(MOST_SECRETS)})
+    secrets = opened(aws, clock, place)
+    with pytest.raises(Unavailable, match="more than 100"):
+        secrets.put("ONE_MORE", PLAIN)
+    secrets.put("K1", "new")
+    assert opened(aws, clock, place).get("K1") == "new"
+
+
+@each_place
+@pytest.mark.parametrize(
+    ("fault", "cure"),
+    [
+        (refuses(400, "AccessDeniedException", f"Value '{PLAIN}' is bad"), "allow"),
+        (refuses(400, "ValidationException", f"Value '{PLAIN}' is bad"), "SecureString"),
+        (refuses(400, "ThrottlingException", PLAIN), "wait"),
+        (refuses(400, "UnrecognizedClientException", PLAIN), "credentials"),
+        (answer_is_lost, "wait"),
+    ],
+)
+def test_a_change_that_fails_names_the_cure_and_shows_nothing(
+    aws: Account, clock: FakeClock, place: str, fault: Fault, cure: str
+) -> None:
+    permission = {SSM: "ssm:PutParameter", MANAGER: "secretsmanager:PutSecretValue"}[place]
+    secrets = opened(aws, clock, place)
+    reads = 2 if place == MANAGER else 1
+    aws.fails(*[lets_through] * reads, fault)
+    with pytest.raises(Unavailable) as raised:
+        secrets.put("A_KEY", PLAIN)
+    assert place.rstrip("/") in raised.value.message
+    assert cure in (raised.value.cure or "")
+    assert cure != "allow" or permission in (raised.value.cure or "")
+    assert PLAIN not in f"{raised.value} {raised.value.cure}"
+    assert (raised.value.__cause__, raised.value.__context__) == (None, None)
+    secrets.put("A_KEY", PLAIN)
+    assert secrets.get("A_KEY") == PLAIN
+
+
+def lets_through(_request: AWSPreparedRequest, go: Go) -> AWSResponse | None:
+    return go()
+
+
+class Crowded:
+    """Secrets Manager, where others act right after some of the calls."""
+
+    def __init__(self, aws: Account, *acts: Callable[[], object] | None) -> None:
+        self._client = aws.client("secretsmanager")
+        self._acts = deque(acts)
+
+    def __call__(self, _service: str) -> Any:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        def call(**arguments: Any) -> Any:
+            answer = getattr(self._client, name)(**arguments)
+            act = self._acts.popleft() if self._acts else None
+            if act is not None:
+                act()
+            return answer
+
+        return call
+
+
+def held(aws: Account) -> dict[str, str]:
+    """What the secret holds now."""
+    answer = aws.client("secretsmanager").get_secret_value(SecretId="opencrab/dev")
+    values: dict[str, str] = json.loads(answer["SecretString"])
+    return values
+
+
+@pytest.mark.parametrize("at", range(5))
+def test_of_two_who_change_one_secret_neither_loses_anything(
+    aws: Account, clock: FakeClock, at: int
+) -> None:
+    store(aws, OLD="old")
+    other = opened(aws, clock, MANAGER)
+    crowded = Crowded(aws, *[None] * at, lambda: other.put("B_KEY", "b"))
+    secrets_from(MANAGER, clock, crowded).put("A_KEY", PLAIN)
+    assert held(aws) == {"OLD": "old", "A_KEY": PLAIN, "B_KEY": "b"}
+
+
+def test_a_change_over_ours_by_hand_is_seen_and_ours_is_made_again(
+    aws: Account, clock: FakeClock
+) -> None:
+    crowded = Crowded(aws, None, None, lambda: store(aws, OTHER="by hand"))
+    secrets_from(MANAGER, clock, crowded).put("A_KEY", PLAIN)
+    assert held(aws) == {"OTHER": "by hand", "A_KEY": PLAIN}
+
+
+def test_who_never_gets_a_word_in_gives_up(aws: Account, clock: FakeClock) -> None:
+    acts = [lambda: store(aws, OTHER="by hand"), None] * ATTEMPTS
+    with pytest.raises(Unavailable, match="again and again"):
+        secrets_from(MANAGER, clock, Crowded(aws, None, None, *acts)).put("A_KEY", PLAIN)
+    assert held(aws) == {"OTHER": "by hand"}

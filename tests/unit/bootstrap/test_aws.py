@@ -10,14 +10,17 @@ from typing import Any
 import pytest
 
 from opencrab import settings
+from opencrab.adapters.providers.registry import ProviderModels, nothing_stored
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap import aws
-from opencrab.bootstrap.aws import DeployedModels, rest_handler, worker
+from opencrab.bootstrap.aws import DeployedModels, LaterSecrets, models_of, rest_handler, worker
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.identifier import content_hash
+from opencrab.domain.preference import Preferences
 from opencrab.gateways.cli.diagnosis import Verdict, of_setup
 from opencrab.gateways.cli.options import Tongue
 from opencrab.gateways.cli.words import Speech
+from opencrab.ports.preferences import Stored
 from opencrab.settings import Settings
 from tests.contract.example import NOW
 from tests.unit.gateways.function import Call, own_log
@@ -65,6 +68,7 @@ class Store:
     def __init__(self, **secrets: str) -> None:
         self.secrets = secrets
         self.loads = 0
+        self.forgotten = 0
         self.silent = False
 
     def get(self, name: str) -> str | None:
@@ -72,26 +76,34 @@ class Store:
             raise Unavailable("the store does not answer")
         return self.secrets.get(name)
 
+    def put(self, name: str, value: str) -> None:
+        self.secrets[name] = value
+
+    def forget(self) -> None:
+        self.forgotten += 1
+
     def load(self, overrides: dict[str, Any], *, secret: Callable[[str], str | None]) -> Settings:
         self.loads += 1
         return settings.load(overrides, {}, secret=secret)
 
 
-def models_of(store: Store) -> tuple[DeployedModels, FakeClock]:
+def deployed(store: Store) -> tuple[DeployedModels, FakeClock]:
     """Deployed models, and their clock."""
     clock = FakeClock(NOW)
-    return DeployedModels(store.get, clock.now, load=store.load), clock
+    return DeployedModels(
+        lambda: models_of(store, nothing_stored, clock.now, load=store.load)
+    ), clock
 
 
 def test_nothing_is_asked_before_a_model_is_wanted() -> None:
     store = Store()
-    models_of(store)
+    deployed(store)
     assert store.loads == 0
 
 
 def test_models_are_kept_for_five_minutes_without_another_look() -> None:
     store = Store(OPENAI_API_KEY="sk-one")
-    models, clock = models_of(store)
+    models, clock = deployed(store)
     first = models.get("openai:gpt-4o")
     clock.advance(299.9)
     assert models.get("openai:gpt-4o") is first
@@ -100,7 +112,7 @@ def test_models_are_kept_for_five_minutes_without_another_look() -> None:
 
 def test_equal_settings_keep_their_models_and_connections() -> None:
     store = Store(OPENAI_API_KEY="sk-one")
-    models, clock = models_of(store)
+    models, clock = deployed(store)
     first = models.get("openai:gpt-4o")
     clock.advance(timedelta(minutes=5).total_seconds())
     assert models.get("openai:gpt-4o") is first
@@ -112,7 +124,7 @@ def test_equal_settings_keep_their_models_and_connections() -> None:
 
 def test_a_new_key_is_seen_after_five_minutes() -> None:
     store = Store()
-    models, clock = models_of(store)
+    models, clock = deployed(store)
     with pytest.raises(Invalid, match="OPENAI_API_KEY"):
         models.get("openai:gpt-4o")
     store.secrets["OPENAI_API_KEY"] = "sk-new"
@@ -124,7 +136,7 @@ def test_a_new_key_is_seen_after_five_minutes() -> None:
 
 def test_a_changed_key_makes_new_models() -> None:
     store = Store(OPENAI_API_KEY="sk-one")
-    models, clock = models_of(store)
+    models, clock = deployed(store)
     first = models.get("openai:gpt-4o")
     store.secrets["OPENAI_API_KEY"] = "sk-two"
     clock.advance(300)
@@ -133,7 +145,7 @@ def test_a_changed_key_makes_new_models() -> None:
 
 def test_a_store_that_does_not_answer_is_asked_again_by_the_next_turn() -> None:
     store = Store(OPENAI_API_KEY="sk-one")
-    models, _clock = models_of(store)
+    models, _clock = deployed(store)
     store.silent = True
     with pytest.raises(Unavailable):
         models.get(None)
@@ -141,8 +153,75 @@ def test_a_store_that_does_not_answer_is_asked_again_by_the_next_turn() -> None:
     assert models.get(None).info.name == "openai:gpt-4o"
 
 
+def test_a_new_version_of_the_preferences_brings_new_keys_at_once() -> None:
+    store, shelf = Store(), [Stored(Preferences())]
+    models = DeployedModels(
+        lambda: models_of(store, lambda: shelf[0], FakeClock(NOW).now, load=store.load)
+    )
+    models.refresh(1)
+    assert store.loads == 0
+    with pytest.raises(Invalid):
+        models.get(None)
+    store.put("OPENAI_API_KEY", "sk-new")
+    shelf[0] = Stored(Preferences(aliases={"own": "openai:gpt-5.2"}), 1)
+    models.refresh(1)
+    assert models.get("own").info.name == "openai:gpt-5.2"
+    assert store.forgotten == 2
+
+
+def test_a_kept_key_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+    known = aws.thinking(settings.load, Store(OPENAI_API_KEY="sk-kept"))
+    assert known.providers["openai"].api_key == "sk-kept"
+
+
+def test_a_server_on_the_function_itself_is_nobody() -> None:
+    models, _clock = deployed(Store(OPENAI_API_KEY="sk-one"))
+    assert models.routing.fallback == ("openai",)
+    with pytest.raises(Invalid, match="the machine on which the function runs"):
+        models.get("local")
+
+
+def test_who_only_names_models_opens_no_store() -> None:
+    def keyed() -> ProviderModels:
+        raise AssertionError("nobody asked about providers")
+
+    clock = FakeClock(NOW)
+    models = DeployedModels(lambda: models_of(None, nothing_stored, clock.now), keyed)
+    for name in (None, "smart", "claude_best", "azure:mine", "gemini_smart"):
+        assert models.get(name).info.name
+    models.check(Preferences(fallback=("anthropic",)))
+    models.refresh(3)
+
+
+def test_who_asks_about_providers_is_told_of_the_real_keys() -> None:
+    store, clock = Store(OPENAI_API_KEY="sk-one"), FakeClock(NOW)
+    models = DeployedModels(
+        lambda: models_of(None, nothing_stored, clock.now),
+        lambda: models_of(store, nothing_stored, clock.now, load=store.load),
+    )
+    keys = {each.name for each in models.providers() if each.has_key}
+    assert keys == {"openai"}
+    assert set(models.routing.uses.values()) == {
+        "openai:gpt-5.2",
+        "openai:gpt-5-mini",
+        "openai:text-embedding-3-large",
+    }
+    assert {info.provider for info in models.infos()} >= {"openai", "anthropic", "google"}
+
+
+def test_secrets_are_opened_by_the_first_question() -> None:
+    secrets = LaterSecrets("nowhere", FakeClock(NOW))
+    with pytest.raises(Invalid, match="names no place of secrets"):
+        secrets.get("X")
+    with pytest.raises(Invalid, match="names no place of secrets"):
+        secrets.put("X", "y")
+    with pytest.raises(Invalid, match="names no place of secrets"):
+        secrets.forget()
+
+
 def test_a_provider_without_its_key_is_missed_and_not_replaced() -> None:
-    models, _clock = models_of(Store())
+    models, _clock = deployed(Store())
     with pytest.raises(Invalid, match="OPENAI_API_KEY is not set") as caught:
         models.get(None)
     assert caught.value.cure == "store OPENAI_API_KEY where the workers read it"

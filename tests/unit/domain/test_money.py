@@ -5,26 +5,61 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from opencrab.domain.money import FREE, INSTALLATION, Price, Usage, agent_scope
+from opencrab.domain.money import (
+    FREE,
+    INSTALLATION,
+    WHOLE,
+    Draw,
+    Limits,
+    Price,
+    Usage,
+    agent_scope,
+    exhausted,
+    heartbeat_scope,
+    public_scope,
+    session_scope,
+)
 
+per_million = st.integers(0, 10**9)
+perhaps = st.none() | per_million
 prices = st.builds(
     Price,
-    input_per_million=st.integers(0, 10**9),
-    output_per_million=st.integers(0, 10**9),
+    input_per_million=per_million,
+    output_per_million=per_million,
+    cached_per_million=perhaps,
+    cache_write_per_million=perhaps,
+    cache_write_long_per_million=perhaps,
 )
 counts = st.integers(0, 10**7)
+any_counts = st.integers(-5, 10**7)
+usages = st.builds(
+    Usage,
+    input_tokens=any_counts,
+    output_tokens=any_counts,
+    cached_tokens=any_counts,
+    cache_write_tokens=any_counts,
+    cache_write_long_tokens=any_counts,
+    reasoning_tokens=any_counts,
+)
+DEAR = Price(
+    input_per_million=3_000_000,
+    output_per_million=15_000_000,
+    cached_per_million=300_000,
+    cache_write_per_million=3_750_000,
+    cache_write_long_per_million=6_000_000,
+)
 
 
-@given(price=prices, request_bytes=counts, output=counts, data=st.data())
+@given(price=prices, request_tokens=counts, output=counts, usage=usages)
 def test_a_reservation_covers_any_usage_within_its_bounds(
-    price: Price, request_bytes: int, output: int, data: st.DataObject
+    price: Price, request_tokens: int, output: int, usage: Usage
 ) -> None:
-    usage = Usage(
-        input_tokens=data.draw(st.integers(-5, request_bytes)),
-        output_tokens=data.draw(st.integers(-5, output)),
+    within = usage.replaced(
+        input_tokens=min(usage.input_tokens, request_tokens),
+        output_tokens=min(usage.output_tokens, output),
     )
-    reserved = price.reservation(request_bytes=request_bytes, max_output_tokens=output)
-    assert 0 <= price.cost(usage) <= reserved
+    reserved = price.reservation(request_tokens=request_tokens, max_output_tokens=output)
+    assert 0 <= price.cost(within) <= reserved
 
 
 @given(price=prices, tokens_in=counts, tokens_out=counts)
@@ -46,18 +81,122 @@ def test_a_part_of_a_micro_dollar_counts_as_one(tokens_in: int, tokens_out: int,
 def test_negative_counts_from_a_provider_earn_nothing() -> None:
     price = Price(input_per_million=1_000_000, output_per_million=1_000_000)
     assert price.cost(Usage(input_tokens=-100, output_tokens=3)) == 3
+    assert price.cost(Usage(input_tokens=2, cached_tokens=-100, cache_write_tokens=-1)) == 2
+    assert price.cost(Usage(reported_micro_usd=-7)) == 0
+
+
+def test_each_kind_of_input_has_its_price() -> None:
+    usage = Usage(
+        input_tokens=10_000,
+        output_tokens=100,
+        cached_tokens=6_000,
+        cache_write_tokens=2_000,
+        cache_write_long_tokens=1_000,
+        reasoning_tokens=40,
+    )
+    assert [(one.kind, one.tokens, one.micro_usd) for one in DEAR.shares(usage)] == [
+        ("input", 1_000, 3_000),
+        ("cached", 6_000, 1_800),
+        ("cache_write", 2_000, 7_500),
+        ("cache_write_long", 1_000, 6_000),
+        ("output", 100, 1_500),
+    ]
+    assert DEAR.cost(usage) == 19_800
+
+
+def test_a_cache_without_a_price_costs_what_input_costs() -> None:
+    price = Price(input_per_million=2_000_000, output_per_million=0)
+    assert price.cost(Usage(input_tokens=10, cached_tokens=4, cache_write_long_tokens=3)) == 20
+    free_reads = price.replaced(cached_per_million=0)
+    assert free_reads.cost(Usage(input_tokens=10, cached_tokens=4)) == 12
+
+
+@given(price=prices, usage=usages)
+def test_shares_explain_a_cost_but_for_what_is_rounded(price: Price, usage: Usage) -> None:
+    shares = price.shares(usage)
+    of_input = sum(share.tokens for share in shares if share.kind != "output")
+    assert of_input == max(usage.input_tokens, 0), "no token counts twice"
+    assert all(share.tokens > 0 and share.micro_usd >= 0 for share in shares)
+    explained = sum(share.micro_usd for share in shares)
+    assert explained <= price.cost(usage) <= explained + len(shares)
+
+
+@given(price=prices, usage=usages, told=st.integers(0, 10**9))
+def test_what_the_vendor_says_that_a_call_cost_counts(
+    price: Price, usage: Usage, told: int
+) -> None:
+    assert price.cost(usage.replaced(reported_micro_usd=told)) == told
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        (Usage(), False),
+        (Usage(cached_tokens=9), False),
+        (Usage(input_tokens=1), True),
+        (Usage(output_tokens=1), True),
+        (Usage(reported_micro_usd=0), True),
+        (Usage(input_tokens=-1, output_tokens=-1), False),
+    ],
+)
+def test_usage_counts_when_a_cost_can_be_made_of_it(usage: Usage, *, counted: bool) -> None:
+    assert usage.is_counted is counted
+
+
+@pytest.mark.parametrize("kind", ["input", "cached", "cache_write", "cache_write_long"])
+def test_a_reservation_is_made_at_the_dearest_price_of_input(kind: str) -> None:
+    price = Price.model_validate(
+        {"input_per_million": 1, "output_per_million": 0, f"{kind}_per_million": 9_000_000}
+    )
+    assert price.reservation(request_tokens=10, max_output_tokens=10) == 90
 
 
 def test_a_model_on_the_owners_own_machine_costs_nothing() -> None:
-    assert FREE.reservation(request_bytes=10**9, max_output_tokens=10**6) == 0
+    assert FREE.reservation(request_tokens=10**9, max_output_tokens=10**6) == 0
 
 
-@pytest.mark.parametrize("amount", [-1, 0.5, float("nan")])
-def test_a_price_is_a_whole_number_and_never_negative(amount: float) -> None:
+@pytest.mark.parametrize("amount", [-1, 0.5, float("nan"), 10**13])
+@pytest.mark.parametrize("kind", ["input_per_million", "cached_per_million"])
+def test_a_price_is_a_whole_number_and_never_negative(kind: str, amount: float) -> None:
+    price = {"input_per_million": 0, "output_per_million": 0}
     with pytest.raises(ValidationError):
-        Price.model_validate({"input_per_million": amount, "output_per_million": 0})
+        Price.model_validate(price | {kind: amount})
 
 
-def test_no_agents_budget_is_the_installations() -> None:
-    assert agent_scope(INSTALLATION) != INSTALLATION
-    assert agent_scope("mika") != agent_scope("ken")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"turn_micro_usd": -1},
+        {"session_micro_usd": -1},
+        {"installation_day_micro_usd": 10**13},
+        {"heartbeat_percent": 101},
+        {"heartbeat_percent": -1},
+        {"public_user_day_micro_usd": 0.5},
+        {"block_micro_usd": 0},
+        {"agent_day_micro_usd": float("nan")},
+        {"week_micro_usd": 1},
+    ],
+)
+def test_limits_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValidationError):
+        Limits.model_validate(wrong)
+
+
+def test_no_ones_budget_is_anothers() -> None:
+    scopes = [scope(name) for scope in SCOPES for name in ("mika", INSTALLATION, "agent:mika")]
+    assert len({INSTALLATION, *scopes}) == 1 + len(scopes)
+
+
+SCOPES = (agent_scope, session_scope, heartbeat_scope, public_scope)
+
+
+def test_a_refusal_says_whether_a_new_day_helps() -> None:
+    draw = Draw(scope="agent:花", day="2026-02-17", micro_usd=5, limit_micro_usd=3)
+    refused = exhausted(draw)
+    assert refused.message == (
+        "the budget of 'agent:花' for 2026-02-17 (3 micro-dollars) is used up"
+    )
+    assert (refused.field, "next day" in (refused.cure or "")) == ("agent:花", True)
+    whole = exhausted(draw.replaced(scope="session:s1", day=WHOLE))
+    assert whole.message == "the budget of 'session:s1' (3 micro-dollars) is used up"
+    assert "next day" not in (whole.cure or "")

@@ -3,6 +3,7 @@
 import pytest
 
 from opencrab.domain.action import ActionResult, Effect, Spoke
+from opencrab.domain.fault import Fault
 from opencrab.domain.record import (
     ActionIntent,
     Answer,
@@ -122,13 +123,16 @@ def test_a_step_ends_the_turn_when_one_of_its_calls_does() -> None:
 
 def test_failures_count_until_an_answer_comes() -> None:
     records = (intent(1), ended(1, CallState.FAILED), intent(2), ended(2, CallState.FAILED))
-    assert Transcript.of(records).failures == 2
-    assert Transcript.of((*records, intent(3), answered(3, text="やっと"))).failures == 0
+    told = Transcript.of(records)
+    assert [attempt.fault for attempt in told.attempts] == [Fault.SERVER_ERROR] * 2
+    then = Transcript.of((*records, intent(3), answered(3, text="やっと")))
+    assert (then.attempts, then.failed_calls) == ([], 2)
 
 
 def test_an_unknown_attempt_is_neither_a_step_nor_a_failure() -> None:
     told = Transcript.of((intent(1), ended(1, CallState.UNKNOWN)))
-    assert (told.steps, told.failures, told.open_intent) == ([], 0, None)
+    assert (told.steps, told.attempts, told.failed_calls) == ([], [], 0)
+    assert told.open_intent is None
 
 
 def test_what_a_failed_attempt_had_heard_belongs_to_the_next_answer() -> None:

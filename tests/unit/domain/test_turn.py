@@ -1,5 +1,6 @@
 """A turn's header: claims count, money is conserved, and nothing is drawn beyond a limit."""
 
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +10,16 @@ from hypothesis import strategies as st
 
 from opencrab.domain.authority import Authority, Source
 from opencrab.domain.errors import Exhausted
-from opencrab.domain.money import INSTALLATION, Draw, Limits, agent_scope
+from opencrab.domain.money import (
+    INSTALLATION,
+    WHOLE,
+    Draw,
+    Limits,
+    agent_scope,
+    heartbeat_scope,
+    public_scope,
+    session_scope,
+)
 from opencrab.domain.turn import Block, Stop, Trigger, Turn, TurnStatus, draws_for
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -33,9 +43,9 @@ def turn(**fields: Any) -> Turn:
     return Turn(**given | fields)
 
 
-def returned(closing: Turn, limits: Limits = LIMITS) -> dict[str, int]:
+def returned(closing: Turn) -> dict[str, int]:
     """What a closing turn gives back to its agent's budget, by day."""
-    draws = closing.returns(limits)
+    draws = closing.returns()
     own = {d.day: -d.micro_usd for d in draws if d.scope == agent_scope(closing.agent_id)}
     shared = {d.day: -d.micro_usd for d in draws if d.scope == INSTALLATION}
     assert own == shared
@@ -102,8 +112,8 @@ def test_the_rest_goes_back_to_the_newest_day_first() -> None:
 
 
 def test_a_turn_that_used_all_gives_nothing_back() -> None:
-    assert reserved(turn(), 100).settled(reserved=100, cost=100).returns(LIMITS) == ()
-    assert turn().returns(LIMITS) == ()
+    assert reserved(turn(), 100).settled(reserved=100, cost=100).returns() == ()
+    assert turn().returns() == ()
 
 
 calls = st.lists(
@@ -133,14 +143,119 @@ def test_money_is_conserved_whatever_a_turn_does(made: list[tuple[int, int, str,
     assert all(0 < back[day] <= drawn[day] for day in back)
 
 
+def asked_by(
+    trigger: Trigger = Trigger.MESSAGE, authority: Authority = Authority.USER, **limits: Any
+) -> tuple[Turn, Block, Limits]:
+    """A turn with its first block, and the limits that it was drawn under."""
+    header, under = turn(trigger=trigger, authority=authority), LIMITS.replaced(**limits)
+    block = header.block_for(50, DAYS[0], under)
+    assert block is not None
+    return header, block, under
+
+
 @pytest.mark.parametrize(("own", "limit"), [(None, LIMITS.agent_day_micro_usd), (7, 7), (0, 0)])
 def test_a_block_counts_for_the_agents_day_and_the_installations(
     own: int | None, limit: int
 ) -> None:
-    agent, house = draws_for("mika", DAYS[0], 50, LIMITS, own)
-    assert agent == Draw(scope="agent:mika", day=DAYS[0], micro_usd=50, limit_micro_usd=limit)
-    assert (house.scope, house.micro_usd) == (INSTALLATION, 50)
+    agent, house = draws_for(*asked_by(), own)
+    assert agent == Draw(scope="agent:mika", day=DAYS[0], micro_usd=100, limit_micro_usd=limit)
+    assert (house.scope, house.day, house.micro_usd) == (INSTALLATION, DAYS[0], 100)
     assert house.limit_micro_usd == LIMITS.installation_day_micro_usd
+
+
+def test_a_sessions_budget_has_no_days_and_is_asked_only_when_it_has_a_limit() -> None:
+    *_, last = draws_for(*asked_by(session_micro_usd=300), None)
+    assert last == Draw(scope="session:s1", day=WHOLE, micro_usd=100, limit_micro_usd=300)
+    assert len(draws_for(*asked_by(session_micro_usd=None), None)) == 2
+
+
+@pytest.mark.parametrize(
+    ("own", "percent", "share"), [(None, 25, 250_000), (99, 50, 49), (99, 0, 0), (7, 100, 7)]
+)
+def test_heartbeats_have_a_share_of_their_agents_day(
+    own: int | None, percent: int, share: int
+) -> None:
+    asked = asked_by(Trigger.HEARTBEAT, Authority.SELF, heartbeat_percent=percent)
+    *_, last = draws_for(*asked, own)
+    assert last == Draw(scope="heartbeat:mika", day=DAYS[0], micro_usd=100, limit_micro_usd=share)
+
+
+def test_a_member_of_the_public_has_a_day_of_their_own() -> None:
+    *_, last = draws_for(*asked_by(authority=Authority.PUBLIC, public_user_day_micro_usd=5), None)
+    assert last == Draw(scope="public:owner", day=DAYS[0], micro_usd=100, limit_micro_usd=5)
+
+
+def test_no_block_takes_from_more_than_five_budgets() -> None:
+    asked = asked_by(Trigger.HEARTBEAT, Authority.PUBLIC, session_micro_usd=1)
+    scopes = [draw.scope for draw in draws_for(*asked, None)]
+    assert scopes == [
+        agent_scope("mika"),
+        INSTALLATION,
+        session_scope("s1"),
+        heartbeat_scope("mika"),
+        public_scope("owner"),
+    ]
+
+
+def test_a_turn_keeps_the_budgets_that_it_began_with() -> None:
+    header, block, under = asked_by(session_micro_usd=300)
+    held = header.reserving(50, block)
+    assert held.scopes == ("session:s1",)
+    later = held.block_for(60, DAYS[1], LIMITS)
+    assert later is not None
+    assert later.scopes == ("session:s1",), "though sessions have no limit any more"
+    assert draws_for(held, later, LIMITS, None)[-1].limit_micro_usd is None
+    begun = turn().reserving(50, turn().block_for(50, DAYS[0], LIMITS))
+    assert begun.scopes == ()
+    again = begun.block_for(60, DAYS[1], under)
+    assert again is not None
+    assert again.scopes == (), "though sessions have one now"
+
+
+LIMITED = st.builds(
+    Limits,
+    turn_micro_usd=st.integers(0, 3_000),
+    session_micro_usd=st.none() | st.integers(0, 3_000),
+    heartbeat_percent=st.integers(0, 100),
+    block_micro_usd=st.integers(1, 300),
+)
+TURNS = st.builds(
+    turn,
+    trigger=st.sampled_from([Trigger.MESSAGE, Trigger.HEARTBEAT]),
+    authority=st.sampled_from([Authority.USER, Authority.PUBLIC, Authority.SELF]),
+)
+CALLS = st.lists(
+    st.tuples(st.integers(0, 400), st.integers(0, 150), st.sampled_from(DAYS), LIMITED),
+    max_size=12,
+)
+
+
+@given(header=TURNS, made=CALLS)
+def test_what_is_drawn_from_every_budget_was_spent_or_is_given_back(
+    header: Turn, made: list[tuple[int, int, str, Limits]]
+) -> None:
+    drawn = Counter[tuple[str, str]]()
+    scopes = set[str]()
+    for amount, percent, day, limits in sorted(made, key=lambda call: call[2]):
+        try:
+            block = header.block_for(amount, day, limits)
+        except Exhausted:
+            continue
+        for draw in () if block is None else draws_for(header, block, limits, None):
+            drawn[draw.scope, draw.day] += draw.micro_usd
+            scopes.add(draw.scope)
+        # A provider may count more than was reserved.
+        cost = amount * percent // 100
+        header = header.reserving(amount, block).settled(reserved=amount, cost=cost)
+    back = header.returns()
+    assert len({(draw.scope, draw.day) for draw in back}) == len(back), "each budget once"
+    assert all(draw.limit_micro_usd is None for draw in back), "never refused"
+    for draw in back:
+        drawn[draw.scope, draw.day] += draw.micro_usd
+    assert all(left >= 0 for left in drawn.values()), "no day gets more than it gave"
+    for scope in scopes:
+        assert sum(left for (name, _), left in drawn.items() if name == scope) == header.spent
+    assert {scope for scope, _ in drawn} == scopes
 
 
 @pytest.mark.parametrize("reason", ["もういい", "enough"])

@@ -7,6 +7,7 @@ import pytest
 from opencrab.domain.action import ActionResult
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.record import Answer, Call, CallResult, CallState
+from opencrab.domain.routing import Manner
 from opencrab.domain.value import Language
 from opencrab.engine.context import build_request, rendered
 from opencrab.engine.prompt import system_text, volatile
@@ -19,7 +20,7 @@ READ = Call(id="c1_1", name="ws_read", arguments={"path": "メモ.md"})
 
 
 def request(work: Work, *instructions: Instruction) -> ChatRequest:
-    return build_request(work, INFO, instructions)
+    return build_request(work, INFO, Manner(), instructions)
 
 
 def instruction(text: str, key: str = "i1") -> Instruction:

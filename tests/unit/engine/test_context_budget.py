@@ -7,6 +7,7 @@ import pytest
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.line import Audience, LineKind
+from opencrab.domain.routing import Manner
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.context import build_request, high_water, input_limit, output_limit
 from opencrab.engine.runtime import Rules
@@ -20,7 +21,7 @@ LONG = {"ja": "海の話をしましょう。" * 10, "en": "Let us talk about th
 
 
 def request(work: Work, info: ModelInfo = SMALL) -> ChatRequest:
-    return build_request(work, info, ())
+    return build_request(work, info, Manner(), ())
 
 
 def texts(made: ChatRequest) -> list[str]:

@@ -4,13 +4,16 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from opencrab.domain.agent import Agent, Profile
 from opencrab.domain.identity import Identity
+from opencrab.domain.routing import Basis, Routing, Use
 from opencrab.domain.session import Participant, Session
 from opencrab.domain.soul import Soul
 from opencrab.domain.value import Language
-from opencrab.engine.prompt import dropped, heard, system_text, volatile
+from opencrab.engine.prompt import dropped, heard, models_note, system_text, volatile
 from tests.unit.engine.world import NOW, WEBHOOK, World
 
 
@@ -75,11 +78,11 @@ def test_the_facts_of_the_moment_are_said_in_the_agents_language(world: World) -
     mika, ken = (world.work(turn) for turn in world.say("こんにちは"))
     assert volatile(mika) == (
         "[状況の控え。誰の発言でもありません] 現在時刻 2026-02-17 09:00 UTC / 経路 rest / "
-        "残りの思考回数 10 / この番の残り予算 $0.50"
+        "残りの思考回数 10 / この番の残り予算 $0.50 / models: scripted:rules"
     )
     assert volatile(ken) == (
         "[Facts of the moment, said by nobody] now 2026-02-17 09:00 UTC / via rest / "
-        "model calls left 10 / budget left for this turn $0.50"
+        "model calls left 10 / budget left for this turn $0.50 / models: scripted:rules"
     )
 
 
@@ -89,6 +92,25 @@ def test_the_facts_of_the_moment_move_on(world: World) -> None:
     world.clock.advance(60)
     assert "09:01 UTC / 経路 webhook:https://example.com/hook" in volatile(work)
     assert "残りの思考回数 7 / この番の残り予算 $0.05" in volatile(work)
+
+
+def test_the_models_are_named_by_use_with_those_that_may_be_chosen() -> None:
+    routing = Routing(
+        default="openai:gpt",
+        uses={Use.THINKING: "smart"},
+        aliases={"smart": "anthropic:claude", "fast": "openai:mini"},
+        selectable=("fast", "smart", "gone"),
+    )
+    assert models_note(profile(Language.JA).agent, routing, Basis()) == (
+        " / models: thinking=smart, conversation+analysis+tool_calling+creative=openai:gpt"
+        "; select_llm: fast smart"
+    )
+
+
+@given(st.dictionaries(st.sampled_from(Use), st.text(min_size=1, max_size=90)))
+def test_what_is_said_of_models_takes_at_most_300_bytes(uses: dict[Use, str]) -> None:
+    routing = Routing(default="海:" + "カニ" * 60, uses=uses)
+    assert len(models_note(profile(Language.JA).agent, routing, Basis()).encode()) <= 300
 
 
 @pytest.mark.parametrize(

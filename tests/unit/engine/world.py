@@ -18,6 +18,7 @@ from opencrab.domain.identity import Identity
 from opencrab.domain.line import Audience, Line, LineKind
 from opencrab.domain.message import Channel, Message, Sender, TextPart
 from opencrab.domain.record import Answer, CallResult, CallState, ModelIntent, ModelResult
+from opencrab.domain.routing import Routing
 from opencrab.domain.session import Participant, Session
 from opencrab.domain.soul import Soul
 from opencrab.domain.transcript import Transcript
@@ -38,8 +39,13 @@ WEBHOOK = Channel(kind="webhook", address="https://example.com/hook")
 class NoModels:
     """Models of an installation that must not think."""
 
+    routing = Routing(default="scripted:rules")
+
     def get(self, name: str | None) -> ChatModel:
         raise Invalid(f"no model {name!r} in this test")
+
+    def refresh(self, version: int) -> None:
+        pass
 
 
 @dataclass
@@ -133,7 +139,7 @@ def _profile(agent_id: str, name: str, language: Language) -> Profile:
 def opened(folder: Path) -> Iterator[World]:
     """Mika speaks Japanese, Ken English; both are in session s1."""
     clock = FakeClock(NOW)
-    files, blobs = LocalFiles(folder, quota_bytes=1_000_000), LocalBlobs(folder)
+    files, blobs = LocalFiles(folder, quota_bytes=5_000_000), LocalBlobs(folder)
     home, database = open_home(folder, clock, files=files, blobs=blobs, durable=False)
     home.agents.create(_profile("mika", "美香", Language.JA))
     home.agents.create(_profile("ken", "Ken", Language.EN))

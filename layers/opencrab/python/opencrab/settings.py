@@ -5,12 +5,14 @@ from the command line; the later one wins. `${VAR}` in the file takes the variab
 that no setting has is refused, or a misspelt limit would be no limit.
 """
 
+import json
 import math
 import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,15 @@ class Settings:
         """A setting's value for the whole installation."""
         return self.effective(name).value
 
+    def absent_below(self, section: str) -> dict[str, str]:
+        """The parts of a section that are absent, each with the variable that it lacks."""
+        prefix = f"{section}."
+        return {
+            part.removeprefix(prefix): variable
+            for part, variable in self.absent.items()
+            if part.startswith(prefix)
+        }
+
     def table(self, section: str) -> dict[str, Any]:
         """A section as nested tables, as it was written."""
         nested: dict[str, Any] = {}
@@ -103,6 +114,19 @@ def load(
             given[name] = Effective(value, "command line")
     values, absent = _from_file(written, given, _Variables(environ, secret))
     return Settings(values | given, _read(found / "pricing.toml"), absent)
+
+
+@cache
+def listed_models(*, folder: Path | None = None) -> Mapping[str, Any]:
+    """The public prices of models as config/models.json has them, read when somebody needs one."""
+    path = _folder(folder) / "models.json"
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise _unreadable(path, error) from error
+    if not isinstance(found, Mapping):
+        raise _unreadable(path, TypeError("it is no JSON object"))
+    return found
 
 
 def aws_pricing(*, folder: Path | None = None) -> Mapping[str, Any]:
@@ -197,10 +221,14 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise Invalid(
-            f"configuration file {str(path)!r} cannot be read: {error}",
-            cure="correct it, or install OpenCrab again",
-        ) from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> Invalid:
+    return Invalid(
+        f"configuration file {str(path)!r} cannot be read: {error}",
+        cure="correct it, or install OpenCrab again",
+    )
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

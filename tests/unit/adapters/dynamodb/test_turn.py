@@ -28,6 +28,10 @@ CHANNELS = st.builds(
     kind=IDS,
     address=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")),
 )
+BLOCKS = st.lists(
+    st.builds(Block, day=TEXT, micro_usd=COUNTS, scopes=st.lists(TEXT, max_size=3).map(tuple)),
+    max_size=3,
+).map(tuple)
 TURNS = st.builds(
     Turn,
     **dict.fromkeys(("id", "agent_id", "session_id", "principal_id", "group"), TEXT),
@@ -49,14 +53,16 @@ TURNS = st.builds(
     hops=COUNTS,
     allowance=st.integers(-(10**12), 10**12),
     spent=COUNTS,
-    blocks=st.lists(st.builds(Block, day=TEXT, micro_usd=COUNTS), max_size=3).map(tuple),
+    blocks=BLOCKS,
+    scopes=st.none() | st.lists(TEXT, max_size=3).map(tuple),
     note=TEXT,
     created_at=TIMES,
     ended_at=st.none() | TIMES,
 )
 
 CLAIMED = {"status": TurnStatus.RUNNING, "epoch": 1, "deliveries": 1, "receipt": "A" * 412}
-SPENDING = {"allowance": 48_000, "blocks": (Block(day="2026-02-17", micro_usd=50_000),)}
+BLOCK = (Block(day="2026-02-17", micro_usd=50_000),)
+SPENDING = {"allowance": 48_000, "blocks": BLOCK, "scopes": ()}
 
 
 @given(TURNS)
@@ -66,7 +72,14 @@ def test_any_turn_comes_back_exactly(given_turn: Turn) -> None:
 
 def test_what_is_as_usual_takes_no_room() -> None:
     absent = {"stop", "blocks", "receipt", "taint", "hops", "allowance", "spent", "note", "channel"}
-    assert not absent & to_item(turn()).keys()
+    assert not (absent | {"scopes"}) & to_item(turn()).keys()
+
+
+def test_a_header_from_before_there_were_scopes_is_read() -> None:
+    item = to_item(turn(blocks=BLOCK, allowance=7))
+    assert not {"scopes"} & item.keys()
+    assert "scopes" not in item["blocks"]["S"]
+    assert from_item(item) == turn(blocks=BLOCK, allowance=7)
 
 
 def test_what_conditions_speak_of_is_always_there() -> None:
@@ -113,6 +126,7 @@ def test_a_header_of_a_newer_version_is_not_read() -> None:
             "sequence": 7,
             "attempts": 2,
             "spent": 2_000,
+            "scopes": (),
             "lease_until": None,
             "ended_at": NOW,
         },

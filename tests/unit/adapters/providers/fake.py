@@ -1,10 +1,11 @@
 """A Transport that hands out what it was given, and remembers what it was asked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from opencrab.adapters.providers.transport import Reply
-from opencrab.domain.errors import NeverSent
+from opencrab.adapters.providers.transport import Opened, Reply
+from opencrab.domain.fault import Fault, Unanswered
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,14 @@ class Sent:
 
 @dataclass
 class Replying:
-    """Answers every request in the same way."""
+    """Answers every request in the same way, in one piece or in `chunks`; `trouble` comes last."""
 
-    body: bytes
+    body: bytes = b""
     status: int = 200
     sent: list[Sent] = field(default_factory=list)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    chunks: Iterable[bytes] = ()
+    trouble: Unanswered | None = None
 
     def send(
         self,
@@ -34,7 +38,19 @@ class Replying:
         timeout_seconds: float,
     ) -> Reply:
         self.sent.append(Sent(url, headers, body, timeout_seconds))
-        return Reply(self.status, self.body)
+        return Reply(self.status, b"".join(self._coming()), self.headers)
+
+    @contextmanager
+    def open(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+    ) -> Iterator[Opened]:
+        self.sent.append(Sent(url, headers, body, timeout_seconds))
+        yield Opened(self.status, self.headers, self._coming())
+
+    def _coming(self) -> Iterator[bytes]:
+        yield from self.chunks or (self.body,)
+        if self.trouble is not None:
+            raise self.trouble
 
 
 @dataclass
@@ -55,5 +71,12 @@ class Pages:
         self.asked.append(url)
         page = self.pages.get(url)
         if page is None:
-            raise NeverSent(f"no connection to {url}")
+            raise Unanswered(f"no connection to {url}", Fault.UNREACHABLE)
         return page() if callable(page) else Reply(*page)
+
+    @contextmanager
+    def open(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+    ) -> Iterator[Opened]:
+        reply = self.send(url, headers=headers, body=body, timeout_seconds=timeout_seconds)
+        yield Opened(reply.status, reply.headers, iter((reply.body,)))

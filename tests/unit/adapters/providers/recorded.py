@@ -1,19 +1,24 @@
-"""Recorded exchanges with chat completion servers, as their bytes went over the wire."""
+"""Recorded exchanges with real servers, as their bytes went over the wire.
+
+`exchanges(wire, "anthropic", "messages")` gives what was recorded with one provider, streams and
+errors included; without endpoints, all of it. `read(OpenAIWire(), exchange)` makes an Answer of
+one, through framing and assembly where it is a stream, or raises Unanswered.
+`sequences(wire, "anthropic")` gives whole conversations, each a tuple of exchanges.
+"""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-SPOKEN = {
-    ("openai", "chat"),
-    ("azure", "chat"),
-    ("deepseek", "chat"),
-    ("llamacpp", "chat"),
-    ("ollama", "v1chat"),
-}
+from opencrab.adapters.providers.framing import events
+from opencrab.adapters.providers.reading import parse
+from opencrab.adapters.providers.transport import Reply
+from opencrab.adapters.providers.wire import Party, Wire
+from opencrab.domain.record import Answer
+
+PARTY = Party(provider="蟹屋", model="crab-1", key_name="CRAB_API_KEY")
 
 
 @dataclass(frozen=True)
@@ -21,44 +26,116 @@ class Exchange:
     """A request and what came back for it."""
 
     name: str
+    endpoint: str
     features: frozenset[str]
     request: bytes
     status: int
     body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+    url: str = ""
 
-    @cached_property
+    @property
+    def asked(self) -> Any:
+        """The request as a value."""
+        return json.loads(self.request)
+
+    @property
     def answered(self) -> Any:
-        """The answer as a value."""
+        """The answer as a value, unless it is a stream."""
         return json.loads(self.body)
+
+    @property
+    def reply(self) -> Reply:
+        """The answer as a transport hands it over."""
+        return Reply(self.status, self.body, self.headers)
 
     @property
     def is_error(self) -> bool:
         """Whether the server refused."""
         return self.status != 200
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether the answer came in frames."""
+        return "stream" in self.features and not self.is_error
 
-def exchanges(wire: Path) -> tuple[Exchange, ...]:
-    """Every recorded exchange in the form that we speak, streams left out."""
-    found = tuple(_chats(wire / "cassettes"))
-    assert len(found) > 50, "the recordings are not what they were"
+
+def exchanges(wire: Path, provider: str, *endpoints: str) -> tuple[Exchange, ...]:
+    """What was recorded with a provider, by name; of these endpoints only, if any are given."""
+    folder = wire / "cassettes"
+    listed = json.loads((folder / "INDEX.json").read_text(encoding="utf-8"))["interactions"]
+    files = {
+        each["file"]: (each["endpoint"], each["features"])
+        for each in listed
+        if each["provider"] == provider
+    }
+    files |= {
+        f"{provider}/{path.name}": _by_name(path.stem)
+        for path in (folder / provider).glob("*.json")
+        if f"{provider}/{path.name}" not in files
+    }
+    found = tuple(
+        _exchange(name, endpoint, features, json.loads((folder / name).read_text(encoding="utf-8")))
+        for name, (endpoint, features) in sorted(files.items())
+        if not endpoints or endpoint in endpoints
+    )
+    assert found, f"nothing is recorded with {provider}"
     return found
 
 
-def _chats(folder: Path) -> Iterator[Exchange]:
-    index = json.loads((folder / "INDEX.json").read_text(encoding="utf-8"))
-    files = {
-        entry["file"]: entry["features"]
-        for entry in index["interactions"]
-        if (entry["provider"], entry["endpoint"]) in SPOKEN and "stream" not in entry["features"]
-    }
-    own = ("chat", "chat-jsonschema", "chat-tool", "chat-tool-truncated", "err-401", "err-context")
-    files |= {f"llamacpp/{name}.json": [] for name in own}
-    for name, features in sorted(files.items()):
-        recorded = json.loads((folder / name).read_text(encoding="utf-8"))
-        yield Exchange(
-            name=name,
-            features=frozenset(features),
-            request=recorded["request"]["body"].encode(),
-            status=recorded["response"]["status"],
-            body=recorded["response"]["body"].encode(),
+def sequences(wire: Path, provider: str) -> dict[str, tuple[Exchange, ...]]:
+    """Whole recorded conversations with a provider, by name."""
+    found = sorted((wire / "cassettes" / "sequences").glob(f"{provider}-*.json"))
+    assert found, f"no conversation is recorded with {provider}"
+    return {
+        path.stem: tuple(
+            _exchange(f"{path.stem}#{n}", "", _features(each), each)
+            for n, each in enumerate(json.loads(path.read_text(encoding="utf-8"))["interactions"])
         )
+        for path in found
+    }
+
+
+def read(wire: Wire, exchange: Exchange, party: Party = PARTY) -> Answer:
+    """The answer of an exchange; raises Unanswered for what is none."""
+    if exchange.is_error:
+        raise wire.failure(exchange.reply, party)
+    if exchange.is_stream:
+        return read_stream(wire, [exchange.body], party)
+    return wire.from_wire(parse(exchange.body), party)
+
+
+def read_stream(wire: Wire, chunks: Iterable[bytes], party: Party = PARTY) -> Answer:
+    """The answer that a stream amounts to; it must have ended."""
+    assembly = wire.assembly(party)
+    for event in events(chunks, wire.framing):
+        assembly.add(event)
+    assert assembly.ended, "the stream was cut"
+    return wire.from_wire(assembly.body(), party)
+
+
+def _by_name(stem: str) -> tuple[str, list[str]]:
+    """The endpoint and features of our own recordings, which no index lists."""
+    kind = stem.split("-", maxsplit=1)[0]
+    endpoint = {"err": "chat", "anthropic": "messages"}.get(kind, kind)
+    return endpoint, ["stream"] if stem.endswith("stream") else []
+
+
+def _features(recorded: Any) -> list[str]:
+    headers = recorded["response"]["headers"]
+    streamed = any(word in headers.get("content-type", "") for word in ("event-stream", "ndjson"))
+    return ["stream"] if streamed else []
+
+
+def _exchange(name: str, endpoint: str, features: list[str], recorded: Any) -> Exchange:
+    request, response = recorded["request"], recorded["response"]
+    return Exchange(
+        name=name,
+        endpoint=endpoint,
+        features=frozenset(features),
+        request=(request.get("body") or "").encode(),
+        status=response["status"],
+        body=(response.get("body") or "").encode(),
+        headers={key.lower(): value for key, value in response["headers"].items()},
+        url=request["url"],
+    )

@@ -17,6 +17,7 @@ class Received:
     path: str
     headers: Mapping[str, str]
     body: bytes
+    port: int = 0
 
     @property
     def json(self) -> Any:
@@ -26,13 +27,18 @@ class Received:
 
 @dataclass(frozen=True)
 class Canned:
-    """An answer: `length` lies about the body's size, and silence means that none comes."""
+    """An answer: `length` lies about the body's size, and silence means that none comes.
+
+    One that lingers says nothing more after its body; one that keeps leaves the connection open.
+    """
 
     status: int = 200
     body: bytes = b"{}"
     headers: Mapping[str, str] = field(default_factory=dict)
     length: int | None = None
     silent: bool = False
+    lingers: bool = False
+    keeps: bool = False
 
 
 Respond = Callable[[Received], Canned]
@@ -50,7 +56,8 @@ class Stub:
 @contextmanager
 def serving(respond: Respond) -> Iterator[Stub]:
     """A server that answers each request with what `respond` makes of it."""
-    server = _Server(("127.0.0.1", 0), _handler(respond))
+    server = _Server(("127.0.0.1", 0), _Handler)
+    server.respond = respond
     stub = server.stub = Stub(f"http://127.0.0.1:{server.server_port}")
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -94,43 +101,45 @@ def json_of(value: Any, status: int = 200, **headers: str) -> Canned:
 
 class _Server(ThreadingHTTPServer):
     stub: Stub
+    respond: Respond
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing: clients of these tests hang up on purpose."""
 
 
-def _handler(respond: Respond) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        server: _Server
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
 
-        def do_GET(self) -> None:
-            self._answer()
+    def do_GET(self) -> None:
+        self._answer()
 
-        def do_POST(self) -> None:
-            self._answer()
+    def do_POST(self) -> None:
+        self._answer()
 
-        def _answer(self) -> None:
-            size = int(self.headers.get("content-length") or 0)
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            received = Received(self.command, self.path, headers, self.rfile.read(size))
-            self.server.stub.received.append(received)
-            canned = respond(received)
-            self.close_connection = True
-            if canned.silent:
-                self.server.stub.ended.wait(10)
-                return
-            self.send_response(canned.status)
-            for name, value in canned.headers.items():
-                self.send_header(name, value)
-            length = len(canned.body) if canned.length is None else canned.length
-            self.send_header("content-length", str(length))
-            self.send_header("connection", "close")
-            self.end_headers()
-            with suppress(OSError):
-                self.wfile.write(canned.body)
+    def _answer(self) -> None:
+        size = int(self.headers.get("content-length") or 0)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        received = Received(
+            self.command, self.path, headers, self.rfile.read(size), self.client_address[1]
+        )
+        self.server.stub.received.append(received)
+        canned = self.server.respond(received)
+        self.close_connection = not canned.keeps
+        if not canned.silent:
+            self._send(canned)
+        if canned.silent or canned.lingers:
+            self.server.stub.ended.wait(10)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Say nothing."""
+    def _send(self, canned: Canned) -> None:
+        self.send_response(canned.status)
+        length = len(canned.body) if canned.length is None else canned.length
+        kept = {} if canned.keeps else {"connection": "close"}
+        for name, value in {**canned.headers, "content-length": str(length), **kept}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        with suppress(OSError):
+            self.wfile.write(canned.body)
 
-    return Handler
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Say nothing."""

@@ -5,14 +5,15 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.providers.configuration import (
-    ModelSettings,
+    MANNERS,
     ModelsSettings,
     ProviderSettings,
-    model_facts,
     models_settings,
 )
+from opencrab.adapters.providers.facts import ModelSettings, own_facts
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money import Price
+from opencrab.domain.routing import Manner, Use
 
 LLM = {
     "default_provider": "openai",
@@ -64,31 +65,11 @@ def test_a_key_is_not_shown() -> None:
 
 
 def test_a_price_is_exact_in_millionths_of_a_dollar() -> None:
-    facts = model_facts(PRICING)
+    facts = own_facts(PRICING)
     mini = facts["openai:gpt-4o-mini"]
     assert mini.price == Price(input_per_million=150_000, output_per_million=600_000)
     assert mini.max_input_tokens == 128_000
     assert facts["openai:half"].price is None
-
-
-@pytest.mark.parametrize(
-    ("usd", "micro"), [("0.0000001", 1), (0, 0), ("2.5", 2_500_000), (3, 3_000_000)]
-)
-def test_a_price_is_never_rounded_down(usd: Any, micro: int) -> None:
-    facts = model_facts({"models": {"p": {"m": {"input": usd, "output": usd}}}})
-    assert facts["p:m"].price == Price(input_per_million=micro, output_per_million=micro)
-
-
-@pytest.mark.parametrize("usd", [-1, "free", "NaN", "Infinity", None, [], "−1"])
-def test_a_price_that_is_none_is_invalid_and_names_the_model(usd: Any) -> None:
-    with pytest.raises(Invalid, match="p:m"):
-        model_facts({"models": {"p": {"m": {"input": usd, "output": 1}}}})
-
-
-@pytest.mark.parametrize("limit", [0, -1, "many", 1.5, True])
-def test_a_limit_that_is_none_is_invalid(limit: Any) -> None:
-    with pytest.raises(Invalid, match="max_output_tokens of 'p:m'"):
-        model_facts({"models": {"p": {"m": {"max_output_tokens": limit}}}})
 
 
 @pytest.mark.parametrize(
@@ -99,7 +80,43 @@ def test_a_limit_that_is_none_is_invalid(limit: Any) -> None:
         ({"providers": {"海": {"kind": "fax"}}}, "llm.providers.海.kind"),
         ({"providers": {"海": {"base_url": 80}}}, "llm.providers.海.base_url"),
         ({"providers": {"海": {"api_key": ["k"]}}}, "llm.providers.海.api_key"),
+        ({"providers": {"海": {"base_url": "http://sea.example"}}}, "llm.providers.海.base_url"),
+        (
+            {"providers": {"海": {"base_url": "http://169.254.169.254"}}},
+            "llm.providers.海.base_url",
+        ),
+        ({"providers": {"海": {"enabled": "maybe"}}}, "llm.providers.海.enabled"),
+        ({"providers": {"海": {"private": 1}}}, "llm.providers.海.private"),
+        ({"providers": {"海": {"timeout_seconds": -1}}}, "llm.providers.海.timeout_seconds"),
+        (
+            {"providers": {"海": {"timeout_seconds": float("nan")}}},
+            "llm.providers.海.timeout_seconds",
+        ),
+        ({"providers": {"海": {"base_ulr": "x"}}}, "llm.providers.海.base_ulr"),
+        ({"providers": {"a:b": {}}}, "llm.providers.a:b"),
+        ({"default_provider": "nobody"}, "llm.default_provider"),
         ({"aliases": {"速い": "ollama"}}, "llm.aliases.速い"),
+        ({"aliases": {"速い": ""}}, "llm.aliases.速い"),
+        (
+            {"aliases": {"速い": {"provider": "scripted", "model": "x", "n": 1}}},
+            "llm.aliases.速い.n",
+        ),
+        ({"aliases": {"a": "a"}}, "llm.aliases.a"),
+        ({"aliases": {"a": "b", "b": "c", "c": "a"}}, "llm.aliases.a"),
+        ({"models": {"thinking": "nobody:x"}}, "llm.models.thinking"),
+        ({"models": {"dreaming": "scripted"}}, "llm.models.dreaming"),
+        ({"uses": {"dreaming": {}}}, "llm.uses.dreaming"),
+        ({"uses": {"thinking": {"temperature": 3}}}, "llm.uses.thinking"),
+        ({"uses": {"thinking": {"temperature": float("nan")}}}, "llm.uses.thinking"),
+        ({"uses": {"thinking": {"stop": 5}}}, "llm.uses.thinking"),
+        ({"uses": {"thinking": {"timeout_seconds": 0}}}, "llm.uses.thinking"),
+        ({"uses": {"thinking": {"top_k": 0}}}, "llm.uses.thinking.top_k"),
+        ({"fallback": {"chain": "openai"}}, "llm.fallback.chain"),
+        ({"fallback": {"chain": ["nobody"]}}, "llm.fallback.chain"),
+        ({"fallback": {"chain": ["scripted", "scripted"]}}, "llm.fallback.chain"),
+        ({"fallback": {"chains": []}}, "llm.fallback.chains"),
+        ({"self_selection": {"allowed_aliases": ["x"]}}, "llm.self_selection.allowed_aliases"),
+        ({"self_selection": {"enabled": "はい"}}, "llm.self_selection.enabled"),
         ({"aliases": {"速い": {"provider": "ollama"}}}, "llm.aliases.速い"),
         ({"aliases": 1}, "llm.aliases"),
     ],
@@ -108,6 +125,7 @@ def test_a_mistake_is_named_with_its_place(llm: dict[str, Any], field: str) -> N
     with pytest.raises(Invalid) as caught:
         models_settings(llm, {})
     assert caught.value.field == field
+    assert caught.value.cure
 
 
 def test_settings_with_one_more_provider_leave_the_old_ones_alone() -> None:
@@ -119,3 +137,58 @@ def test_settings_with_one_more_provider_leave_the_old_ones_alone() -> None:
     known = after.with_model("ollama:x", ModelSettings(max_input_tokens=5))
     assert known.models["ollama:x"].max_input_tokens == 5
     assert "ollama:x" not in after.models
+
+
+def test_a_fallback_that_names_one_model_twice_under_two_names_is_refused() -> None:
+    llm = {"aliases": {"a": "scripted:rules"}, "fallback": {"chain": ["a", "scripted:rules"]}}
+    with pytest.raises(Invalid, match="'a' and as 'scripted:rules'"):
+        models_settings(llm, {})
+
+
+def test_a_circle_of_aliases_is_drawn() -> None:
+    with pytest.raises(Invalid, match="a → b → a"):
+        models_settings({"aliases": {"a": "b", "b": "a"}}, {})
+
+
+def test_uses_fallback_and_selection_are_read() -> None:
+    found = models_settings(
+        LLM
+        | {
+            "models": {"thinking": {"provider": "openai", "model": "o3"}, "creative": "速い"},
+            "fallback": {"chain": ["速い", "anthropic", "openai:gpt-5"]},
+            "self_selection": {"enabled": False, "allowed_aliases": ["速い"]},
+        },
+        {},
+    )
+    assert found.uses == {Use.THINKING: "openai:o3", Use.CREATIVE: "速い"}
+    assert found.fallback == ("速い", "anthropic", "openai:gpt-5")
+    assert (found.self_selection, found.selectable) == (False, ("速い",))
+
+
+def test_each_use_has_its_manner_and_keeps_it_where_nothing_is_said() -> None:
+    found = models_settings({"uses": {"conversation": {"stop": ["。"]}}}, {}).manners
+    assert found[Use.CONVERSATION] == Manner(temperature=0.7, stop=("。",))
+    assert found[Use.THINKING] == MANNERS[Use.THINKING] == Manner(timeout_seconds=120)
+    assert MANNERS[Use.TOOL_CALLING].temperature == 0.1
+
+
+def test_a_kept_key_wins_over_the_configured_one() -> None:
+    keys = {"OPENAI_API_KEY": "sk-kept", "ANTHROPIC_API_KEY": "sk-ant"}
+    missing = {"anthropic": "ANTHROPIC_API_KEY"}
+    found = models_settings(LLM, {}, missing, stored_key=keys.get).providers
+    assert found["openai"].api_key == "sk-kept"
+    assert (found["anthropic"].api_key, found["anthropic"].missing) == ("sk-ant", "")
+    assert found["ollama"].api_key == ""
+
+
+def test_flags_and_times_may_come_as_text_from_the_environment() -> None:
+    table = {"private": "true", "stream": "0", "enabled": "False", "timeout_seconds": "1.5"}
+    found = models_settings({"providers": {"box": table}}, {}).providers["box"]
+    assert (found.private, found.stream, found.enabled) == (True, False, False)
+    assert found.timeout_seconds == 1.5
+
+
+def test_only_one_model_thinks_when_it_is_chosen_for_everything() -> None:
+    llm = LLM | {"models": {"thinking": "openai:o3"}, "fallback": {"chain": ["openai"]}}
+    only = models_settings(llm, {}).only("ollama:x")
+    assert (only.default, only.uses, only.fallback) == ("ollama:x", {}, ())

@@ -1,146 +1,171 @@
-"""Recorded exchanges with real servers: each answer is read, each refusal is understood."""
+"""Recorded exchanges with real servers: each answer is read, each refusal is understood.
+
+A vendor joins with one line in VENDORS; what is odd about single recordings stands below it.
+"""
 
 import json
+import random
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
 
-from opencrab.adapters.providers.openai import Endpoint, OpenAIModel
-from opencrab.adapters.providers.openai_answer import from_wire, parse
-from opencrab.adapters.providers.openai_error import failure
-from opencrab.domain.errors import Busy, Invalid, OpenCrabError, Refused, TooLarge
-from opencrab.ports.model import ChatRequest, ModelInfo, Said
-from tests.unit.adapters.providers.fake import Replying
-from tests.unit.adapters.providers.recorded import Exchange, exchanges
+from opencrab.adapters.providers.framing import events
+from opencrab.adapters.providers.llamacpp import LlamaCppWire
+from opencrab.adapters.providers.openai import AzureWire, OpenAIWire
+from opencrab.adapters.providers.openrouter import OpenRouterWire
+from opencrab.adapters.providers.transport import Reply
+from opencrab.adapters.providers.wire import Wire
+from opencrab.domain.fault import Fault, Unanswered
+from tests.unit.adapters.providers.recorded import PARTY, Exchange, exchanges, read, read_stream
 
-NOT_JSON = "openai/chat-024-f7edec0f.json"
-"""A recording in which the arguments of a custom call are plain text."""
 
-TOO_LONG = {
-    "deepseek/chat-001-4000d612.json",
-    "llamacpp/err-context.json",
-    "ollama/v1chat-012-941ded4a.json",
-}
-REFUSALS: dict[int, type[OpenCrabError]] = {400: Invalid, 401: Refused, 404: Invalid, 429: Busy}
-REQUEST = ChatRequest(
-    model="",
-    actions=(),
-    system="",
-    turns=(Said("user", "こんにちは"),),
-    max_output_tokens=10,
+@dataclass(frozen=True)
+class Vendor:
+    """A folder of recordings, its endpoints for chats, and the wire that reads them."""
+
+    folder: str
+    wire: Wire
+    endpoints: tuple[str, ...] = ("chat",)
+
+
+VENDORS = (
+    Vendor("openai", OpenAIWire()),
+    Vendor("azure", AzureWire()),
+    Vendor("deepseek", OpenAIWire()),
+    Vendor("ollama", OpenAIWire(), ("v1chat",)),
+    Vendor("openrouter", OpenRouterWire()),
+    Vendor("llamacpp", LlamaCppWire()),
 )
+FAULTS = {
+    400: Fault.BAD_REQUEST,
+    401: Fault.AUTH,
+    403: Fault.AUTH,
+    404: Fault.MODEL_GONE,
+    429: Fault.RATE_LIMITED,
+    500: Fault.SERVER_ERROR,
+    503: Fault.OVERLOADED,
+    529: Fault.OVERLOADED,
+}
+OTHER_FAULTS = {
+    "deepseek/chat-001-4000d612.json": Fault.TOO_LONG,
+    "llamacpp/err-context.json": Fault.TOO_LONG,
+    "ollama/v1chat-012-941ded4a.json": Fault.TOO_LONG,
+    "openrouter/chat-002-cea028d9.json": Fault.TOO_LONG,
+}
+"""Refusals that their status alone does not tell."""
+
+FAILED_MIDWAY = {"openrouter/chat-008-e2b383a0.json": Fault.BAD_REQUEST}
+"""Errors that came with status 200."""
+
+SILENT = {"openrouter/chat-024-af64b4f8.json"}
+"""Answers without a word or a call."""
+
+UNCOUNTED = {
+    "openai/chat-014-9afb92d0.json",
+    "openai/chat-022-c18ef068.json",
+    "openai/chat-030-578c82b6.json",
+    "openai/chat-033-0ce39330.json",
+}
+"""Streams whose client did not ask for their usage."""
+
+CUTS = 25
+"""At how many places each recorded stream is cut."""
+
+folders = pytest.mark.parametrize("vendor", VENDORS, ids=[vendor.folder for vendor in VENDORS])
 
 
-@pytest.fixture(scope="module")
-def recorded(wire: Path) -> tuple[Exchange, ...]:
-    return exchanges(wire)
+def _recorded(wire: Path, vendor: Vendor) -> tuple[Exchange, ...]:
+    return exchanges(wire, vendor.folder, *vendor.endpoints)
 
 
-def _answers(recorded: tuple[Exchange, ...]) -> Iterator[Exchange]:
-    return (exchange for exchange in recorded if not exchange.is_error)
+def _answers(wire: Path, vendor: Vendor) -> Iterator[Exchange]:
+    for exchange in _recorded(wire, vendor):
+        if not exchange.is_error and exchange.name not in FAILED_MIDWAY:
+            yield exchange
 
 
-def _message(exchange: Exchange) -> dict[str, Any]:
-    message: dict[str, Any] = exchange.answered["choices"][0]["message"]
-    return message
+@folders
+def test_every_recorded_answer_carries_words_or_calls(wire: Path, vendor: Vendor) -> None:
+    for exchange in _answers(wire, vendor):
+        answer = read(vendor.wire, exchange)
+        said = bool(answer.text or answer.calls)
+        assert said == (exchange.name not in SILENT), exchange.name
+        assert answer.model, exchange.name
 
 
-def test_every_recorded_answer_carries_words_or_calls(recorded: tuple[Exchange, ...]) -> None:
-    for exchange in _answers(recorded):
-        answer = from_wire(parse(exchange.body))
-        assert answer.text or answer.calls, exchange.name
-        assert answer.usage.input_tokens > 0, exchange.name
-        assert answer.usage.output_tokens > 0, exchange.name
-        assert answer.usage.cached_tokens <= answer.usage.input_tokens, exchange.name
-        assert answer.model == exchange.answered["model"], exchange.name
+@folders
+def test_every_recorded_answer_is_counted(wire: Path, vendor: Vendor) -> None:
+    for exchange in _answers(wire, vendor):
+        usage = read(vendor.wire, exchange).usage
+        assert usage.is_counted == (exchange.name not in UNCOUNTED), exchange.name
+        assert usage.cached_tokens <= usage.input_tokens, exchange.name
+        assert usage.reasoning_tokens <= usage.output_tokens, exchange.name
 
 
-def test_every_recorded_call_is_read_with_its_arguments(recorded: tuple[Exchange, ...]) -> None:
-    for exchange in _answers(recorded):
-        listed = _message(exchange).get("tool_calls") or []
-        calls = from_wire(exchange.answered).calls
-        functions = [entry["function"] for entry in listed if "function" in entry]
-        assert len(calls) >= len(listed), exchange.name
-        for call, function in zip(calls, functions, strict=False):
-            assert call.name == function["name"], exchange.name
-            assert call.arguments == json.loads(function["arguments"]), exchange.name
-        readable = all(call.arguments is not None for call in calls)
-        assert readable or exchange.name == NOT_JSON, exchange.name
-
-
-def test_a_custom_call_keeps_its_plain_text(recorded: tuple[Exchange, ...]) -> None:
-    exchange = next(each for each in recorded if each.name == NOT_JSON)
-    (call,) = from_wire(exchange.answered).calls
-    assert call.name == "math_exp"
-    assert call.arguments is None
-    assert call.raw == _message(exchange)["tool_calls"][0]["custom"]["input"]
-
-
-def test_calls_of_one_answer_have_ids_of_their_own(recorded: tuple[Exchange, ...]) -> None:
-    several = [each for each in _answers(recorded) if len(from_wire(each.answered).calls) > 1]
-    assert several
-    for exchange in several:
-        calls = from_wire(exchange.answered).calls
-        assert [call.id for call in calls] == [f"c{n}" for n in range(len(calls))]
-
-
-def test_reasoning_is_kept_apart_from_what_is_said(recorded: tuple[Exchange, ...]) -> None:
-    thinking = [each for each in _answers(recorded) if _message(each).get("reasoning_content")]
-    assert thinking
-    for exchange in thinking:
-        answer = from_wire(exchange.answered)
-        assert answer.thought is not None
-        assert answer.thought.judgment == _message(exchange)["reasoning_content"].strip()
-        assert answer.thought.judgment not in answer.text
-
-
-def test_a_recorded_refusal_of_the_model_is_its_answer(recorded: tuple[Exchange, ...]) -> None:
-    refusing = [each for each in _answers(recorded) if _message(each).get("refusal")]
-    assert refusing
-    for exchange in refusing:
-        assert from_wire(exchange.answered).text == _message(exchange)["refusal"]
-
-
-def test_every_recorded_error_tells_what_to_do(recorded: tuple[Exchange, ...]) -> None:
-    refused = [each for each in recorded if each.is_error]
-    assert {each.status for each in refused} == set(REFUSALS)
-    for exchange in refused:
-        with pytest.raises(OpenCrabError) as caught:
-            _chat(exchange)
-        expected = TooLarge if exchange.name in TOO_LONG else REFUSALS[exchange.status]
-        assert type(caught.value) is expected, exchange.name
-        assert "蟹屋" in caught.value.message, exchange.name
+@folders
+def test_every_recorded_error_tells_what_to_do(wire: Path, vendor: Vendor) -> None:
+    for exchange in _recorded(wire, vendor):
+        if not exchange.is_error and exchange.name not in FAILED_MIDWAY:
+            continue
+        with pytest.raises(Unanswered) as caught:
+            read(vendor.wire, exchange)
+        others = OTHER_FAULTS | FAILED_MIDWAY
+        expected = others.get(exchange.name) or FAULTS[exchange.status]
+        assert caught.value.fault is expected, exchange.name
+        assert PARTY.provider in caught.value.message, exchange.name
         assert "\n" not in caught.value.message, exchange.name
+        assert (PARTY.key_name in caught.value.message) == (expected is Fault.AUTH), exchange.name
 
 
-def test_every_recorded_answer_arrives_through_the_model(recorded: tuple[Exchange, ...]) -> None:
-    for exchange in _answers(recorded):
-        assert _chat(exchange) == from_wire(exchange.answered), exchange.name
+@folders
+def test_a_recorded_stream_that_is_cut_is_whole_or_no_answer(wire: Path, vendor: Vendor) -> None:
+    chance = random.Random(vendor.folder)  # noqa: S311  - a seed, so that each run cuts alike
+    for exchange in _answers(wire, vendor):
+        if not exchange.is_stream:
+            continue
+        whole = read(vendor.wire, exchange)
+        for _ in range(CUTS):
+            cut = exchange.body[: chance.randrange(len(exchange.body))]
+            with suppress(Unanswered):
+                answer = _as_far_as_it_came(vendor.wire, cut)
+                assert answer in {None, (whole.text, repr(whole.calls))}, exchange.name
 
 
-def test_a_quoted_error_is_retried_only_where_waiting_helps(wire: Path) -> None:
+def _as_far_as_it_came(wire: Wire, stream: bytes) -> tuple[str, str] | None:
+    """Words and calls of a stream; None when it has not come to its end."""
+    assembly = wire.assembly(PARTY)
+    for event in events([stream], wire.framing):
+        assembly.add(event)
+    if not assembly.ended:
+        return None
+    answer = wire.from_wire(assembly.body(), PARTY)
+    return answer.text, repr(answer.calls)
+
+
+@folders
+def test_a_recorded_stream_may_arrive_in_any_pieces(wire: Path, vendor: Vendor) -> None:
+    for exchange in _answers(wire, vendor):
+        if exchange.is_stream:
+            pieces = (exchange.body[n : n + 7] for n in range(0, len(exchange.body), 7))
+            assert read_stream(vendor.wire, pieces) == read(vendor.wire, exchange), exchange.name
+
+
+@folders
+def test_a_quoted_error_is_waited_for_only_where_waiting_helps(wire: Path, vendor: Vendor) -> None:
     quoted = json.loads((wire / "cassettes" / "quoted-errors.json").read_text(encoding="utf-8"))
-    cases = [case for case in quoted["cases"] if case["provider"] == "openai"]
-    assert len(cases) >= 3
-    for case in cases:
-        error = case.get("body", {}).get("error") or {"message": case["message"]}
-        kind = type(failure(case["status"], error))
-        assert (kind is Busy) == case["retryable"], case["id"]
-
-
-def test_the_recorded_requests_fit_the_schema_that_judges_ours(
-    recorded: tuple[Exchange, ...], chat_schema: jsonschema.Draft202012Validator
-) -> None:
-    ours = [each for each in recorded if each.name.startswith("openai/") and not each.is_error]
-    valid = [each for each in ours if chat_schema.is_valid(json.loads(each.request))]
-    assert len(valid) > len(ours) * 3 // 4
-
-
-def _chat(exchange: Exchange) -> Any:
-    endpoint = Endpoint("蟹屋", "https://example.com/v1", "sk-of-the-crab", "CRAB_API_KEY")
-    transport = Replying(exchange.body, exchange.status)
-    model = OpenAIModel(endpoint, "crab-1", ModelInfo(name="蟹屋:crab-1"), transport)
-    return model.chat(REQUEST, model.encode(REQUEST))
+    for case in quoted["cases"]:
+        if case["provider"] != vendor.folder:
+            continue
+        body = case.get("body") or {
+            "error": {
+                "message": case.get("message", ""),
+                "type": case.get("error_type"),
+                "details": {"error_code": case.get("details_error_code")},
+            }
+        }
+        reply = Reply(case["status"], json.dumps(body).encode(), case.get("headers") or {})
+        fault = vendor.wire.failure(reply, PARTY).fault
+        assert fault.may_pass == case["retryable"], case["id"]

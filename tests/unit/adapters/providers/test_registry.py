@@ -1,74 +1,61 @@
-"""Models by name: what is there, what is missing, and what is known of each."""
+"""Models by name: what is there, what is missing, and what an owner changes meanwhile."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.configuration import (
-    ModelSettings,
-    ModelsSettings,
-    ProviderSettings,
-)
+from opencrab.adapters.providers.configuration import SCRIPTED, ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.detect import LocalServer
-from opencrab.adapters.providers.registry import SCRIPTED, ProviderModels, usable
+from opencrab.adapters.providers.facts import ModelSettings
+from opencrab.adapters.providers.registry import ProviderModels, usable
 from opencrab.adapters.providers.transport import Transport
-from opencrab.domain.errors import Invalid
-from opencrab.domain.money import FREE, Price
-from opencrab.ports.model import ChatModel, ChatRequest, Said
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.errors import Invalid, NotFound, Unavailable
+from opencrab.domain.money import FREE
+from opencrab.domain.preference import ProviderChange
+from opencrab.domain.routing import Use
+from opencrab.ports.model import ChatRequest, Said
+from tests.contract.example import NOW
 from tests.unit.adapters.providers.fake import Replying
-
-PRICE = Price(input_per_million=150_000, output_per_million=600_000)
-SETTINGS = ModelsSettings(
-    default="openai:gpt-4o-mini",
-    providers={
-        "openai": ProviderSettings("openai", "openai", api_key="sk-1", default_model="gpt-4o"),
-        "ollama": ProviderSettings("ollama", "ollama"),
-        "llamacpp": ProviderSettings("llamacpp", "llamacpp"),
-        "海": ProviderSettings("海", "openai", "https://sea.example/v1", default_model="crab"),
-        "absent": ProviderSettings("absent", "openai", "https://a.example", missing="ABSENT_KEY"),
-        "anthropic": ProviderSettings("anthropic", "anthropic", api_key="x"),
-    },
-    models={"openai:gpt-4o-mini": ModelSettings(max_input_tokens=128_000, price=PRICE)},
-    aliases={"速い": "ollama:llama3.1:8b"},
+from tests.unit.adapters.providers.installed import (
+    SETTINGS,
+    Shelf,
+    address_asked,
+    models_and_transport,
 )
+
 FOUND = LocalServer("llamacpp", "http://localhost:8080", "tiny", input_tokens=2_048)
-
-
-def _models(settings: ModelsSettings = SETTINGS) -> tuple[ProviderModels, Replying]:
-    transport = Replying(b'{"choices":[{"message":{"content":"ok"}}]}')
-    return ProviderModels(settings, lambda: transport), transport
-
-
-def _asked(model: ChatModel, transport: Replying) -> str:
-    request = ChatRequest("", (), "", (Said("user", "やあ"),), 5)
-    model.chat(request, model.encode(request))
-    return transport.sent[-1].url
 
 
 @pytest.mark.parametrize(
     ("name", "full_name", "url"),
     [
-        (None, "openai:gpt-4o-mini", "https://api.openai.com/v1"),
-        ("openai", "openai:gpt-4o", "https://api.openai.com/v1"),
-        ("速い", "ollama:llama3.1:8b", "http://localhost:11434/v1"),
-        ("ollama:qwen3:4b", "ollama:qwen3:4b", "http://localhost:11434/v1"),
-        ("llamacpp", "llamacpp:default", "http://localhost:8080/v1"),
-        ("海", "海:crab", "https://sea.example/v1"),
+        (None, "openai:gpt-4o-mini", "https://api.openai.com/v1/chat/completions"),
+        ("openai", "openai:gpt-4o", "https://api.openai.com/v1/chat/completions"),
+        ("速い", "ollama:llama3.1:8b", "http://localhost:11434/api/chat"),
+        ("最速", "ollama:llama3.1:8b", "http://localhost:11434/api/chat"),
+        ("ollama:qwen3:4b", "ollama:qwen3:4b", "http://localhost:11434/api/chat"),
+        ("llamacpp", "llamacpp:default", "http://localhost:8080/v1/chat/completions"),
+        ("海", "海:crab", "https://sea.example/v1/chat/completions"),
+        ("anthropic:c-4.6", "anthropic:c-4.6", "https://api.anthropic.com/v1/messages"),
     ],
 )
 def test_a_model_is_found_by_its_name_its_provider_or_an_alias(
     name: str | None, full_name: str, url: str
 ) -> None:
-    models, transport = _models()
+    models, transport = models_and_transport()
     model = models.get(name)
     assert model.info.name == full_name
-    assert _asked(model, transport) == f"{url}/chat/completions"
+    assert address_asked(model, transport) == url
 
 
 def test_a_model_is_made_once() -> None:
-    models, _ = _models()
+    models, _ = models_and_transport()
     assert models.get("速い") is models.get("ollama:llama3.1:8b")
 
 
@@ -77,7 +64,7 @@ def test_the_scripted_model_is_always_there_and_needs_no_network(name: str) -> N
     def network() -> Transport:
         raise AssertionError("no network is needed")
 
-    model = ProviderModels(ModelsSettings(), network).get(name)
+    model = ProviderModels(ModelsSettings, network).get(name)
     assert model.info.price == FREE
     assert model.info.notes
 
@@ -86,7 +73,7 @@ def test_a_scripted_provider_may_have_a_script_of_its_own(tmp_path: Path) -> Non
     script = tmp_path / "台本.toml"
     script.write_text('[[answers]]\ntext = "台本どおり"\n', encoding="utf-8")
     provider = ProviderSettings("play", "scripted", script=str(script))
-    models, _ = _models(ModelsSettings().with_provider(provider))
+    models, _ = models_and_transport(ModelsSettings().with_provider(provider))
     request = ChatRequest("", (), "", (Said("user", "やあ", name="rin"),), 50)
     model = models.get("play")
     assert model.chat(request, model.encode(request)).text == "台本どおり"
@@ -96,12 +83,13 @@ def test_a_scripted_provider_may_have_a_script_of_its_own(tmp_path: Path) -> Non
     ("name", "told"),
     [
         ("nobody", "'nobody'"), ("nobody:x", "'nobody'"), ("ollama", "no default"),
-        ("anthropic", "yet"), ("anthropic:claude", "yet"), ("google:x", "yet"),
-        ("absent:x", "ABSENT_KEY"), (":", "''"), ("海賊", "'海賊'"),
+        ("anthropic", "no default"), ("google:x", "'google'"), ("keyless:x", "CLAUDE_KEY"),
+        ("absent:x", "ABSENT_KEY"), (":", "''"), ("海賊", "'海賊'"), ("円", "円 → 輪 → 円"),
+        ("off:x", "switched off"),
     ],
 )  # fmt: skip
 def test_a_model_that_is_not_there_is_invalid_and_told_why(name: str, told: str) -> None:
-    models, _ = _models()
+    models, _ = models_and_transport()
     with pytest.raises(Invalid, match=told) as caught:
         models.get(name)
     assert caught.value.field == "model"
@@ -113,41 +101,7 @@ def test_openai_without_a_key_names_the_variable() -> None:
         ProviderSettings("openai", "openai", key_name="OPENAI_API_KEY", default_model="gpt-4o")
     )
     with pytest.raises(Invalid, match="OPENAI_API_KEY"):
-        _models(bare)[0].get("openai")
-
-
-def test_what_is_not_known_of_a_model_is_said_and_never_free() -> None:
-    models, _ = _models()
-    known, unknown = models.get("openai:gpt-4o-mini").info, models.get("海").info
-    assert (known.price, known.max_input_tokens, known.notes) == (PRICE, 128_000, ())
-    assert unknown.price is None
-    assert len(unknown.notes) == 2
-    assert unknown.max_output_tokens <= unknown.max_input_tokens
-
-
-@pytest.mark.parametrize(
-    ("provider", "price"),
-    [
-        (ProviderSettings("ollama", "ollama", default_model="m"), FREE),
-        (ProviderSettings("ollama", "ollama", "https://gpu.example", default_model="m"), FREE),
-        (ProviderSettings("llamacpp", "llamacpp", "http://192.168.0.2:8080"), FREE),
-        (ProviderSettings("llamacpp", "llamacpp", "https://llama.example"), None),
-        (ProviderSettings("box", "openai", "http://127.0.0.1:1", default_model="m"), None),
-    ],
-)
-def test_only_the_owners_own_machine_is_free(
-    provider: ProviderSettings, price: Price | None
-) -> None:
-    models, _ = _models(ModelsSettings().with_provider(provider))
-    assert models.get(provider.name).info.price == price
-
-
-def test_an_unsafe_address_is_refused_before_anything_is_sent() -> None:
-    provider = ProviderSettings("海", "openai", "http://sea.example/v1", default_model="crab")
-    models, transport = _models(SETTINGS.with_provider(provider))
-    with pytest.raises(Invalid, match="https"):
-        models.get("海")
-    assert not transport.sent
+        models_and_transport(bare)[0].get("openai")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +111,9 @@ def test_an_unsafe_address_is_refused_before_anything_is_sent() -> None:
         ({}, FOUND, "openai:gpt-4o-mini"),
         ({"default": "absent:x"}, None, SCRIPTED),
         ({"default": "absent:x"}, FOUND, "llamacpp:tiny"),
-        ({"default": "anthropic:claude"}, FOUND, "llamacpp:tiny"),
+        ({"default": "keyless:claude"}, FOUND, "llamacpp:tiny"),
+        ({"default": "absent:x", "fallback": ("海", "ollama:x", "openai")}, None, "openai:gpt-4o"),
+        ({"default": "absent:x", "fallback": ("openai",)}, FOUND, "llamacpp:tiny"),
         ({"default": "nobody:x"}, None, SCRIPTED),
         ({"providers": {}}, FOUND, "llamacpp:tiny"),
         ({"providers": {}}, None, SCRIPTED),
@@ -169,17 +125,162 @@ def test_the_default_is_the_best_that_can_work_here(
     wanted = ModelsSettings(
         default=changes.get("default", SETTINGS.default),
         providers=changes.get("providers", SETTINGS.providers),
+        fallback=changes.get("fallback", ()),
     )
     settings = usable(wanted, server)
     assert settings.default == default
-    assert _models(settings)[0].get(None).info.name == default
+    assert models_and_transport(settings)[0].get(None).info.name == default
 
 
 def test_a_server_that_was_found_gives_its_real_context() -> None:
-    models, transport = _models(usable(ModelsSettings(), FOUND))
+    models, transport = models_and_transport(usable(ModelsSettings(), FOUND))
     model = models.get(None)
     assert model.info.max_input_tokens == model.info.max_total_tokens == 2_048
     assert model.info.price == FREE
-    assert _asked(model, transport).startswith("http://localhost:8080/v1/")
+    assert address_asked(model, transport).startswith("http://localhost:8080/v1/")
     known = ModelsSettings(models={"llamacpp:tiny": ModelSettings(max_input_tokens=99)})
-    assert _models(usable(known, FOUND))[0].get(None).info.max_input_tokens == 99
+    assert models_and_transport(usable(known, FOUND))[0].get(None).info.max_input_tokens == 99
+
+
+def test_a_newer_version_is_taken_over_and_an_older_one_is_not_read() -> None:
+    shelf = Shelf()
+    models = shelf.models()
+    assert "new" not in models.routing.aliases
+    version = shelf.put(aliases={"new": "ollama:x"}, fallback=("new",))
+    models.refresh(0)
+    assert "new" not in models.routing.aliases
+    models.refresh(version)
+    assert models.routing.aliases == {"new": "ollama:x"}
+    assert models.routing.fallback == ("new",)
+    assert models.get("new").info.name == "ollama:x"
+    reads = shelf.reads
+    models.refresh(version)
+    assert shelf.reads == reads
+
+
+def test_a_silent_store_leaves_everything_as_it_was_and_is_asked_again() -> None:
+    shelf = Shelf()
+    models = shelf.models()
+    before = models.get("速い")
+    version = shelf.put(providers={"ollama": ProviderChange(enabled=False)})
+    shelf.trouble = Unavailable("no answer")
+    models.refresh(version)
+    assert models.get("速い") is before
+    shelf.trouble = None
+    models.refresh(version)
+    with pytest.raises(Invalid, match="switched off"):
+        models.get("速い")
+
+
+def test_a_store_that_is_silent_at_first_is_told_and_not_ignored() -> None:
+    shelf = Shelf()
+    shelf.trouble = Unavailable("no answer")
+    with pytest.raises(Unavailable):
+        shelf.models().get(None)
+
+
+def test_a_broken_configuration_leaves_the_last_one_in_use() -> None:
+    shelf = Shelf()
+    broken: list[Invalid] = []
+
+    def configured() -> ModelsSettings:
+        if broken:
+            raise broken[0]
+        return SETTINGS
+
+    models = shelf.models(configured)
+    before = models.get(None)
+    broken.append(Invalid("broken"))
+    models.refresh(shelf.put())
+    assert models.get(None) is before
+
+
+def test_stored_preferences_that_cannot_be_read_do_not_stop_anything() -> None:
+    shelf = Shelf()
+    shelf.trouble = Invalid("broken document")
+    assert shelf.models().get(None).info.name == "openai:gpt-4o-mini"
+
+
+def test_settings_are_read_again_after_a_while_and_equal_ones_keep_their_models() -> None:
+    clock, found = FakeClock(NOW), [SETTINGS]
+    models = ProviderModels(
+        lambda: found[0], lambda: Replying(b""), now=clock.now, keep_for=timedelta(minutes=5)
+    )
+    before = models.get(None)
+    clock.advance(300)
+    assert models.get(None) is before
+    found[0] = SETTINGS.with_provider(ProviderSettings("openai", "openai", api_key="sk-2"))
+    assert models.get(None) is before
+    clock.advance(300)
+    assert models.get(None) is not before
+
+
+def test_many_threads_see_whole_settings_only() -> None:
+    shelf, seen = Shelf(aliases={"a": "ollama:0"}, fallback=("ollama:0",)), []
+    models = shelf.models()
+
+    def look() -> None:
+        for _ in range(50):
+            routing = models.routing
+            seen.append(routing.aliases["a"] == routing.fallback[0])
+            models.get("a")
+
+    threads = [Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for number in range(20):
+        name = f"ollama:{number}"
+        models.refresh(shelf.put(aliases={"a": name}, fallback=(name,)))
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 200
+    assert all(seen)
+
+
+def test_every_provider_is_listed_with_what_it_lacks_and_no_key() -> None:
+    states = {each.name: each for each in models_and_transport()[0].providers()}
+    assert {*SETTINGS.providers, "scripted"} == set(states)
+    assert states["absent"].missing == "ABSENT_KEY"
+    assert states["openai"].has_key
+    assert not states["off"].enabled
+    assert states["openai"].default_model == "gpt-4o"
+    assert "sk-1" not in repr(states)
+
+
+def test_known_models_are_those_that_are_named_and_those_of_usable_providers() -> None:
+    listing = {
+        "openai:gpt-x": {"input": 1, "output": 2},
+        "openrouter:a/b": {"input": 1, "output": 2},
+        "absent:y": {},
+    }
+    settings = replace(SETTINGS, listing=lambda: {"models": listing})
+    names = [info.name for info in models_and_transport(settings)[0].infos()]
+    assert names == sorted(names)
+    assert {"openai:gpt-x", "openai:gpt-4o-mini", "ollama:llama3.1:8b", SCRIPTED} <= set(names)
+    assert not {"openrouter:a/b", "absent:y"} & set(names)
+
+
+def test_health_asks_the_provider_and_tells_what_keeps_it_from_asking() -> None:
+    transport = Replying(b'{"data":[{"id":"gpt-4o"}]}')
+    models = ProviderModels(lambda: SETTINGS, lambda: transport)
+    well = models.health("openai", timeout_seconds=3)
+    assert (well.ok, well.models) == (True, ("gpt-4o",))
+    assert transport.sent[-1].body is None
+    absent = models.health("absent", timeout_seconds=3)
+    assert not absent.ok
+    assert "ABSENT_KEY" in absent.problem
+    assert models.health("scripted", timeout_seconds=3).ok
+    with pytest.raises(NotFound, match="nobody"):
+        models.health("nobody", timeout_seconds=3)
+    assert len(transport.sent) == 1
+
+
+def test_the_model_for_embeddings_is_that_of_the_use() -> None:
+    models, _ = models_and_transport(replace(SETTINGS, uses={Use.EMBEDDING: "openai:embed"}))
+    assert models.embedder(None).info.name == "openai:embed"
+    assert models.embedder("ollama:bge").info.name == "ollama:bge"
+    for name, told in (("anthropic:x", "no embeddings"), ("scripted", "no embeddings")):
+        with pytest.raises(Invalid, match=told):
+            models.embedder(name)
+    with pytest.raises(Invalid, match="no model makes embeddings"):
+        models_and_transport()[0].embedder(None)

@@ -15,6 +15,7 @@ from opencrab.adapters.providers.script import (
     since_last_words,
 )
 from opencrab.domain.errors import Invalid
+from opencrab.domain.fault import Fault
 from opencrab.domain.money import Usage
 from opencrab.ports.model import ChatRequest, Returned, Said
 
@@ -120,3 +121,43 @@ def test_what_happened_since_is_everything_after_a_persons_words() -> None:
     turns = (Said("user", "見て", name="rin"), Said("assistant", ""), result)
     assert since_last_words(_request(*turns)) == turns[1:]
     assert since_last_words(_request(result)) == (result,)
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_every_fault_can_be_scripted_by_its_name(fault: Fault) -> None:
+    failure = ScriptedAnswer(error=fault.value).failure
+    assert failure is not None
+    assert failure.fault is fault
+    assert failure.may_be_billed is fault.may_be_billed
+    assert "script" in failure.message
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("unavailable", Fault.SERVER_ERROR), ("never_sent", Fault.UNREACHABLE),
+        ("refused", Fault.AUTH), ("invalid", Fault.BAD_REQUEST),
+    ],
+)  # fmt: skip
+def test_usual_faults_have_short_names(name: str, fault: Fault) -> None:
+    failure = ScriptedAnswer(error=name).failure
+    assert failure is not None
+    assert failure.fault is fault
+
+
+def test_an_answer_without_an_error_is_no_failure() -> None:
+    assert ScriptedAnswer(text="はい").failure is None
+
+
+def test_an_answer_is_read_as_a_providers_would_be() -> None:
+    calls = (ScriptedCall("a", '{"x": "日'), ScriptedCall("b", {"y": 1}))
+    answer = ScriptedAnswer(text="<think>うーん</think>書きます", calls=calls).answer
+    assert [(call.id, call.name, call.arguments) for call in answer.calls] == [
+        ("c0", "a", None),
+        ("c1", "b", {"y": 1}),
+    ]
+    assert answer.calls[0].raw == '{"x": "日'
+    assert answer.thought is not None
+    assert (answer.thought.judgment, answer.thought.intent) == ("うーん", "書きます")
+    plain = ScriptedAnswer(text="はい\ud83d").answer
+    assert (plain.text, plain.thought, plain.finish) == ("はい\ufffd", None, "stop")

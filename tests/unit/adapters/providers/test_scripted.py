@@ -8,10 +8,17 @@ import pytest
 
 from opencrab.adapters.providers.script import ScriptedAnswer, ScriptedCall
 from opencrab.adapters.providers.scripted import Scripted
-from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailable
+from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.money import Price, Usage
-from opencrab.domain.record import Answer
-from opencrab.ports.model import ChatRequest, Returned, Said
+from opencrab.domain.record import Answer, Call
+from opencrab.ports.model import (
+    ActionSchema,
+    ChatRequest,
+    Image,
+    ModelInfo,
+    Returned,
+    Said,
+)
 
 PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
 ASKED = Said("user", "こんにちは", name="rin")
@@ -67,18 +74,21 @@ def test_without_a_script_it_says_what_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "billed"),
+    ("error", "fault", "billed"),
     [
-        ("unavailable", Unavailable, 1), ("nonsense", Unavailable, 1),
-        ("never_sent", NeverSent, 0), ("refused", Refused, 0),
+        ("unavailable", Fault.SERVER_ERROR, 1), ("nonsense", Fault.NONSENSE, 1),
+        ("timeout", Fault.TIMEOUT, 1), ("never_sent", Fault.UNREACHABLE, 0),
+        ("refused", Fault.AUTH, 0), ("invalid", Fault.BAD_REQUEST, 0),
+        ("rate_limited", Fault.RATE_LIMITED, 0),
     ],
 )  # fmt: skip
 def test_a_failure_is_billed_only_where_a_provider_would(
-    error: str, kind: type[OpenCrabError], billed: int
+    error: str, fault: Fault, billed: int
 ) -> None:
     model = Scripted((ScriptedAnswer(error=error),), price=PRICE)
-    with pytest.raises(kind):
+    with pytest.raises(Unanswered) as caught:
         _chat(model)
+    assert caught.value.fault is fault
     assert model.bill.calls == billed
     assert (model.bill.micro_usd > 0) == bool(billed)
 
@@ -101,7 +111,7 @@ def test_an_answer_never_costs_more_than_was_set_aside() -> None:
         request = _request(Said("user", words, name="rin"))
         body = model.encode(request)
         answer = model.chat(request, body)
-        reserved = PRICE.reservation(request_bytes=len(body), max_output_tokens=50)
+        reserved = PRICE.reservation(request_tokens=len(body), max_output_tokens=50)
         assert 0 < PRICE.cost(answer.usage) <= reserved
 
 
@@ -109,10 +119,47 @@ def test_it_takes_its_time_when_told_to() -> None:
     paused: list[float] = []
     script = (ScriptedAnswer(text="はい", delay_ms=1_500),)
     model = Scripted(script, pause=paused.append)
-    assert _chat(model).text == "はい"
+    answer = _chat(model)
+    assert (answer.text, answer.first_token_ms) == ("はい", 1_500)
     assert paused == [1.5]
+    assert _chat(Scripted()).first_token_ms == 0
+
+
+def test_it_takes_its_time_before_it_fails_as_well() -> None:
+    paused: list[float] = []
+    model = Scripted((ScriptedAnswer(error="timeout", delay_ms=200),), pause=paused.append)
+    with pytest.raises(Unanswered):
+        _chat(model)
+    assert paused == [0.2]
 
 
 def test_it_encodes_as_a_provider_would() -> None:
     assert json.loads(Scripted().encode(_request()))["messages"][-1]["content"] == "こんにちは"
     assert "no language model" in Scripted().info.notes[0]
+
+
+def test_everything_that_is_said_is_encoded() -> None:
+    call = Call(id="c0", name="ws_write", arguments={"path": "日記.md"})
+    picture = Said("user", "見て", images=(Image("image/png", "aWNvbg=="),))
+    turns = (picture, Said("assistant", "", calls=(call,)), Returned("c0", "ws_write", "済み"))
+    action = ActionSchema(name="ws_write", description="書く", parameters={})
+    request = _request(*turns, actions=(action,), system="蟹です\ud83d")
+    body = Scripted().encode(request).decode()
+    assert all(word in body for word in ("日記.md", "済み", "書く", "蟹です?"))
+    assert "aWNvbg==" not in body
+    seeing = Scripted(info=ModelInfo(name="scripted:eyes", vision=True))
+    assert "aWNvbg==" in seeing.encode(request).decode()
+    assert seeing.info.name == "scripted:eyes"
+
+
+def test_a_model_without_functions_is_offered_none_and_calls_none() -> None:
+    info = ModelInfo(name="scripted:plain", functions=False)
+    action = ActionSchema(name="ws_list", description="一覧", parameters={})
+    request = _request(Said("user", "list files", name="rin"), actions=(action,))
+    script = (ScriptedAnswer(text="はい", calls=(ScriptedCall("ws_list", {}),)),)
+    for model in (Scripted(script, info=info), Scripted(info=info)):
+        answer = model.chat(request, model.encode(request))
+        assert (answer.calls, answer.finish) == ((), "stop")
+        assert answer.text
+        assert "ws_list" not in model.encode(request).decode()
+    assert Scripted().chat(request, b"").calls

@@ -11,8 +11,10 @@ from opencrab.adapters.sqlite.database import Database, milliseconds
 from opencrab.adapters.sqlite.home import FILE, home_on
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.authority import Scope
+from opencrab.domain.health import Health
 from opencrab.domain.line import Instruction
-from opencrab.domain.money import Draw
+from opencrab.domain.money import Draw, Limits
+from opencrab.domain.preference import Preferences
 from opencrab.domain.principal import ApiKey
 from opencrab.domain.record import ApprovalDecision
 from opencrab.domain.session import SessionChange
@@ -35,6 +37,7 @@ from tests.contract.example import (
     result,
     session,
     step,
+    usage_row,
     utterance,
     wish,
 )
@@ -83,7 +86,14 @@ def a_turns_life(home: Home) -> None:
     home.journal.lines("s1")
     blocks = (Draw(scope="agent:hana", day=DAY, micro_usd=5, limit_micro_usd=9),)
     current = home.journal.commit(
-        step(current, intent(), draws=blocks, unless_stopped=True, due=(due_item(),))
+        step(
+            current,
+            intent(),
+            draws=blocks,
+            unless_stopped=True,
+            due=(due_item(),),
+            usage=(usage_row(),),
+        )
     )
     home.journal.extend(current, later(90))
     current = home.journal.load("t1").turn
@@ -132,6 +142,19 @@ def what_surrounds_it(home: Home) -> None:
     home.sessions.end("s1", NOW)
 
 
+def what_is_seen_on_the_board(home: Home) -> None:
+    home.switches.all_frozen()
+    home.budgets.set_limits(Limits())
+    home.budgets.limits()
+    home.budgets.set_limits(None)
+    ill = Health(failed_at=NOW)
+    home.health.put("openai", ill, None)
+    home.health.all()
+    home.health.forget("openai")
+    home.preferences.save(Preferences(), home.preferences.get().version)
+    home.usage.row("hana", home.usage.rows("hana", since=NOW, until=later(1))[0].id)
+
+
 @pytest.fixture(scope="module")
 def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """How SQLite finds the rows of each statement."""
@@ -142,6 +165,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         home = home_on(opened, FakeClock(NOW), files=files, blobs=blobs)
         a_turns_life(home)
         what_surrounds_it(home)
+        what_is_seen_on_the_board(home)
         opened.purge(milliseconds(NOW), milliseconds(NOW))
         heard = sorted(found for found in opened.statements if DATA.match(found))
         with opened.reading() as items:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from opencrab.domain.cost import Sheet
 from opencrab.gateways.cli.app import build
-from opencrab.gateways.cli.options import UpOptions
+from opencrab.gateways.cli.options import NewestPrices, UpOptions
 
 CTRL_C = "\x03"
 """A line that is no line: the person presses Ctrl-C."""
@@ -134,6 +134,7 @@ class Program:
     exit_code: int = 0
     sheet: Callable[[], Sheet] | None = None
     now: Callable[[], datetime] | None = None
+    prices: NewestPrices | None = None
 
     def run(self, *args: str, typed: str = "", **environment: str) -> Said:
         """A command as a script runs it: nobody looks, and a pipe speaks."""
@@ -167,7 +168,14 @@ class Program:
 
         transport = httpx.MockTransport(self.server.handle)
         pause = self.pauses.append
-        return build(launch, transport=transport, pause=pause, sheet=self.sheet, now=self.now)
+        return build(
+            launch,
+            transport=transport,
+            pause=pause,
+            sheet=self.sheet,
+            now=self.now,
+            prices=self.prices,
+        )
 
     def _variables(self, more: Mapping[str, str]) -> dict[str, str | None]:
         silent: dict[str, str | None] = dict.fromkeys((*_SILENT, *_LOCALE))

@@ -29,6 +29,12 @@ EVERY_COMMAND = (
     ("keys", "list"),
     ("keys", "revoke", "k1"),
     ("mentor", "s1", "x"),
+    ("models",),
+    ("providers",),
+    ("costs",),
+    ("budgets",),
+    ("freeze",),
+    ("unfreeze", "x"),
     ("chat", "x", "--say", "hi"),
 )
 
@@ -63,6 +69,11 @@ def everything(server: Server) -> Server:
     for route in ("POST /keys", "DELETE /keys/k1"):
         server.on(route, ok({**key_view("x"), "secret": "s"}))
     server.on("GET /keys", page())
+    for route in ("GET /llm/models", "GET /llm/providers"):
+        server.on(route, page())
+    server.on("GET /agents/x-id/llm/metrics/summary", ok({"total": {}}))
+    server.on("GET /budgets", ok({"limits": {}}))
+    server.on("PUT /system/state", ok({"state": "running", "frozen_agents": []}))
     server.on("POST /sessions/s1/mentor", ok({"id": "i", "line": 1}))
     server.on("POST /sessions/s1/messages", ok({"turn_ids": ["t1"], "replies": [], "pending": []}))
     return server

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opencrab.domain import errors
@@ -91,6 +91,8 @@ def test_an_answer_without_content_is_an_empty_value() -> None:
 
 
 @given(part=st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+@example(part=".")
+@example(part="..")
 def test_an_id_of_any_characters_stays_one_part_of_the_path(part: str) -> None:
     path = path_of("turns", part)
     assert path.isascii()

@@ -7,8 +7,9 @@ from typing import Any, TypeVar, get_type_hints
 from opencrab.domain.action import ActionResult, Effect, Impact
 from opencrab.domain.agent import Agent
 from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.domain.routing import Routing
 from opencrab.domain.value import Language, Value
-from opencrab.ports.action import Action, ActionContext, Prepare, Run, never
+from opencrab.ports.action import Action, ActionContext, Offered, Prepare, Run, always, never
 from opencrab.ports.model import ActionSchema
 
 Arguments = TypeVar("Arguments", bound=Value)
@@ -32,6 +33,7 @@ class Group:
         ends_turn: bool | Callable[[Any], bool] = False,
         prepare: Prepare | None = None,
         touches: Callable[[Any], str] | None = None,
+        offered: Offered = always,
     ) -> Callable[
         [Callable[[Arguments, ActionContext], ActionResult]],
         Callable[[Arguments, ActionContext], ActionResult],
@@ -45,6 +47,7 @@ class Group:
             ends_turn: Whether the turn is over after it, or how its arguments tell.
             prepare: For keyed actions, what makes a repeat harmless.
             touches: One line for the human who is to approve it.
+            offered: Whether an agent has it, by its own and the installation's configuration.
         """
 
         def register(
@@ -60,6 +63,7 @@ class Group:
                 ends_turn=ends_turn if callable(ends_turn) else _always if ends_turn else never,
                 prepare=_keeping_failure(prepare) if prepare else None,
                 touches=touches,
+                offered=offered,
             )
             _check(action)
             self.actions.append(action)
@@ -73,7 +77,7 @@ class Registry:
 
     def __init__(self, groups: Iterable[Group]) -> None:
         self._actions: dict[str, Action] = {}
-        self._schemas: dict[Language, tuple[ActionSchema, ...]] = {}
+        self._schemas: dict[tuple[str, ...], tuple[ActionSchema, ...]] = {}
         for group in groups:
             for action in group.actions:
                 if action.name in self._actions:
@@ -83,13 +87,13 @@ class Registry:
     def find(self, name: str) -> Action | None:
         return self._actions.get(name)
 
-    def schemas(self, agent: Agent) -> tuple[ActionSchema, ...]:
+    def schemas(self, agent: Agent, routing: Routing) -> tuple[ActionSchema, ...]:
         language = agent.language
-        if language not in self._schemas:
-            self._schemas[language] = tuple(
-                self._actions[name].schema(language) for name in sorted(self._actions)
-            )
-        return self._schemas[language]
+        names = sorted(n for n, action in self._actions.items() if action.offered(agent, routing))
+        key = (language, *names)
+        if key not in self._schemas:
+            self._schemas[key] = tuple(self._actions[name].schema(language) for name in names)
+        return self._schemas[key]
 
 
 def _answering(function: Callable[[Arguments, ActionContext], ActionResult]) -> Run:

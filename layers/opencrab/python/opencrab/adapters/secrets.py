@@ -8,8 +8,9 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from opencrab.adapters.aws_client import (
     AWS_ERRORS,
@@ -19,8 +20,11 @@ from opencrab.adapters.aws_client import (
     unavailable,
 )
 from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
+from opencrab.domain.secret import require_secret
 from opencrab.ports.clock import Clock
 from opencrab.ports.secrets import Secrets
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +35,11 @@ AGAIN = timedelta(seconds=30)
 MOST_SECRETS = 100
 MOST_BYTES = 65_536
 
+ATTEMPTS = 5
+"""Tries at a change of a secret that others change at the same time."""
+
+_CURRENT, _PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"
+_MISTYPED = {"HierarchyTypeMismatchException", "ValidationException"}
 _SSM = "ssm:"
 _SECRETS_MANAGER = "secretsmanager:"
 
@@ -67,6 +76,19 @@ class _KeptSecrets:
                 self._values = self._renewed(now)
             return self._values.get(name)
 
+    def put(self, name: str, value: str, write: Callable[[], object]) -> None:
+        """Write one after a look at the others: a place that holds too much would not be read."""
+        require_secret(name, value)
+        with self._lock:
+            values = _bounded(self._read() | {name: value}, self._place)
+            write()
+            # What was written is known here; the place itself may show it a moment later.
+            self._values, self._until = values, self._clock.now() + KEPT
+
+    def forget(self) -> None:
+        with self._lock:
+            self._until = None
+
     def _renewed(self, now: datetime) -> dict[str, str]:
         try:
             values = _bounded(self._read(), self._place)
@@ -86,6 +108,7 @@ class SsmSecrets:
     def __init__(self, client: Any, path: str, clock: Clock) -> None:
         self._client = client
         self._path = path.rstrip("/") or "/"
+        self._place = f"{_SSM}{self._path}"
         self._kept = _KeptSecrets(f"{_SSM}{path}", self._read, clock)
 
     def __repr__(self) -> str:
@@ -94,28 +117,53 @@ class SsmSecrets:
     def get(self, name: str) -> str | None:
         return self._kept.get(name)
 
+    def put(self, name: str, value: str) -> None:
+        self._kept.put(name, value, lambda: self._write(name, value))
+
+    def forget(self) -> None:
+        self._kept.forget()
+
     def _read(self) -> dict[str, str]:
+        permission = "ssm:GetParametersByPath (and kms:Decrypt if it has a key of its own)"
+        return _asked(self._parameters, self._place, permission)
+
+    def _parameters(self) -> dict[str, str]:
         pages = self._client.get_paginator("get_parameters_by_path")
         values: dict[str, str] = {}
-        try:
-            for page in pages.paginate(Path=self._path, WithDecryption=True):
-                for parameter in page["Parameters"]:
-                    values[parameter["Name"].rpartition("/")[2]] = parameter["Value"]
-                if len(values) > MOST_SECRETS:
-                    break
-        except AWS_ERRORS as error:
-            permission = "ssm:GetParametersByPath (and kms:Decrypt if it has a key of its own)"
-            raise _translated(error, f"{_SSM}{self._path}", permission) from error
+        for page in pages.paginate(Path=self._path, WithDecryption=True):
+            for parameter in page["Parameters"]:
+                values[parameter["Name"].rpartition("/")[2]] = parameter["Value"]
+            if len(values) > MOST_SECRETS:
+                break
         return values
+
+    def _write(self, name: str, value: str) -> None:
+        permission = "ssm:PutParameter (and kms:Encrypt if it has a key of its own)"
+        put = partial(
+            self._client.put_parameter,
+            Name=f"{self._path.rstrip('/')}/{name}",
+            Value=value,
+            Type="SecureString",
+            Overwrite=True,
+            Tier="Intelligent-Tiering",
+        )
+        _asked(put, self._place, permission, deed="written")
 
 
 class SecretsManagerSecrets:
-    """`ports.secrets.Secrets` in one secret of Secrets Manager: a JSON object of texts."""
+    """`ports.secrets.Secrets` in one secret of Secrets Manager: a JSON object of texts.
+
+    The whole object is written for each change, and Secrets Manager knows no condition. So whoever
+    wrote looks which version theirs replaced: if it is not the one that they had read, somebody
+    else's change is in it, and it is written again with theirs.
+    """
 
     def __init__(self, client: Any, name: str, clock: Clock) -> None:
         self._client = client
         self._name = name
-        self._kept = _KeptSecrets(f"{_SECRETS_MANAGER}{name.rpartition(':')[2]}", self._read, clock)
+        # An ARN names the account, which is nobody's business in a chat.
+        self._place = f"{_SECRETS_MANAGER}{name.rpartition(':')[2]}"
+        self._kept = _KeptSecrets(self._place, self._read, clock)
 
     def __repr__(self) -> str:
         return f"SecretsManagerSecrets({self._name!r})"
@@ -123,15 +171,47 @@ class SecretsManagerSecrets:
     def get(self, name: str) -> str | None:
         return self._kept.get(name)
 
+    def put(self, name: str, value: str) -> None:
+        self._kept.put(name, value, lambda: self._write(name, value))
+
+    def forget(self) -> None:
+        self._kept.forget()
+
     def _read(self) -> dict[str, str]:
-        # An ARN names the account, which is nobody's business in a chat.
-        place = f"{_SECRETS_MANAGER}{self._name.rpartition(':')[2]}"
-        try:
-            answer = self._client.get_secret_value(SecretId=self._name)
-        except AWS_ERRORS as error:
-            permission = "secretsmanager:GetSecretValue"
-            raise _translated(error, place, permission) from error
-        return _texts(answer.get("SecretString", ""), place)
+        return self._version(_CURRENT)[0]
+
+    def _write(self, name: str, value: str) -> None:
+        values, version = self._version(_CURRENT)
+        for _ in range(ATTEMPTS):
+            written = self._put(values | {name: value})
+            newest, newest_version = self._version(_CURRENT)
+            if newest_version != written:
+                values, version = newest, newest_version
+                if values.get(name) == value:
+                    return
+                continue
+            values, replaced = self._version(_PREVIOUS)
+            if replaced == version:
+                return
+            version = written
+        raise Unavailable(
+            f"the secret {self._place!r} is changed by others again and again",
+            cure="try again in a few seconds",
+        )
+
+    def _version(self, stage: str) -> tuple[dict[str, str], str]:
+        """What the secret holds or held, and the id of that version."""
+        get = partial(self._client.get_secret_value, SecretId=self._name, VersionStage=stage)
+        answer = _asked(get, self._place, "secretsmanager:GetSecretValue")
+        return _texts(answer.get("SecretString", ""), self._place), str(answer["VersionId"])
+
+    def _put(self, values: dict[str, str]) -> str:
+        """Make these the newest version; answers its id."""
+        document = json.dumps(_bounded(values, self._place))
+        permission = "secretsmanager:PutSecretValue (and kms:GenerateDataKey if its key is yours)"
+        put = partial(self._client.put_secret_value, SecretId=self._name, SecretString=document)
+        answer = _asked(put, self._place, permission, deed="written")
+        return str(answer["VersionId"])
 
 
 def _texts(document: str, place: str) -> dict[str, str]:
@@ -157,15 +237,30 @@ def _bounded(values: dict[str, str], place: str) -> dict[str, str]:
     return values
 
 
-def _translated(error: Exception, place: str, permission: str) -> OpenCrabError:
+def _asked(ask: Callable[[], T], place: str, permission: str, *, deed: str = "read") -> T:
+    """What AWS answers; its errors become ours, and as they may quote what was sent, none stays."""
+    try:
+        return ask()
+    except AWS_ERRORS as error:
+        failure = _translated(error, place, permission, deed)
+    raise failure
+
+
+def _translated(error: Exception, place: str, permission: str, deed: str) -> OpenCrabError:
     """Whatever it is, an operator can mend it, so that work waits; nobody else is told more."""
+    code = error_code(error)
     if is_forbidden(error):
         return Unavailable(
-            f"the secrets {place!r} may not be read",
+            f"the secrets {place!r} may not be {deed}",
             cure=f"allow {permission} on it to the function's role",
         )
-    if error_code(error) == "ResourceNotFoundException":
+    if code == "ResourceNotFoundException":
         return Unavailable(
             f"the secret {place!r} does not exist", cure="create it, or correct aws.secrets"
+        )
+    if code in _MISTYPED:
+        return Unavailable(
+            f"{place!r} did not take the secret: {code}",
+            cure="if a parameter of this name is no SecureString, delete it and try again",
         )
     return unavailable(f"the store of secrets {place!r}", error, permissions=permission)

@@ -5,6 +5,7 @@ Nothing here asks AWS anything before the first request needs it.
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -15,22 +16,28 @@ from opencrab.adapters.aws_client import Deferred
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
 from opencrab.adapters.dynamodb.table import Table
+from opencrab.adapters.dynamodb.usage import DynamoUsage
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.owner_key import OwnerKey
 from opencrab.adapters.s3_files import S3Blobs, S3Files
 from opencrab.adapters.secrets import secrets_from
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.rules import rules_of
+from opencrab.bootstrap.rules import BUDGETS, rules_of
 from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.domain.preference import Preferences
+from opencrab.domain.routing import Routing
 from opencrab.domain.turn import Turn
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.keys import Keys
-from opencrab.ports.model import ChatModel
+from opencrab.ports.model import ChatModel, Embedder, ModelInfo, ProviderHealth, ProviderState
+from opencrab.ports.preferences import Stored
+from opencrab.ports.secrets import Secrets
 
 if TYPE_CHECKING:
-    from opencrab.adapters.providers.configuration import ModelsSettings
+    from opencrab.adapters.providers.configuration import ModelsSettings, ProviderSettings
     from opencrab.adapters.providers.registry import ProviderModels
     from opencrab.adapters.providers.transport import Transport
     from opencrab.gateways.aws import Journalist, Worker
@@ -44,60 +51,143 @@ _MEBIBYTE = 2**20
 _LARGEST_FILE = 4 * _MEBIBYTE
 """Lambda takes 6 MB, and bytes travel as base64."""
 _FRESH = timedelta(minutes=5)
-_ELSEWHERE = "kept where the workers read it"
+_ELSEWHERE = "kept-where-the-workers-read-it"
 
 
 class DeployedModels:
-    """`ports.model.Models` whose providers' keys lie in a store of secrets.
+    """`ports.model.Models` and `Directory`, made when somebody first asks for them.
 
-    The settings are made when the first model is asked for, and again after five minutes, so that
-    a new key needs no deployment.
+    Most functions never do, and none should wait for what it does not need: `keyed`, which reads
+    the store of secrets, answers only those who ask what can be used and not just what there is.
     """
 
     def __init__(
         self,
-        secret: Callable[[str], str | None],
-        now: Callable[[], datetime],
-        advice: str = "store {} where the workers read it",
-        load: Callable[..., "Settings"] = settings.load,
+        models: Callable[[], "ProviderModels"],
+        keyed: Callable[[], "ProviderModels"] | None = None,
     ) -> None:
-        self._secret = secret
-        self._now = now
-        self._advice = advice
-        self._load = load
-        self._known: ModelsSettings | None = None
-        self._models: ProviderModels | None = None
-        self._until: datetime | None = None
+        self._models = _Later(models)
+        self._keyed = self._models if keyed is None else _Later(keyed)
+
+    @property
+    def routing(self) -> Routing:
+        return self._keyed.get().routing
 
     def get(self, name: str | None) -> ChatModel:
-        return self._current().get(name)
+        return self._models.get().get(name)
 
-    def _current(self) -> "ProviderModels":
-        from opencrab.adapters.providers.registry import ProviderModels
+    def refresh(self, version: int) -> None:
+        for later in {self._models, self._keyed}:
+            if later.made is not None:
+                later.made.refresh(version)
 
-        now = self._now()
-        if self._models is None or self._until is None or now >= self._until:
-            known = thinking(self._load({}, secret=self._secret))
-            if self._models is None or known != self._known:
-                self._known = known
-                self._models = ProviderModels(known, _transport, advice=self._advice)
-            self._until = now + _FRESH
-        return self._models
+    def check(self, preferences: Preferences) -> None:
+        self._models.get().check(preferences)
+
+    def infos(self) -> tuple[ModelInfo, ...]:
+        return self._keyed.get().infos()
+
+    def providers(self) -> tuple[ProviderState, ...]:
+        return self._keyed.get().providers()
+
+    def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
+        return self._keyed.get().health(provider, timeout_seconds=timeout_seconds)
+
+    def embedder(self, name: str | None) -> Embedder:
+        return self._keyed.get().embedder(name)
 
 
-def thinking(configured: "Settings") -> "ModelsSettings":
-    """The models that these settings allow.
+class _Later:
+    """Models that are made by whoever asks first."""
+
+    def __init__(self, make: Callable[[], "ProviderModels"]) -> None:
+        self._make = make
+        self.made: ProviderModels | None = None
+
+    def get(self) -> "ProviderModels":
+        """The models; two who ask at once may each make some, and both go by the same settings."""
+        if self.made is None:
+            self.made = self._make()
+        return self.made
+
+
+class LaterSecrets:
+    """`ports.secrets.Secrets` of a place that is opened by the first question: few ask any."""
+
+    def __init__(self, place: str, clock: Clock) -> None:
+        self._opened = cache(lambda: secrets_from(place, clock))
+
+    def get(self, name: str) -> str | None:
+        return self._opened().get(name)
+
+    def put(self, name: str, value: str) -> None:
+        self._opened().put(name, value)
+
+    def forget(self) -> None:
+        self._opened().forget()
+
+
+def models_of(
+    secrets: Secrets | None,
+    stored: Callable[[], Stored],
+    now: Callable[[], datetime],
+    advice: str = "store {} where the workers read it",
+    load: Callable[..., "Settings"] = settings.load,
+) -> "ProviderModels":
+    """The models of an installation, with keys from its store of secrets.
+
+    All is read again after five minutes, so that a new key needs no deployment. Without secrets
+    every key is taken to be there, for who only wants to know which models there are.
+    """
+    from opencrab.adapters.providers.registry import ProviderModels
+
+    return ProviderModels(
+        lambda: thinking(load, secrets),
+        _transport,
+        stored=stored,
+        now=now,
+        keep_for=_FRESH,
+        advice=advice,
+    )
+
+
+def thinking(load: Callable[..., "Settings"], secrets: Secrets | None) -> "ModelsSettings":
+    """The models that settings and secrets, read now, allow.
 
     Nothing takes the place of a default that cannot work: a turn that needs it says what it lacks.
     """
     from opencrab.adapters.providers.configuration import models_settings
 
-    missing = {
-        section.removeprefix("llm.providers."): variable
-        for section, variable in configured.absent.items()
-        if section.startswith("llm.providers.")
-    }
-    return models_settings(configured.table("llm"), configured.pricing, missing)
+    if secrets is not None:
+        secrets.forget()
+    secret = _somewhere if secrets is None else secrets.get
+    configured = load({}, secret=secret)
+    known = models_settings(
+        configured.table("llm"),
+        configured.pricing,
+        configured.absent_below("llm.providers"),
+        listing=settings.listed_models,
+        stored_key=None if secrets is None else secrets.get,
+    )
+    return replace(
+        known, providers={each.name: _reachable(each) for each in known.providers.values()}
+    )
+
+
+def _somewhere(name: str) -> str:
+    """What stands for a variable whose value only the workers read."""
+    return _ELSEWHERE if name.endswith("KEY") else "https://elsewhere.invalid"
+
+
+def _reachable(provider: "ProviderSettings") -> "ProviderSettings":
+    """The provider; absent where its address would be the function itself."""
+    from opencrab.adapters.providers.address import is_this_machine
+    from opencrab.adapters.providers.connection import BASE_URLS
+
+    url = provider.base_url or BASE_URLS.get(provider.kind, "")
+    if not url or not is_this_machine(url):
+        return provider
+    return replace(provider, problem="its base_url is the machine on which the function runs")
 
 
 def worker() -> "Worker":
@@ -108,10 +198,12 @@ def worker() -> "Worker":
     clock = SystemClock()
     journalist = _journalist(configured)
     place = _named(configured, "secrets")
-    opened = cache(lambda: secrets_from(place, clock))
+    secrets = LaterSecrets(place, clock)
+    home = _home(configured, clock, consistent=False, on_turn=journalist.on_turn)
     advice = f"store {{}} in {place.partition(':')[0]}, as docs/deploy.md says"
-    models = DeployedModels(lambda name: opened().get(name), clock.now, advice)
-    runtime = _runtime(configured, clock, models, consistent=False, on_turn=journalist.on_turn)
+    stored = home.preferences.get
+    models = DeployedModels(lambda: models_of(secrets, stored, clock.now, advice))
+    runtime = _runtime(configured, home, clock, models, secrets)
     return Worker(runtime, journalist, DynamoPulse(_table(configured)).beat)
 
 
@@ -126,8 +218,14 @@ def rest_handler() -> "Answer":
     configured = settings.load({})
     journalist = _journalist(configured)
     clock = SystemClock()
-    models = DeployedModels(lambda _name: _ELSEWHERE, clock.now)
-    runtime = _runtime(configured, clock, models, consistent=True, on_turn=journalist.on_turn)
+    home = _home(configured, clock, consistent=True, on_turn=journalist.on_turn)
+    secrets = LaterSecrets(str(configured.get("aws.secrets")), clock)
+    stored = home.preferences.get
+    models = DeployedModels(
+        lambda: models_of(None, stored, clock.now),
+        lambda: models_of(secrets, stored, clock.now),
+    )
+    runtime = _runtime(configured, home, clock, models, secrets)
     pulse = DynamoPulse(_table(configured))
     app = create_app(
         runtime,
@@ -140,12 +238,29 @@ def rest_handler() -> "Answer":
 
 def _runtime(
     configured: "Settings",
-    clock: SystemClock,
+    home: Home,
+    clock: Clock,
     models: DeployedModels,
+    secrets: Secrets,
+) -> Runtime:
+    return Runtime(
+        home=home,
+        clock=clock,
+        models=models,
+        actions=Registry(GROUPS),
+        rules=rules_of(configured),
+        directory=models,
+        secrets=secrets,
+    )
+
+
+def _home(
+    configured: "Settings",
+    clock: SystemClock,
     *,
     consistent: bool,
     on_turn: Callable[[Turn], None] | None = None,
-) -> Runtime:
+) -> Home:
     table = _table(configured)
     stores = stores_on(table, consistent=consistent, on_turn=on_turn)
     sqs, s3 = Deferred("sqs"), Deferred("s3")
@@ -156,7 +271,7 @@ def _runtime(
         url, dead = _named(configured, f"{name}_queue"), _named(configured, f"{name}_dead_queue")
         return SqsQueue(sqs, url, dead)
 
-    home = Home(
+    return Home(
         agents=stores.agents,
         sessions=stores.sessions,
         journal=stores.journal,
@@ -177,14 +292,10 @@ def _runtime(
         idempotency=stores.idempotency,
         switches=stores.switches,
         budgets=stores.budgets,
+        usage=DynamoUsage(table, clock),
+        health=stores.health,
+        preferences=stores.preferences,
         feed=None,
-    )
-    return Runtime(
-        home=home,
-        clock=clock,
-        models=models,
-        actions=Registry(GROUPS),
-        rules=rules_of(configured),
     )
 
 
@@ -224,7 +335,7 @@ def _journalist(configured: "Settings") -> "Journalist":
 
 def _setup(configured: "Settings", pulse: DynamoPulse) -> dict[str, Any]:
     """What is configured, and where what is not known here can be found."""
-    default = thinking(settings.load({}, secret=lambda _name: _ELSEWHERE)).default
+    default = thinking(settings.load, None).default
     secrets = str(configured.get("aws.secrets"))
     if not secrets.startswith("ssm:"):
         secrets = secrets.partition(":")[0]  # an ARN names the account
@@ -240,10 +351,7 @@ def _setup(configured: "Settings", pulse: DynamoPulse) -> dict[str, Any]:
             "default": default,
             "notes": [],
         },
-        "budget": {
-            name: configured.get(f"budget.{name}")
-            for name in ("turn_usd", "agent_day_usd", "installation_day_usd")
-        },
+        "budget": {name: configured.get(f"budget.{name}") for name in BUDGETS},
         "heartbeat": _heartbeat(pulse),
         "missing": [],
     }

@@ -13,15 +13,25 @@ from opencrab import __version__, settings
 from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from opencrab.adapters.providers.configuration import ModelsSettings
+    from opencrab.adapters.providers.detect import LocalServer
     from opencrab.adapters.providers.transport import Transport
     from opencrab.domain.cost import Sheet
+    from opencrab.domain.money import Price
+    from opencrab.domain.preference import DatedPrice
     from opencrab.engine.runtime import Runtime
     from opencrab.gateways.cli.options import UpOptions
+    from opencrab.ports.secrets import Secrets
     from opencrab.settings import Settings
 
 _FREE_PORTS = 20
 _LAST_PORT = 65_535
+_NO_MODEL = (
+    "this is no language model: set OPENAI_API_KEY, or start Ollama or a llama.cpp",
+    "server, and start again; until then answers follow simple rules",
+)
 
 
 def command() -> None:
@@ -29,7 +39,7 @@ def command() -> None:
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.gateways.cli.app import build
 
-    build(up, sheet=_sheet, now=SystemClock().now)()
+    build(up, sheet=_sheet, now=SystemClock().now, prices=_newest_prices)()
 
 
 def _sheet() -> "Sheet":
@@ -37,6 +47,21 @@ def _sheet() -> "Sheet":
     from opencrab.domain.cost import Sheet
 
     return Sheet.of(settings.aws_pricing())
+
+
+def _newest_prices(
+    known: "Mapping[str, Price | None]", limits: "Mapping[str, int]", /
+) -> "dict[str, DatedPrice]":
+    """What models cost today by the public list, fetched when somebody asks."""
+    from opencrab.adapters.providers.prices import newest_prices
+    from opencrab.adapters.system_clock import SystemClock
+
+    url = str(settings.load({}).get("llm.prices_url"))
+    network, today = _Network(), SystemClock().now().date()
+    try:
+        return newest_prices(network.transport(), url, known, today, limits=limits)
+    finally:
+        network.close()
 
 
 def up(options: "UpOptions") -> int:
@@ -53,44 +78,61 @@ def up(options: "UpOptions") -> int:
 def _up(options: "UpOptions") -> int:
     configured = settings.load({"gateway.rest.port": options.port})
     port = _port(options.host, configured.get("gateway.rest.port"), fixed=options.port is not None)
-    models = _models_settings(configured, options.provider)
-
-    from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-    from opencrab.adapters.sqlite.home import home_on, open_database
-    from opencrab.adapters.system_clock import SystemClock
+    from opencrab.adapters.local_files.secrets import FileSecrets
+    from opencrab.adapters.sqlite.home import open_database
 
     os.umask(0o077)
-    clock = SystemClock()
     data = options.data
-    quota = int(configured.get("agent.max_workspace_size_mb")) * 1024 * 1024
+    secrets = FileSecrets(data)
+    thinking = _thinking(secrets, options.provider)
     database = open_database(data)
+    network = _Network()
     try:
-        from opencrab.actions import GROUPS, Registry
-        from opencrab.adapters.providers.registry import ProviderModels
-        from opencrab.bootstrap.rules import rules_of
-        from opencrab.engine.runtime import Runtime
-
-        network = _Network()
-        files = LocalFiles(data, quota_bytes=quota)
-        runtime = Runtime(
-            home=home_on(database, clock, files=files, blobs=LocalBlobs(data)),
-            clock=clock,
-            models=ProviderModels(models.settings, network.transport),
-            actions=Registry(GROUPS),
-            rules=rules_of(configured),
-        )
+        runtime = _runtime(configured, database, thinking, secrets, network=network, data=data)
         key_file = _owner_key(runtime, data, str(configured.get("owner.name")))
         host = f"[{options.host}]" if ":" in options.host else options.host
         url = f"http://{host}:{port}"
-        _serve(
-            runtime, database, configured, models, _Place(options.host, port, url, data, key_file)
-        )
+        place = _Place(options.host, port, url, data, key_file)
+        _serve(runtime, database, configured, thinking, place)
         network.close()
         return 0
     finally:
         with suppress(OSError):
             (data / "endpoint").unlink()
         database.close()
+
+
+def _runtime(
+    configured: "Settings",
+    database: Any,
+    thinking: "_Thinking",
+    secrets: "Secrets",
+    *,
+    network: "_Network",
+    data: Path,
+) -> "Runtime":
+    from opencrab.actions import GROUPS, Registry
+    from opencrab.adapters.local_files import LocalBlobs, LocalFiles
+    from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.adapters.sqlite.home import home_on
+    from opencrab.adapters.system_clock import SystemClock
+    from opencrab.bootstrap.rules import rules_of
+    from opencrab.engine.runtime import Runtime
+
+    clock = SystemClock()
+    quota = int(configured.get("agent.max_workspace_size_mb")) * 1024 * 1024
+    files = LocalFiles(data, quota_bytes=quota)
+    home = home_on(database, clock, files=files, blobs=LocalBlobs(data))
+    models = ProviderModels(thinking.again, network.transport, stored=home.preferences.get)
+    return Runtime(
+        home=home,
+        clock=clock,
+        models=models,
+        actions=Registry(GROUPS),
+        rules=rules_of(configured),
+        directory=models,
+        secrets=secrets,
+    )
 
 
 @dataclass(frozen=True)
@@ -104,10 +146,14 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Thinking:
-    """The models' settings, and what the owner should be told about how they came about."""
+    """The models' settings, and what the owner should be told about how they came about.
+
+    `again` makes them anew, since keys may have changed.
+    """
 
     settings: "ModelsSettings"
     notes: tuple[str, ...]
+    again: "Callable[[], ModelsSettings]"
 
 
 class _Network:
@@ -129,7 +175,7 @@ class _Network:
 
 
 def _serve(
-    runtime: "Runtime", database: Any, configured: "Settings", models: _Thinking, place: _Place
+    runtime: "Runtime", database: Any, configured: "Settings", thinking: _Thinking, place: _Place
 ) -> None:
     from datetime import timedelta
 
@@ -144,20 +190,25 @@ def _serve(
 
     def ready() -> None:
         (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
-        _say_ready(models, place)
+        _say_ready(runtime, thinking, place)
 
     watch = FeedWatch(SqliteFeed(database))
-    app = create_app(runtime, watch=watch, setup=lambda: _setup(configured, models, place))
+    app = create_app(
+        runtime, watch=watch, setup=lambda: _setup(runtime, configured, thinking, place)
+    )
     runner = Runner(runtime, watch, purge, workers=WORKERS)
     runner.serve(app, host=place.host, port=place.port, ready=ready)
 
 
-def _say_ready(models: _Thinking, place: _Place) -> None:
+def _say_ready(runtime: "Runtime", thinking: _Thinking, place: _Place) -> None:
+    from opencrab.domain.routing import Basis, Use
+
+    model = runtime.models.routing.chosen(Use.CONVERSATION, Basis()).model
     rows = [
         f"OpenCrab {__version__} listens on {place.url}",
         f"  data    {place.data.resolve()}",
-        f"  model   {models.settings.default}",
-        *(f"          {note}" for note in models.notes),
+        f"  model   {model}",
+        *(f"          {note}" for note in thinking.notes),
     ]
     if place.key_file is not None:
         rows.append(f"  key     {place.key_file} (the owner key; `opencrab chat` finds it itself)")
@@ -166,47 +217,64 @@ def _say_ready(models: _Thinking, place: _Place) -> None:
     sys.stdout.flush()
 
 
-def _models_settings(configured: "Settings", provider: str | None) -> _Thinking:
+def _thinking(secrets: "Secrets", provider: str | None) -> _Thinking:
     """The models that can be used here: what is configured, else a local server, else scripted."""
-    from dataclasses import replace
+    from opencrab.adapters.providers.configuration import SCRIPTED
+    from opencrab.adapters.providers.registry import usable
 
-    from opencrab.adapters.providers.configuration import models_settings
-    from opencrab.adapters.providers.detect import LLAMACPP_URL, OLLAMA_URL, detect_local
-    from opencrab.adapters.providers.registry import SCRIPTED, usable
-
-    llm = configured.table("llm")
-    missing = {
-        section.removeprefix("llm.providers."): variable
-        for section, variable in configured.absent.items()
-        if section.startswith("llm.providers.")
-    }
-    known = models_settings(llm, configured.pricing, missing)
+    known = _configured_models(secrets)
     if provider is not None:
-        name, _, model = provider.partition(":")
-        if name != "scripted" and name not in known.providers:
-            names = ", ".join(sorted({"scripted", *known.providers}))
-            raise Invalid(f"there is no provider {name!r}", cure=f"choose one of {names}")
-        default = SCRIPTED if provider == "scripted" else f"{name}:{model}"
-        return _Thinking(replace(known, default=default), ("chosen with --provider",))
-    found = None
-    notes: tuple[str, ...] = ()
-    ollama, llamacpp = (
-        _address(known, "ollama", OLLAMA_URL),
-        _address(known, "llamacpp", LLAMACPP_URL),
-    )
-    if _answers(ollama) or _answers(llamacpp):
-        network = _Network()
-        detection = detect_local(network.transport(), ollama, llamacpp)
-        network.close()
-        found, notes = detection.server, detection.notes
+        chosen = _chosen(known, provider)
+        return _Thinking(chosen, ("chosen with --provider",), lambda: _only(secrets, provider))
+    found, notes = _found(known)
     thinking = usable(known, found)
     if thinking.default == SCRIPTED:
-        notes = (
-            *notes,
-            "this is no language model: set OPENAI_API_KEY, or start Ollama or a llama.cpp",
-            "server, and start again; until then answers follow simple rules",
-        )
-    return _Thinking(thinking, notes)
+        notes = (*notes, *_NO_MODEL)
+    return _Thinking(thinking, notes, lambda: usable(_configured_models(secrets), found))
+
+
+def _found(known: "ModelsSettings") -> "tuple[LocalServer | None, tuple[str, ...]]":
+    """A server of models that runs on this computer, and what its owner should know of it."""
+    from opencrab.adapters.providers.detect import LLAMACPP_URL, OLLAMA_URL, detect_local
+
+    ollama = _address(known, "ollama", OLLAMA_URL)
+    llamacpp = _address(known, "llamacpp", LLAMACPP_URL)
+    if not _answers(ollama) and not _answers(llamacpp):
+        return None, ()
+    network = _Network()
+    detection = detect_local(network.transport(), ollama, llamacpp)
+    network.close()
+    return detection.server, detection.notes
+
+
+def _configured_models(secrets: "Secrets") -> "ModelsSettings":
+    """What the files, the environment and the kept keys say now."""
+    from opencrab.adapters.providers.configuration import models_settings
+
+    secrets.forget()
+    configured = settings.load({}, secret=secrets.get)
+    return models_settings(
+        configured.table("llm"),
+        configured.pricing,
+        configured.absent_below("llm.providers"),
+        listing=settings.listed_models,
+        stored_key=secrets.get,
+    )
+
+
+def _only(secrets: "Secrets", provider: str) -> "ModelsSettings":
+    return _chosen(_configured_models(secrets), provider)
+
+
+def _chosen(known: "ModelsSettings", provider: str) -> "ModelsSettings":
+    """The settings with which all thinking goes to one provider, or to one model of it."""
+    from opencrab.adapters.providers.configuration import SCRIPTED
+
+    name, _, model = provider.partition(":")
+    if name != "scripted" and name not in known.providers:
+        names = ", ".join(sorted({"scripted", *known.providers}))
+        raise Invalid(f"there is no provider {name!r}", cure=f"choose one of {names}")
+    return known.only(SCRIPTED if provider == "scripted" else f"{name}:{model}")
 
 
 def _address(known: "ModelsSettings", name: str, default: str) -> str:
@@ -273,19 +341,26 @@ def _owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
     return path
 
 
-def _setup(configured: "Settings", models: _Thinking, place: _Place) -> dict[str, Any]:
+def _setup(
+    runtime: "Runtime", configured: "Settings", thinking: _Thinking, place: _Place
+) -> dict[str, Any]:
     """What is configured, what is missing, and what to do about it."""
+    from opencrab.bootstrap.rules import BUDGETS
+
+    now = configured
+    if runtime.secrets is not None:
+        now = settings.load({}, secret=runtime.secrets.get)
     missing = [
         {"part": section, "variable": variable, "cure": f"set {variable} and start again"}
-        for section, variable in sorted(configured.absent.items())
+        for section, variable in sorted(now.absent.items())
     ]
     return {
         "version": __version__,
         "home": {"kind": "sqlite", "data": str(place.data.resolve())},
-        "model": {"default": models.settings.default, "notes": list(models.notes)},
-        "budget": {
-            name: configured.get(f"budget.{name}")
-            for name in ("turn_usd", "agent_day_usd", "installation_day_usd")
+        "model": {
+            "default": runtime.models.routing.default,
+            "notes": list(thinking.notes),
         },
+        "budget": {name: configured.get(f"budget.{name}") for name in BUDGETS},
         "missing": missing,
     }

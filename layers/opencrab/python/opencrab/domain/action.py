@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from opencrab.domain.routing import ModelChosen
 from opencrab.domain.value import Value
 
 
@@ -91,7 +92,7 @@ class FileWritten(Value):
 
 
 SideEffect = Annotated[
-    Spoke | Mused | Passed | DeclaredDone | FileWritten, Field(discriminator="kind")
+    Spoke | Mused | Passed | DeclaredDone | FileWritten | ModelChosen, Field(discriminator="kind")
 ]
 
 

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from opencrab.domain.action import ApprovalPolicy
 from opencrab.domain.identity import Identity
+from opencrab.domain.routing import LlmConfig, Routing
 from opencrab.domain.soul import Soul
 from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortText, Value
 
@@ -33,6 +34,7 @@ class Agent(Value):
     owner: Identifier | None = None
     purpose: ShortText = ""
     model: ModelName | None = None
+    llm: LlmConfig = Field(default_factory=LlmConfig)
     policy: ApprovalPolicy = ApprovalPolicy.GUARDED
     day_limit_micro_usd: Annotated[MicroUsd, Field(ge=0, le=10**12)] | None = None
     created_at: datetime
@@ -43,6 +45,13 @@ class Agent(Value):
     def answers(self) -> bool:
         """Whether a message may start a turn; a message wakes the dormant, never the retired."""
         return self.status is not AgentStatus.RETIRED
+
+
+def selectable_by(agent: Agent, routing: Routing) -> tuple[str, ...]:
+    """The aliases that an agent may choose for itself; none where that is switched off."""
+    allowed = routing.self_selection and agent.llm.self_selection is not False
+    named = routing.selectable if agent.llm.selectable is None else agent.llm.selectable
+    return tuple(name for name in named if name in routing.aliases) if allowed else ()
 
 
 class Profile(Value):

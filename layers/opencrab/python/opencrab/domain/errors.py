@@ -12,7 +12,8 @@ OpenCrabError
  ├── Unavailable    503  wait, then try again
  │    └── NeverSent      nobody worked on the request: nothing was billed
  │         └── Busy             the other side turned it away: too many requests
- └── Exhausted      429  a budget is used up
+ ├── Exhausted      429  a budget is used up
+ └── Unanswered     502  a model call brought no answer; its fault says what to do (fault.py)
 """
 
 

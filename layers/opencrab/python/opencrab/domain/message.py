@@ -86,6 +86,11 @@ class Message(Value):
             for part in self.parts
         )
 
+    @property
+    def images(self) -> tuple[str, ...]:
+        """The references of its images."""
+        return tuple(part.reference for part in self.parts if isinstance(part, ImagePart))
+
     def body(self) -> dict[str, Any]:
         """What makes two messages the same message: everything but who carried it."""
         return self.model_dump(mode="json", include={"parts", "channel", "metadata"})

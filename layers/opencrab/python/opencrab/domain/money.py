@@ -4,35 +4,105 @@ from typing import Annotated
 
 from pydantic import Field
 
+from opencrab.domain.errors import Exhausted
 from opencrab.domain.value import MicroUsd, Value
 
 _MILLION = 1_000_000
 
 
 class Usage(Value):
-    """Tokens of one model call; `cached` is the part of `input` that came from a cache."""
+    """Tokens of one model call, as its vendor counted them.
+
+    `cached`, `cache_write` and `cache_write_long` are parts of `input`: what came from a prompt
+    cache, what was written to one, and what was written for an hour. `reasoning` is part of
+    `output`. `reported_micro_usd` is what the vendor itself says that the call cost.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_long_tokens: int = 0
     reasoning_tokens: int = 0
+    reported_micro_usd: MicroUsd | None = None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the vendor said anything that a cost can be made of."""
+        tokens = max(self.input_tokens, self.output_tokens)
+        return tokens > 0 or self.reported_micro_usd is not None
+
+
+class Share(Value):
+    """What one kind of tokens of a call cost, rounded down; `per_million` is its price."""
+
+    kind: str
+    tokens: int
+    per_million: MicroUsd
+    micro_usd: MicroUsd
+
+
+_Price = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 
 
 class Price(Value):
-    """What a model costs, in micro-dollars per million tokens."""
+    """What a model costs, in micro-dollars per million tokens.
 
-    input_per_million: Annotated[MicroUsd, Field(ge=0)]
-    output_per_million: Annotated[MicroUsd, Field(ge=0)]
+    The prices of cached input and of writing to a cache are those of input where none is given.
+    """
+
+    input_per_million: _Price
+    output_per_million: _Price
+    cached_per_million: _Price | None = None
+    cache_write_per_million: _Price | None = None
+    cache_write_long_per_million: _Price | None = None
+
+    @property
+    def dearest_input_per_million(self) -> MicroUsd:
+        """The most that a token of input can cost, whatever a cache makes of it."""
+        others = (
+            self.cached_per_million,
+            self.cache_write_per_million,
+            self.cache_write_long_per_million,
+        )
+        return max(self.input_per_million, *(price or 0 for price in others))
+
+    def shares(self, usage: Usage) -> tuple[Share, ...]:
+        """Where the cost of a call comes from; negative counts from a provider count as zero."""
+        total = max(usage.input_tokens, 0)
+        cached = min(max(usage.cached_tokens, 0), total)
+        written = min(max(usage.cache_write_tokens, 0), total - cached)
+        kept = min(max(usage.cache_write_long_tokens, 0), total - cached - written)
+        plain = self.input_per_million
+        counted = (
+            ("input", total - cached - written - kept, plain),
+            ("cached", cached, _or(self.cached_per_million, plain)),
+            ("cache_write", written, _or(self.cache_write_per_million, plain)),
+            ("cache_write_long", kept, _or(self.cache_write_long_per_million, plain)),
+            ("output", max(usage.output_tokens, 0), self.output_per_million),
+        )
+        return tuple(
+            Share(kind=kind, tokens=tokens, per_million=price, micro_usd=tokens * price // _MILLION)
+            for kind, tokens, price in counted
+            if tokens
+        )
 
     def cost(self, usage: Usage) -> MicroUsd:
-        """The cost of a call, rounded up; negative counts from a provider count as zero."""
-        tokens_in, tokens_out = max(usage.input_tokens, 0), max(usage.output_tokens, 0)
-        total = tokens_in * self.input_per_million + tokens_out * self.output_per_million
+        """The cost of a call, rounded up: what its vendor says, or else what its tokens cost."""
+        if usage.reported_micro_usd is not None:
+            return max(usage.reported_micro_usd, 0)
+        total = sum(share.tokens * share.per_million for share in self.shares(usage))
         return -(-total // _MILLION)
 
-    def reservation(self, *, request_bytes: int, max_output_tokens: int) -> MicroUsd:
-        """An upper bound of a call's cost: no token is shorter than one byte of UTF-8."""
-        return self.cost(Usage(input_tokens=request_bytes, output_tokens=max_output_tokens))
+    def reservation(self, *, request_tokens: int, max_output_tokens: int) -> MicroUsd:
+        """An upper bound of a call's cost, at the dearest price that its input can have."""
+        total = request_tokens * self.dearest_input_per_million
+        total += max_output_tokens * self.output_per_million
+        return -(-total // _MILLION)
+
+
+def _or(price: MicroUsd | None, plain: MicroUsd) -> MicroUsd:
+    return plain if price is None else price
 
 
 FREE = Price(input_per_million=0, output_per_million=0)
@@ -51,18 +121,57 @@ class Draw(Value):
     limit_micro_usd: MicroUsd | None
 
 
-class Limits(Value):
-    """How much may be spent, and the block in which a turn draws it."""
+_Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 
-    turn_micro_usd: MicroUsd = 500_000
-    agent_day_micro_usd: MicroUsd = 1_000_000
-    installation_day_micro_usd: MicroUsd = 5_000_000
-    block_micro_usd: MicroUsd = 50_000
+
+class Limits(Value):
+    """How much may be spent, and the block in which a turn draws it.
+
+    A session has no limit unless one is set. Heartbeats of an agent have their share of its day,
+    in percent; `public_user_day` is for each person whom nobody vouches for.
+    """
+
+    turn_micro_usd: _Limit = 500_000
+    session_micro_usd: _Limit | None = None
+    agent_day_micro_usd: _Limit = 1_000_000
+    installation_day_micro_usd: _Limit = 5_000_000
+    heartbeat_percent: Annotated[int, Field(ge=0, le=100)] = 25
+    public_user_day_micro_usd: _Limit = 100_000
+    block_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] = 50_000
 
 
 INSTALLATION = "installation"
+WHOLE = "whole"
+"""The day of a budget that has no days: a session's."""
 
 
 def agent_scope(agent_id: str) -> str:
     """The name of an agent's own daily budget."""
     return f"agent:{agent_id}"
+
+
+def session_scope(session_id: str) -> str:
+    """The name of a session's budget."""
+    return f"session:{session_id}"
+
+
+def heartbeat_scope(agent_id: str) -> str:
+    """The name of what an agent's heartbeats may spend in a day."""
+    return f"heartbeat:{agent_id}"
+
+
+def public_scope(principal_id: str) -> str:
+    """The name of what one member of the public may cost in a day."""
+    return f"public:{principal_id}"
+
+
+def exhausted(draw: Draw) -> Exhausted:
+    """The refusal of a draw that its budget has no room for."""
+    whole = draw.day == WHOLE
+    of_day = "" if whole else f" for {draw.day}"
+    return Exhausted(
+        f"the budget of {draw.scope!r}{of_day} ({draw.limit_micro_usd} micro-dollars) is used up",
+        field=draw.scope,
+        cure="raise the limit in [budget] or with PUT /api/budgets"
+        + ("" if whole else ", or wait for the next day (UTC)"),
+    )

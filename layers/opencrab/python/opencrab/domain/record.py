@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from opencrab.domain.action import ActionResult, Effect
+from opencrab.domain.fault import Fault
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.money import Usage
+from opencrab.domain.money import Price, Usage
+from opencrab.domain.routing import Basis, Use
 from opencrab.domain.value import MicroUsd, Received, Value, is_json
 
 
@@ -55,7 +57,12 @@ class Reflection(Value):
 
 
 class Answer(Value):
-    """What a model answered: words, calls, or both."""
+    """What a model answered: words, calls, or both.
+
+    `replay` is what its vendor wants back unread with the next request of the same turn, such as
+    signatures of thoughts; only the wire code that made it looks inside. `first_token_ms` is how
+    long the first words took, None where the answer came in one piece.
+    """
 
     text: Received = ""
     calls: tuple[Call, ...] = ()
@@ -64,10 +71,16 @@ class Answer(Value):
     model: Received = ""
     finish: Received = ""
     usage: Usage = Field(default_factory=Usage)
+    replay: dict[str, Any] | None = None
+    first_token_ms: int | None = None
 
 
 class ModelIntent(Value):
-    """A model call is about to be made, and this much money is set aside for it."""
+    """A model call is about to be made, and this much money is set aside for it.
+
+    It says what the call is for, who chose the model, and at what price, so that any worker can
+    settle it. The first intent of a turn keeps the `basis` for the later ones.
+    """
 
     kind: Literal["model_intent"] = "model_intent"
     n: int
@@ -75,16 +88,28 @@ class ModelIntent(Value):
     request_hash: str
     reserved: MicroUsd
     heard: tuple[str, ...] = ()
+    purpose: Use = Use.CONVERSATION
+    task_type: str = "conversation"
+    complexity: float = 0.0
+    tier: int = 2
+    chosen_by: str = "default"
+    price: Price | None = None
+    basis: Basis | None = None
 
 
 class ModelResult(Value):
-    """A model call ended: answered, failed, or unknown because its worker died."""
+    """A model call ended: answered, failed, or unknown because its worker died.
+
+    `usage` is what a call that failed was counted all the same.
+    """
 
     kind: Literal["model_result"] = "model_result"
     n: int
     state: CallState
     answer: Answer | None = None
     error: Received | None = None
+    fault: Fault | None = None
+    usage: Usage | None = None
     cost: MicroUsd = 0
     latency_ms: int = 0
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from opencrab.domain.routing import ModelReference, Use
 from opencrab.domain.value import Identifier, Name, ShortText, Value
 
 PARTICIPANTS = 20
@@ -36,11 +37,12 @@ class SessionStatus(StrEnum):
 
 
 class Participant(Value):
-    """One agent's part in a session."""
+    """One agent's part in a session; `models` are those that it chose for this session."""
 
     agent_id: Identifier
     last_speech_at: datetime | None = None
     done_declared: bool = False
+    models: dict[Use, ModelReference] = Field(default_factory=dict)
 
 
 class SessionChange(Value):
@@ -49,6 +51,7 @@ class SessionChange(Value):
     agent_id: Identifier
     spoke_at: datetime | None = None
     declared_done: bool = False
+    models: dict[Use, ModelReference] = Field(default_factory=dict)
 
 
 class Session(Value):
@@ -111,4 +114,5 @@ def _after(participant: Participant, change: SessionChange) -> Participant:
     return participant.replaced(
         last_speech_at=change.spoke_at or participant.last_speech_at,
         done_declared=participant.done_declared or change.declared_done,
+        models=participant.models | change.models,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from opencrab.domain.fault import Fault
 from opencrab.domain.record import (
     ActionIntent,
     Answer,
@@ -15,6 +16,7 @@ from opencrab.domain.record import (
     ModelResult,
     Record,
 )
+from opencrab.domain.routing import Basis, ModelChosen
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,21 @@ class Step:
         return any(result.ends_turn for result in self.results.values())
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """A model call of the current step that failed, and why; `error` is for people."""
+
+    model: str
+    fault: Fault
+    error: str = ""
+
+
 @dataclass
 class Transcript:
     """All steps of a turn so far, and the intent that a dead worker left open, if any.
 
+    `attempts` are the failed calls of the step that is not there yet, `failed_calls` counts those
+    of the whole turn. `basis` is what routing goes by, `choices` are the agent's own in this turn.
     It grows by `add`, in the order of record keys, whether the records come from the store or
     from the step that just happened; both give the same transcript.
     """
@@ -49,7 +62,10 @@ class Transcript:
     open_intent: ModelIntent | ActionIntent | None = None
     approval: ApprovalRequest | None = None
     decision: ApprovalDecision | None = None
-    failures: int = 0
+    attempts: list[Attempt] = field(default_factory=list)
+    failed_calls: int = 0
+    basis: Basis | None = None
+    choices: list[ModelChosen] = field(default_factory=list)
     speeches: int = 0
     heard: list[str] = field(default_factory=list)
     _heard_now: tuple[str, ...] = ()
@@ -67,12 +83,13 @@ class Transcript:
         match record:
             case ModelIntent():
                 self.open_intent = record
+                self.basis = self.basis or record.basis
                 self._heard_now += record.heard
                 self.heard.extend(record.heard)
             case ActionIntent():
                 self.open_intent = record
             case ModelResult():
-                self._model_result(record)
+                self._model_result(record, self.open_intent)
             case CallResult():
                 self._call_result(record)
             case ApprovalRequest():
@@ -94,16 +111,21 @@ class Transcript:
             return None
         return decision.approved and decision.argument_hash == call.argument_hash
 
-    def _model_result(self, record: ModelResult) -> None:
+    def _model_result(self, record: ModelResult, intent: ModelIntent | ActionIntent | None) -> None:
         self.open_intent = None
         if record.state is CallState.COMPLETED and record.answer is not None:
             self.steps.append(Step(record.n, record.answer, self._heard_now))
             self._heard_now = ()
-            self.failures = 0
+            self.attempts = []
         elif record.state is CallState.FAILED:
-            self.failures += 1
+            self.failed_calls += 1
+            if isinstance(intent, ModelIntent):
+                fault = record.fault or Fault.SERVER_ERROR
+                self.attempts.append(Attempt(intent.model, fault, record.error or ""))
 
     def _call_result(self, record: CallResult) -> None:
         self.open_intent = None
         self.steps[-1].results[record.call_id] = record
-        self.speeches += sum(effect.kind == "spoke" for effect in record.result.side_effects)
+        effects = record.result.side_effects
+        self.speeches += sum(effect.kind == "spoke" for effect in effects)
+        self.choices.extend(effect for effect in effects if isinstance(effect, ModelChosen))

@@ -1,12 +1,22 @@
 """Turn: one trigger, one end, and everything about it that outlives a crash."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
 
 from opencrab.domain.authority import Authority, Source
 from opencrab.domain.errors import Exhausted
 from opencrab.domain.message import Channel
-from opencrab.domain.money import INSTALLATION, Draw, Limits, agent_scope
+from opencrab.domain.money import (
+    INSTALLATION,
+    WHOLE,
+    Draw,
+    Limits,
+    agent_scope,
+    heartbeat_scope,
+    public_scope,
+    session_scope,
+)
 from opencrab.domain.value import MicroUsd, Value
 
 MAX_STEPS = 10
@@ -14,6 +24,9 @@ MAX_STEPS = 10
 
 DELIVERIES_WITHOUT_PROGRESS = 3
 """After so many deliveries without a new result a turn ends as failed."""
+
+
+_DAYS = 3
 
 
 class Trigger(StrEnum):
@@ -54,17 +67,21 @@ class Stop(Value):
 
 
 class Block(Value):
-    """What a turn drew from one day's budgets and has not spent or returned."""
+    """What a turn drew from one day's budgets."""
 
     day: str
     micro_usd: MicroUsd
+    scopes: tuple[str, ...] = ()
 
 
 class Turn(Value):
     """A turn's header: saved before and after each call, so any worker can continue it.
 
     `sequence` numbers the next record; `epoch` grows with each claim, so that a worker that was
-    thought dead cannot write; `stop` is set from outside and refuses every later intent.
+    thought dead cannot write; `stop` is set from outside and refuses every later intent. `scopes`
+    are the budgets that its first block came from, beside the agent's and the installation's: all
+    later ones come from the same, and go back there, whatever the settings have become.
+    `blocks` are what it drew from each day, and stay when the turn has ended.
     """
 
     id: str
@@ -91,6 +108,7 @@ class Turn(Value):
     allowance: MicroUsd = 0
     spent: MicroUsd = 0
     blocks: tuple[Block, ...] = ()
+    scopes: tuple[str, ...] | None = None
     note: str = ""
     created_at: datetime
     ended_at: datetime | None = None
@@ -110,36 +128,42 @@ class Turn(Value):
         per_day = {block.day: block.micro_usd for block in self.blocks}
         if drawn is not None:
             per_day[drawn.day] = per_day.get(drawn.day, 0) + drawn.micro_usd
+        blocks = tuple(Block(day=day, micro_usd=micro_usd) for day, micro_usd in per_day.items())
         return self.replaced(
             allowance=self.allowance + (drawn.micro_usd if drawn else 0) - amount,
-            blocks=tuple(Block(day=day, micro_usd=drew) for day, drew in per_day.items()),
+            blocks=blocks,
             attempts=self.attempts + 1,
+            scopes=self.scopes if drawn is None else drawn.scopes,
         )
 
     def settled(self, *, reserved: MicroUsd, cost: MicroUsd) -> "Turn":
         """The header after a reservation became a cost: the difference is allowance again."""
         return self.replaced(allowance=self.allowance + reserved - cost, spent=self.spent + cost)
 
-    def returns(self, limits: Limits) -> tuple[Draw, ...]:
+    def returns(self) -> tuple[Draw, ...]:
         """How a closing turn settles with the days that its money came from.
 
-        What is left goes back, newest day first. What was spent beyond the allowance, because a
-        provider counted more than was reserved, is taken from the newest day whatever its limit.
+        What is left goes back, newest day first, to the last three days that it drew from: a turn
+        that waited longer leaves the rest spent, so that one transaction is enough. What was spent
+        beyond the allowance, because a provider counted more than was reserved, is taken from the
+        newest day whatever its limit.
         """
         days = dict[str, MicroUsd]()
         if self.allowance < 0 and self.blocks:
             days[self.blocks[-1].day] = -self.allowance
         rest = max(self.allowance, 0)
-        for block in reversed(self.blocks):
+        for block in reversed(self.blocks[-_DAYS:]):
             back = min(rest, block.micro_usd)
             days[block.day] = days.get(block.day, 0) - back
             rest -= back
         return tuple(
-            draw.replaced(limit_micro_usd=None)
-            for day, change in days.items()
-            if change
-            for draw in draws_for(self.agent_id, day, change, limits, None)
+            Draw(scope=scope, day=day, micro_usd=change, limit_micro_usd=None)
+            for scope, day, change in _per_budget(self.budgets(), days)
         )
+
+    def budgets(self) -> tuple[str, ...]:
+        """The scopes of all budgets that this turn draws from."""
+        return (agent_scope(self.agent_id), INSTALLATION, *(self.scopes or ()))
 
     def block_for(self, reservation: MicroUsd, day: str, limits: Limits) -> Block | None:
         """The block to draw so that a reservation fits; None when the allowance already covers it.
@@ -156,20 +180,53 @@ class Turn(Value):
                 field="turn",
                 cure="raise [budget] turn_usd or use a cheaper model",
             )
-        return Block(day=day, micro_usd=min(max(missing, limits.block_micro_usd), room))
+        micro_usd = min(max(missing, limits.block_micro_usd), room)
+        return Block(day=day, micro_usd=micro_usd, scopes=self._further_scopes(limits))
+
+    def _further_scopes(self, limits: Limits) -> tuple[str, ...]:
+        if self.scopes is not None:
+            return self.scopes
+        session = session_scope(self.session_id) if limits.session_micro_usd is not None else None
+        beats = heartbeat_scope(self.agent_id) if self.trigger is Trigger.HEARTBEAT else None
+        public = public_scope(self.principal_id) if self.authority is Authority.PUBLIC else None
+        return tuple(scope for scope in (session, beats, public) if scope is not None)
 
 
 def draws_for(
-    agent_id: str, day: str, micro_usd: MicroUsd, limits: Limits, agent_limit: MicroUsd | None
-) -> tuple[Draw, Draw]:
-    """One block in both daily budgets, the agent's and the installation's."""
+    turn: Turn, block: Block, limits: Limits, agent_limit: MicroUsd | None
+) -> tuple[Draw, ...]:
+    """One block taken from every budget that a turn is subject to."""
     agent_day = limits.agent_day_micro_usd if agent_limit is None else agent_limit
-    return (
-        Draw(scope=agent_scope(agent_id), day=day, micro_usd=micro_usd, limit_micro_usd=agent_day),
+    most = {
+        agent_scope(turn.agent_id): agent_day,
+        INSTALLATION: limits.installation_day_micro_usd,
+        session_scope(turn.session_id): limits.session_micro_usd,
+        heartbeat_scope(turn.agent_id): agent_day * limits.heartbeat_percent // 100,
+        public_scope(turn.principal_id): limits.public_user_day_micro_usd,
+    }
+    scopes = (agent_scope(turn.agent_id), INSTALLATION, *block.scopes)
+    return tuple(
         Draw(
-            scope=INSTALLATION,
-            day=day,
-            micro_usd=micro_usd,
-            limit_micro_usd=limits.installation_day_micro_usd,
-        ),
+            scope=scope,
+            day=_budget_day(scope, block.day),
+            micro_usd=block.micro_usd,
+            limit_micro_usd=most.get(scope),
+        )
+        for scope in scopes
     )
+
+
+def _per_budget(
+    scopes: tuple[str, ...], days: dict[str, MicroUsd]
+) -> Iterator[tuple[str, str, MicroUsd]]:
+    """The changes of each budget, one for each of its days: no transaction names one twice."""
+    for scope in scopes:
+        changes = dict[str, MicroUsd]()
+        for day, change in days.items():
+            own = _budget_day(scope, day)
+            changes[own] = changes.get(own, 0) + change
+        yield from ((scope, day, change) for day, change in changes.items() if change)
+
+
+def _budget_day(scope: str, day: str) -> str:
+    return WHOLE if scope.startswith("session:") else day

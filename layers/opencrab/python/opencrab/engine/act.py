@@ -24,12 +24,12 @@ from opencrab.domain.record import (
     CallResult,
     CallState,
     ModelIntent,
-    ModelResult,
 )
 from opencrab.domain.turn import TurnStatus
 from opencrab.domain.utterance import Utterance
 from opencrab.engine.close import close, shortened
 from opencrab.engine.phrases import phrase
+from opencrab.engine.usage import unknown
 from opencrab.engine.work import Work
 from opencrab.ports.action import Action, ActionContext
 
@@ -108,20 +108,21 @@ def settle_unknown(work: Work, *, progress: bool = True) -> None:
     intent, call = work.transcript.open_intent, work.transcript.pending
     if isinstance(intent, ModelIntent):
         turn = work.turn.settled(reserved=intent.reserved, cost=intent.reserved)
-        work.save(turn, ModelResult(n=intent.n, state=CallState.UNKNOWN, cost=intent.reserved))
+        work.save(turn, unknown(intent))
     elif isinstance(intent, ActionIntent) and call is not None:
-        result = ActionResult.failed(
+        failed = ActionResult.failed(
             "outcome unknown: the worker ended while this ran; check before you do it again"
         )
-        record = _record(call, intent.n, CallState.UNKNOWN, result)
+        record = _record(call, intent.n, CallState.UNKNOWN, failed)
         work.save(work.turn, record, lines=(_action_line(work, call, record),), progress=progress)
 
 
 def _checked(work: Work, call: Call) -> _Ready | CallResult:
     """The call as something that can run, or the result that tells the model why it cannot."""
+    agent, routing = work.profile.agent, work.runtime.models.routing
     action = work.runtime.actions.find(call.name)
-    if action is None:
-        schemas = work.runtime.actions.schemas(work.profile.agent)
+    if action is None or not action.offered(agent, routing):
+        schemas = work.runtime.actions.schemas(agent, routing)
         names = ", ".join(schema.name for schema in schemas)
         return _refusal(work, call, f"unknown action {call.name!r}; there are: {names}")
     if call.arguments is None:
@@ -167,6 +168,10 @@ def _context(work: Work, call: Call, prepared: dict[str, Any]) -> ActionContext:
         key=f"{work.turn.id}-{call.id}",
         files=work.runtime.home.files,
         clock=work.runtime.clock,
+        models=work.runtime.models,
+        agents=work.runtime.home.agents,
+        basis=work.basis,
+        choices=tuple(work.transcript.choices),
         prepared=prepared,
     )
 

@@ -116,6 +116,7 @@ def _line(session_id: str, message_id: str, message: Message, now: datetime) -> 
         speaker_name=message.sender.name,
         authority=message.authority,
         text=message.text,
+        data={"images": list(message.images)} if message.images else None,
         message_id=message_id,
         at=now,
     )

@@ -2,10 +2,14 @@
 
 from opencrab.domain.line import LineKind
 from opencrab.domain.record import Record
+from opencrab.domain.routing import Duration
 from opencrab.domain.session import SessionChange
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.work import Work
+
+DRAWS_BESIDE_CARRIED = 7
+"""Budgets that one transaction can settle beside results that were carried up to the end."""
 
 
 def close(
@@ -24,6 +28,9 @@ def close(
     """
     now = work.runtime.clock.now()
     header = turn or work.turn
+    draws = header.returns()
+    if len(draws) > DRAWS_BESIDE_CARRIED and work.carried:
+        work.save(work.turn, progress=True)
     text = shortened(speech or notice)
     kind = LineKind.SPEECH if speech else LineKind.SYSTEM
     spoke = bool(speech) or work.transcript.speeches > 0
@@ -32,18 +39,22 @@ def close(
         ended_at=now,
         note=note or notice,
         allowance=0,
-        blocks=(),
     )
     work.save(
         ended,
         *records,
         lines=(work.line(kind, text),) if text else (),
         utterances=work.utterance(text, work.transcript.speeches) if text else (),
-        draws=header.returns(work.runtime.rules.limits),
+        draws=draws,
         session=SessionChange(
             agent_id=header.agent_id,
             spoke_at=now if spoke else None,
             declared_done=work.declared_done,
+            models={
+                choice.use: choice.model
+                for choice in work.transcript.choices
+                if choice.duration is Duration.THIS_SESSION
+            },
         ),
         progress=True,
     )

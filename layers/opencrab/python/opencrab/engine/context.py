@@ -10,11 +10,13 @@ from collections.abc import Iterable
 from opencrab.domain.errors import Invalid
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.record import Call, CallResult
+from opencrab.domain.routing import Manner
 from opencrab.domain.transcript import Step
 from opencrab.domain.value import Language
 from opencrab.engine.prompt import dropped, heard, system_text, volatile
 from opencrab.engine.runtime import Rules
 from opencrab.engine.tokens import estimated_tokens
+from opencrab.engine.vision import seen
 from opencrab.engine.work import Group, Shown, Work
 from opencrab.ports.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
 
@@ -23,20 +25,20 @@ _PER_MESSAGE = 8
 
 
 def build_request(
-    work: Work, info: ModelInfo, instructions: tuple[Instruction, ...]
+    work: Work, info: ModelInfo, manner: Manner, instructions: tuple[Instruction, ...]
 ) -> ChatRequest:
-    """The request for the turn's next model call.
+    """The request for the turn's next model call, asked in the manner of its use.
 
     Raises Invalid when even the fixed parts do not fit the model.
     """
     agent, rules = work.profile.agent, work.runtime.rules
-    schemas = work.runtime.actions.schemas(agent)
+    schemas = _schemas(work, info)
     system = system_text(work.profile, work.session)
     steps = _steps(work, {item.id: item for item in instructions})
     last = Said("user", volatile(work))
     if work.shown is None:
         work.shown = rendered(work.history, work.turn.agent_id, agent.language)
-    trigger = next((g for g in work.shown if g.place == work.turn.trigger_line), None)
+    shown, trigger = _with_pictures(work, info, work.shown)
     fixed = _fixed_tokens(schemas, system) + _tokens((*steps, last))
     fixed += trigger.tokens if trigger else 0
     output = output_limit(info, rules)
@@ -51,10 +53,30 @@ def build_request(
         model=info.name.partition(":")[2],
         actions=schemas,
         system=system,
-        turns=(*fitting(work.shown, trigger, room, agent.language), *steps, last),
+        turns=(*fitting(shown, trigger, room, agent.language), *steps, last),
         max_output_tokens=output,
-        timeout_seconds=rules.model_timeout_seconds,
+        temperature=manner.temperature if info.temperature else None,
+        stop=manner.stop,
+        timeout_seconds=min(manner.timeout_seconds, rules.model_timeout_seconds),
     )
+
+
+def _with_pictures(
+    work: Work, info: ModelInfo, shown: tuple[Group, ...]
+) -> tuple[tuple[Group, ...], Group | None]:
+    """The history and the turn's trigger in it, with what there is to see."""
+    trigger = next((group for group in shown if group.place == work.turn.trigger_line), None)
+    if trigger is None:
+        return shown, None
+    visible = seen(work, info, trigger)
+    return tuple(visible if group is trigger else group for group in shown), visible
+
+
+def _schemas(work: Work, info: ModelInfo) -> tuple[ActionSchema, ...]:
+    """The actions that the model is told of: none, if it cannot call any."""
+    if not info.functions:
+        return ()
+    return work.runtime.actions.schemas(work.profile.agent, work.runtime.models.routing)
 
 
 def high_water(limit: int, rules: Rules) -> int:
@@ -177,7 +199,10 @@ def _heard(
 
 
 def _step(step: Step) -> list[Said | Returned]:
-    shown: list[Said | Returned] = [Said("assistant", step.answer.text, calls=step.answer.calls)]
+    answer = step.answer
+    shown: list[Said | Returned] = [
+        Said("assistant", answer.text, calls=answer.calls, replay=answer.replay)
+    ]
     shown.extend(
         Returned(call.id, call.name, _content(step.results[call.id]))
         for call in step.answer.calls

@@ -1,152 +1,296 @@
-"""Decide: reserve money, ask the model, save its answer; the only place that calls a model."""
+"""Decide: choose a model, reserve, ask, save the answer; the only place that calls a model."""
 
-from opencrab.domain.errors import (
-    Exhausted,
-    Invalid,
-    NeverSent,
-    OpenCrabError,
-    Refused,
-    Stopped,
-    Unavailable,
-)
+from contextlib import suppress
+from dataclasses import dataclass
+
+from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Stopped, Unavailable
+from opencrab.domain.fault import Fault, Unanswered
+from opencrab.domain.health import Health, failed
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.money import Draw
+from opencrab.domain.money import Draw, Limits
 from opencrab.domain.record import Answer, CallState, ModelIntent, ModelResult
+from opencrab.domain.thinking import ThinkContext, think_context
+from opencrab.domain.transcript import Attempt
 from opencrab.domain.turn import Block, Turn, TurnStatus, draws_for
 from opencrab.domain.value import MicroUsd
+from opencrab.engine import router
 from opencrab.engine.close import close
 from opencrab.engine.context import build_request
-from opencrab.engine.phrases import phrase
+from opencrab.engine.phrases import budget_phrase, phrase
 from opencrab.engine.work import Work
-from opencrab.ports.model import ChatModel, ChatRequest
+from opencrab.ports.journal import Boundary
+from opencrab.ports.model import ChatModel, ChatRequest, Said
 
-FAILURES = 2
-"""Failed model calls in a row after which a turn ends as failed."""
+_TOLD = 300
+"""Characters of each model's error that a person is told."""
 
 
-def decide(work: Work) -> None:
+@dataclass(frozen=True)
+class _Call:
+    """A model call that is about to be made: to whom, what for, and under which limits."""
+
+    model: ChatModel
+    listed: tuple[ChatModel, ...]
+    request: ChatRequest
+    body: bytes
+    context: ThinkContext
+    chosen_by: str
+    limits: Limits
+    health: Health | None
+
+
+def decide(work: Work) -> int | None:
     """One model call, from the switches to the saved answer; a final answer closes the turn.
 
-    Raises Stopped when the turn was asked to stop before the call.
+    A number is how many seconds to wait before it is tried again. Raises Stopped when the turn was
+    asked to stop before the call.
     """
     language = work.profile.agent.language
     boundary = work.runtime.home.journal.boundary(work.turn)
     if boundary.frozen is not None:
         close(work, TurnStatus.STOPPED, notice=phrase("frozen", language))
-        return
-    heard = set(work.transcript.heard)
-    fresh = tuple(item for item in boundary.instructions if item.id not in heard)
+        return None
     try:
-        model = work.runtime.models.get(work.profile.agent.model)
-        request = build_request(work, model.info, boundary.instructions)
-        body = model.encode(request)
-        intent = _reserve(work, model, request, body, tuple(item.id for item in fresh))
+        work.runtime.models.refresh(boundary.settings_version)
+        seconds = _next(work, boundary)
     except Exhausted as error:
-        notice = phrase("budget", language, what=error.field or "budget")
+        notice = budget_phrase(error.field, language)
         close(work, TurnStatus.EXHAUSTED, notice=notice, note=error.message)
-        return
+        return None
     except Stopped:
         raise
     except (Invalid, Refused) as error:
         _fail(work, error)
-        return
-    _ask(work, model, request, body, intent)
+        return None
+    return seconds
 
 
-def _reserve(
-    work: Work, model: ChatModel, request: ChatRequest, body: bytes, heard: tuple[str, ...]
-) -> ModelIntent:
-    """Write the intent with its reservation, drawing a block from the day's budgets if needed."""
-    price = model.info.price
-    if price is None:
+def _next(work: Work, boundary: Boundary) -> int | None:
+    """Ask whoever is to be asked now, or say how long to wait."""
+    context = _context(work)
+    routing = work.runtime.models.routing
+    chosen = routing.chosen(context.use, work.basis, work.transcript.choices)
+    listed = router.candidates(work.runtime.models, chosen, work.profile.agent)
+    picked = _picked(work, listed, boundary)
+    wished, work.retry_after_seconds = work.retry_after_seconds, None
+    if wished is not None:
+        seconds = router.wait_seconds(picked, work.turn.id, wished)
+        if seconds > 0:
+            return seconds
+    heard = set(work.transcript.heard)
+    fresh = tuple(item.id for item in boundary.instructions if item.id not in heard)
+    manner = routing.manner(context.use)
+    request = build_request(work, picked.model.info, manner, boundary.instructions)
+    call = _Call(
+        model=picked.model,
+        listed=listed,
+        request=request,
+        body=picked.model.encode(request),
+        context=context,
+        chosen_by=chosen.by if picked.model is listed[0] else "fallback",
+        limits=boundary.limits or work.runtime.rules.limits,
+        health=boundary.health.get(picked.model.info.provider),
+    )
+    _ask(work, call, _reserve(work, call, fresh))
+    return None
+
+
+def _context(work: Work) -> ThinkContext:
+    """What the next call is about, by the turn's trigger and whether it has acted already."""
+    trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
+    acting = any(step.answer.calls for step in work.transcript.steps)
+    return think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
+
+
+def _picked(work: Work, listed: tuple[ChatModel, ...], boundary: Boundary) -> router.Pick:
+    """Whom to ask; a provider whose pause is over is tried by one caller, the others go on."""
+    now = work.runtime.clock.now()
+    attempts = work.transcript.attempts
+    picked = router.pick(listed, attempts, boundary.health, now)
+    if picked is not None and picked.probe is not None:
+        provider = picked.model.info.provider
+        probed = picked.probe.probed(now)
+        if not _noted(work, provider, probed, picked.probe):
+            health = {**boundary.health, provider: probed}
+            picked = router.pick(listed, attempts, health, now)
+    if picked is None:
         raise Invalid(
-            f"the price of model {model.info.name!r} is unknown, so it may not be used",
+            "every model that may be asked has failed in this step",
+            cure="the choice of models was changed meanwhile: send the message again",
+        )
+    return picked
+
+
+def _noted(work: Work, provider: str, health: Health, before: Health | None) -> bool:
+    """Tell the other workers how a provider fares; if that cannot be told, nothing is lost."""
+    with suppress(Unavailable):
+        return work.runtime.home.health.put(provider, health, before)
+    return True
+
+
+def _reserve(work: Work, call: _Call, heard: tuple[str, ...]) -> ModelIntent:
+    """Write the intent with its reservation, drawing a block from the day's budgets if needed."""
+    info, context = call.model.info, call.context
+    if info.price is None:
+        raise Invalid(
+            f"the price of model {info.name!r} is unknown, so it may not be used",
             cure="set it in config/pricing.toml, or choose another model",
         )
-    amount = price.reservation(request_bytes=len(body), max_output_tokens=request.max_output_tokens)
+    amount = info.price.reservation(
+        request_tokens=_most_tokens(call), max_output_tokens=call.request.max_output_tokens
+    )
     intent = ModelIntent(
         n=work.next_n,
-        model=model.info.name,
-        request_hash=content_hash(body),
+        model=info.name,
+        request_hash=content_hash(call.body),
         reserved=amount,
         heard=heard,
+        purpose=context.use,
+        task_type=context.task_type.value,
+        complexity=context.complexity,
+        tier=context.tier,
+        chosen_by=call.chosen_by,
+        price=info.price,
+        basis=work.basis if work.transcript.basis is None else None,
     )
     day = work.runtime.clock.now().strftime("%Y-%m-%d")
-    block = work.turn.block_for(amount, day, work.runtime.rules.limits)
+    block = work.turn.block_for(amount, day, call.limits)
     try:
-        _intend(work, intent, block)
+        _intend(work, intent, block, call.limits)
     except Exhausted:
         missing = amount - work.turn.allowance
         if block is None or block.micro_usd <= missing:
             raise
-        _intend(work, intent, Block(day=day, micro_usd=missing))
+        _intend(work, intent, block.replaced(micro_usd=missing), call.limits)
     return intent
 
 
-def _intend(work: Work, intent: ModelIntent, block: Block | None) -> None:
-    agent, limits = work.profile.agent, work.runtime.rules.limits
+def _most_tokens(call: _Call) -> int:
+    """An upper bound of a request's tokens: no token is shorter than one byte of UTF-8.
+
+    Pictures are counted as their vendor does, and what it adds itself comes on top.
+    """
+    images = [
+        image for turn in call.request.turns if isinstance(turn, Said) for image in turn.images
+    ]
+    info = call.model.info
+    words = len(call.body) - sum(len(image.data) for image in images)
+    return words + len(images) * info.image_tokens + info.hidden_tokens
+
+
+def _intend(work: Work, intent: ModelIntent, block: Block | None, limits: Limits) -> None:
     draws: tuple[Draw, ...] = ()
     if block is not None:
-        own = agent.day_limit_micro_usd
-        draws = draws_for(agent.id, block.day, block.micro_usd, limits, own)
+        own = work.profile.agent.day_limit_micro_usd
+        draws = draws_for(work.turn, block, limits, own)
     work.save(work.turn.reserving(intent.reserved, block), intent, draws=draws, unless_stopped=True)
 
 
-def _ask(
-    work: Work, model: ChatModel, request: ChatRequest, body: bytes, intent: ModelIntent
-) -> None:
+def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
     clock = work.runtime.clock
     started = clock.monotonic_ms()
     try:
-        answer = model.chat(request, body)
-    except (NeverSent, Invalid, Refused) as error:
-        _failed_call(work, intent, error, cost=0)
-    except Unavailable as error:
-        _failed_call(work, intent, error, cost=intent.reserved)
-    else:
-        latency_ms = round(clock.monotonic_ms() - started)
-        cost = _cost(model, answer, intent)
-        result = ModelResult(
-            n=intent.n,
-            state=CallState.COMPLETED,
-            answer=_named(answer, intent.n),
-            cost=cost,
-            latency_ms=latency_ms,
-        )
-        _answered(work, result, work.turn.settled(reserved=intent.reserved, cost=cost))
+        answer = call.model.chat(call.request, call.body)
+    except Unanswered as error:
+        _unanswered(work, call, intent, error, round(clock.monotonic_ms() - started))
+        return
+    latency_ms = round(clock.monotonic_ms() - started)
+    if call.health is not None:
+        with suppress(Unavailable):
+            work.runtime.home.health.forget(call.model.info.provider)
+    cost = _cost(answer, intent)
+    result = ModelResult(
+        n=intent.n,
+        state=CallState.COMPLETED,
+        answer=_named(answer, intent.n),
+        cost=cost,
+        latency_ms=latency_ms,
+    )
+    _answered(work, result, work.turn.settled(reserved=intent.reserved, cost=cost))
 
 
-def _cost(model: ChatModel, answer: Answer, intent: ModelIntent) -> MicroUsd:
+def _cost(answer: Answer, intent: ModelIntent) -> MicroUsd:
     """What an answer cost; one that does not say how many tokens it took costs its reservation."""
-    price, usage = model.info.price, answer.usage
-    if price is None or (usage.input_tokens <= 0 and usage.output_tokens <= 0):
+    if intent.price is None or not answer.usage.is_counted:
         return intent.reserved
-    return price.cost(usage)
+    return intent.price.cost(answer.usage)
 
 
 def _answered(work: Work, result: ModelResult, turn: Turn) -> None:
     answer = result.answer or Answer()
     if answer.calls:
         work.save(turn, result, progress=True)
-    elif answer.text.strip():
-        close(work, TurnStatus.COMPLETED, result, turn=turn, speech=answer.text.strip())
-    else:
-        status = TurnStatus.COMPLETED if work.transcript.speeches else TurnStatus.IDLE
-        close(work, status, result, turn=turn, note="the model had nothing to say")
+        return
+    text = answer.text.strip()
+    if text:
+        close(work, TurnStatus.COMPLETED, result, turn=turn, speech=text)
+        return
+    status = TurnStatus.COMPLETED if work.transcript.speeches else TurnStatus.IDLE
+    close(work, status, result, turn=turn, note="the model had nothing to say")
 
 
-def _failed_call(work: Work, intent: ModelIntent, error: OpenCrabError, *, cost: MicroUsd) -> None:
+def _unanswered(
+    work: Work, call: _Call, intent: ModelIntent, error: Unanswered, latency_ms: int
+) -> None:
+    """Record a failed call, charge what it may have cost, and go on or end the turn."""
+    now, info = work.runtime.clock.now(), call.model.info
+    if error.fault.is_illness:
+        at_once = error.fault is Fault.QUOTA_SPENT
+        _noted(work, info.provider, failed(call.health, now, at_once=at_once), call.health)
+    cost = _cost_of_failure(intent, error)
     turn = work.turn.settled(reserved=intent.reserved, cost=cost)
-    result = ModelResult(n=intent.n, state=CallState.FAILED, error=error.message[:2_000], cost=cost)
-    hopeless = isinstance(error, Invalid | Refused)
-    if hopeless or work.transcript.failures + 1 >= FAILURES:
-        _fail(work, error, result, turn=turn)
-    else:
-        work.save(turn, result)
+    result = ModelResult(
+        n=intent.n,
+        state=CallState.FAILED,
+        error=error.message[:2_000],
+        fault=_lasting(error),
+        usage=error.usage,
+        cost=cost,
+        latency_ms=latency_ms,
+    )
+    if _is_last(work, call, result):
+        _fail(work, _told(work, call, error), result, turn=turn)
+        return
+    work.save(turn, result, progress=True)
+    work.retry_after_seconds = error.retry_after_seconds or 0.0
+
+
+def _told(work: Work, call: _Call, last: Unanswered) -> OpenCrabError:
+    """What a person should know of a step that nobody answered: every model's last word."""
+    words = {attempt.model: attempt.error for attempt in work.transcript.attempts}
+    if not words.keys() - {call.model.info.name}:
+        return last
+    words[call.model.info.name] = last.message
+    told = "; ".join(f"{model}: {error[:_TOLD]}" for model, error in words.items())
+    return Unanswered(told, last.fault, cure=last.cure)
+
+
+def _cost_of_failure(intent: ModelIntent, error: Unanswered) -> MicroUsd:
+    if error.usage is not None and error.usage.is_counted and intent.price is not None:
+        return intent.price.cost(error.usage)
+    return intent.reserved if error.may_be_billed else 0
+
+
+def _lasting(error: Unanswered) -> Fault:
+    """The fault; one that passes too late for this turn is another provider's chance."""
+    wait = error.retry_after_seconds or 0.0
+    too_long = error.fault is Fault.RATE_LIMITED and wait > router.LONGEST_WAIT_SECONDS
+    return Fault.QUOTA_SPENT if too_long else error.fault
+
+
+def _is_last(work: Work, call: _Call, result: ModelResult) -> bool:
+    """Whether nobody is left to ask after this failure."""
+    assert result.fault is not None  # noqa: S101  - a failed call has one
+    attempts = (*work.transcript.attempts, Attempt(call.model.info.name, result.fault))
+    now = work.runtime.clock.now()
+    return router.pick(call.listed, attempts, {}, now) is None
 
 
 def _fail(
-    work: Work, error: OpenCrabError, *records: ModelResult, turn: Turn | None = None
+    work: Work,
+    error: OpenCrabError,
+    *records: ModelResult,
+    turn: Turn | None = None,
 ) -> None:
     why = error.message if error.cure is None else f"{error.message} ({error.cure})"
     notice = phrase("failed", work.profile.agent.language, why=why[:1_000])

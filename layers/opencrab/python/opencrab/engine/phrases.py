@@ -10,8 +10,8 @@ _SENTENCES = {
         "far is kept; speak to me again to go on.",
     },
     "budget": {
-        Language.JA: "予算を使い切ったため、ここで止まりました({what})。",
-        Language.EN: "I stopped because a budget is used up ({what}).",
+        Language.JA: "{what}の予算を使い切ったため、ここで止まりました。{cure}",
+        Language.EN: "I stopped because the budget of {what} is used up. {cure}",
     },
     "failed": {
         Language.JA: "申し訳ありません。この返答は失敗しました: {why}",
@@ -47,3 +47,33 @@ _SENTENCES = {
 def phrase(key: str, language: Language, **facts: object) -> str:
     """A sentence in the agent's language."""
     return _SENTENCES[key][language].format(**facts)
+
+
+_BUDGETS = {
+    "turn": {Language.JA: "この返答", Language.EN: "this answer"},
+    "session": {Language.JA: "この会話", Language.EN: "this conversation"},
+    "agent": {Language.JA: "私の今日", Language.EN: "my day"},
+    "heartbeat": {Language.JA: "私の自発的な活動", Language.EN: "what I do on my own today"},
+    "public": {Language.JA: "あなたの今日の分", Language.EN: "what you may use today"},
+    "installation": {
+        Language.JA: "このOpenCrab全体の今日",
+        Language.EN: "all agents here today",
+    },
+}
+_CURES = {
+    Language.JA: "日付が変わる(UTC)と再開できます。",
+    Language.EN: "It is filled again tomorrow (UTC).",
+}
+_OWNERS_CURE = {
+    Language.JA: "続けるには、オーナーが上限を上げる必要があります。",
+    Language.EN: "To go on, the owner has to raise the limit.",
+}
+_WITHOUT_DAYS = {"turn", "session"}
+
+
+def budget_phrase(scope: str | None, language: Language) -> str:
+    """Says to people, who know no scopes, which money has ended and what helps."""
+    kind = (scope or "installation").partition(":")[0]
+    kind = kind if kind in _BUDGETS else "installation"
+    cures = _OWNERS_CURE if kind in _WITHOUT_DAYS else _CURES
+    return phrase("budget", language, what=_BUDGETS[kind][language], cure=cures[language])

@@ -1,9 +1,14 @@
 """The words of the prompt, in Japanese and English: rules first, volatile facts last."""
 
-from opencrab.domain.agent import Profile
+from collections.abc import Sequence
+
+from opencrab.domain.agent import Agent, Profile, selectable_by
+from opencrab.domain.routing import Basis, ModelChosen, Routing, Use
 from opencrab.domain.session import Session
 from opencrab.domain.value import Language
 from opencrab.engine.work import Work
+
+_MODELS_NOTE_BYTES = 300
 
 _RULES = {
     Language.JA: """\
@@ -59,17 +64,41 @@ def volatile(work: Work) -> str:
     turn, rules = work.turn, work.runtime.rules
     now = work.runtime.clock.now().strftime("%Y-%m-%d %H:%M UTC")
     left = max(rules.limits.turn_micro_usd - turn.spent, 0) / 1_000_000
-    steps = rules.max_steps - turn.attempts
+    steps = work.calls_left
+    routing = work.runtime.models.routing
+    models = models_note(work.profile.agent, routing, work.basis, work.transcript.choices)
     door = turn.channel.target if turn.channel else turn.source.value
     if work.profile.agent.language is Language.JA:
         return (
             f"[状況の控え。誰の発言でもありません] 現在時刻 {now} / 経路 {door} / "
-            f"残りの思考回数 {steps} / この番の残り予算 ${left:.2f}"
+            f"残りの思考回数 {steps} / この番の残り予算 ${left:.2f}{models}"
         )
     return (
         f"[Facts of the moment, said by nobody] now {now} / via {door} / "
-        f"model calls left {steps} / budget left for this turn ${left:.2f}"
+        f"model calls left {steps} / budget left for this turn ${left:.2f}{models}"
     )
+
+
+def models_note(
+    agent: Agent, routing: Routing, basis: Basis, choices: Sequence[ModelChosen] = ()
+) -> str:
+    """Which model the agent thinks with for which use, and which it may choose: 300 bytes."""
+    uses: dict[str, list[str]] = {}
+    for use in Use:
+        if use is not Use.EMBEDDING:
+            model = routing.chosen(use, basis, choices).model
+            uses.setdefault(model, []).append(use.value)
+    everything = len(uses) == 1
+    told = ", ".join(
+        model if everything else f"{'+'.join(named)}={model}" for model, named in uses.items()
+    )
+    note = f" / models: {told}"
+    selectable = selectable_by(agent, routing)
+    if selectable:
+        note += f"; select_llm: {' '.join(selectable)}"
+    if len(note.encode()) <= _MODELS_NOTE_BYTES:
+        return note
+    return note.encode()[: _MODELS_NOTE_BYTES - 3].decode(errors="ignore") + "…"
 
 
 def heard(language: Language, text: str) -> str:

@@ -9,7 +9,8 @@ from opencrab.ports.action import Actions
 from opencrab.ports.channel import Channel
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
-from opencrab.ports.model import Models
+from opencrab.ports.model import Directory, Models
+from opencrab.ports.secrets import Secrets
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,10 @@ class Rules:
 
 @dataclass(frozen=True)
 class Runtime:
-    """One installation: its home, clock, models, actions and channels."""
+    """One installation: its home, clock, models, actions and channels.
+
+    `directory` and `secrets` are for people who ask about providers and set them up.
+    """
 
     home: Home
     clock: Clock
@@ -38,3 +42,5 @@ class Runtime:
     actions: Actions
     channels: Mapping[str, Channel] = field(default_factory=dict)
     rules: Rules = field(default_factory=Rules)
+    directory: Directory | None = None
+    secrets: Secrets | None = None

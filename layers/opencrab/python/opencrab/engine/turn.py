@@ -6,8 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import TypeVar
 
 from opencrab.domain.errors import Invalid, NotFound, Stopped, Superseded
+from opencrab.domain.record import ModelIntent
 from opencrab.domain.transcript import Transcript
 from opencrab.domain.turn import DELIVERIES_WITHOUT_PROGRESS, Turn, TurnStatus
 from opencrab.engine.act import act, recover, settle_unknown
@@ -17,11 +19,14 @@ from opencrab.engine.observe import observe
 from opencrab.engine.phrases import phrase
 from opencrab.engine.record import resolved
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.usage import unknown, usage_row
 from opencrab.engine.work import Work
-from opencrab.ports.journal import Change
+from opencrab.ports.journal import Change, Recorded
 from opencrab.ports.queue import Delivery
 
 SLACK_SECONDS = 15.0
+
+Moved = TypeVar("Moved")
 
 
 class Outcome(StrEnum):
@@ -81,19 +86,39 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
     except (Invalid, NotFound) as error:
         runtime.home.turns.bury(delivery.body, group=delivery.group, reason=error.message)
         if claimed is not None:
-            _abandon(runtime, claimed.turn, error.message)
+            _abandon(runtime, claimed, error.message)
         return Outcome.FINISHED
 
 
-def _abandon(runtime: Runtime, turn: Turn, why: str) -> None:
+def _abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
     """End a turn whose world is gone: what it needs cannot be read, so nobody can be told."""
-    now = runtime.clock.now()
+    turn, now = claimed.turn, runtime.clock.now()
+    lost = _lost(claimed)
+    for intent in lost:
+        turn = turn.settled(reserved=intent.reserved, cost=intent.reserved)
     ended = turn.replaced(
-        status=TurnStatus.FAILED, ended_at=now, lease_until=None, note=why, allowance=0, blocks=()
+        status=TurnStatus.FAILED, ended_at=now, lease_until=None, note=why, allowance=0
     )
-    draws = turn.returns(runtime.rules.limits)
+    change = Change(
+        turn=ended,
+        expected=turn.sequence,
+        records=tuple(unknown(intent) for intent in lost),
+        draws=turn.returns(),
+        usage=tuple(usage_row(turn, intent, unknown(intent), now) for intent in lost),
+        at=now,
+    )
     with suppress(Superseded):
-        runtime.home.journal.commit(Change(turn=ended, expected=turn.sequence, draws=draws, at=now))
+        runtime.home.journal.commit(change)
+
+
+def _lost(claimed: Recorded) -> tuple[ModelIntent, ...]:
+    """The model call during which the last worker died: nobody else will settle it."""
+    ended = {record.n for record in claimed.records if not isinstance(record, ModelIntent)}
+    return tuple(
+        record
+        for record in claimed.records
+        if isinstance(record, ModelIntent) and record.n not in ended
+    )
 
 
 def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
@@ -105,13 +130,16 @@ def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
             continue
         if not pace.allows(work.runtime.rules.model_timeout_seconds):
             return _later(work.runtime, delivery)
-        _guarded(work, decide)
+        seconds = _guarded(work, decide)
+        if seconds is not None:
+            return _later(work.runtime, delivery, seconds)
     return Outcome.FINISHED
 
 
-def _later(runtime: Runtime, delivery: Delivery) -> Outcome:
+def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> Outcome:
     """Give the message back; before the claim this costs the turn none of its deliveries."""
-    runtime.home.turns.continue_later(delivery.receipt, runtime.rules.continue_seconds)
+    wait = runtime.rules.continue_seconds if seconds is None else seconds
+    runtime.home.turns.continue_later(delivery.receipt, wait)
     return Outcome.CONTINUE
 
 
@@ -129,7 +157,7 @@ def _step_ready(work: Work) -> bool:
     elif transcript.steps and transcript.steps[-1].ends_turn:
         spoke = transcript.speeches > 0
         close(work, TurnStatus.COMPLETED if spoke or work.declared_done else TurnStatus.IDLE)
-    elif work.turn.attempts >= work.runtime.rules.max_steps:
+    elif work.calls_left <= 0:
         notice = phrase("max_steps", language, limit=work.runtime.rules.max_steps)
         close(work, TurnStatus.EXHAUSTED, notice=notice)
     else:
@@ -137,11 +165,12 @@ def _step_ready(work: Work) -> bool:
     return False
 
 
-def _guarded(work: Work, move: Callable[[Work], None]) -> None:
+def _guarded(work: Work, move: Callable[[Work], Moved]) -> Moved | None:
     try:
-        move(work)
+        return move(work)
     except Stopped:
         work.hear_stop()
+        return None
 
 
 def _give_up(work: Work, delivery: Delivery) -> None:

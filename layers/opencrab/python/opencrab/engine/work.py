@@ -1,26 +1,32 @@
 """Work: one claimed turn in one worker's hands, and the only place that commits its changes."""
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from opencrab.domain.agent import Profile
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.line import Audience, Line, LineKind
 from opencrab.domain.money import Draw
-from opencrab.domain.record import Record
+from opencrab.domain.record import ModelIntent, ModelResult, Record
+from opencrab.domain.routing import Basis
 from opencrab.domain.session import Session, SessionChange
 from opencrab.domain.transcript import Transcript
 from opencrab.domain.turn import Turn
+from opencrab.domain.usage import UsageRow
 from opencrab.domain.utterance import Utterance
 from opencrab.engine.record import stored_form
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.usage import usage_row
 from opencrab.ports.journal import Change
-from opencrab.ports.model import Returned, Said
+from opencrab.ports.model import Image, Returned, Said
 
 CARRIED = 6
 """Pure results that may ride in the next transaction; with their lines they stay under 25 items."""
 
+
+_FAILED_SHARE = 4
+"""A turn makes at most so many times its steps in model calls, however many of them fail."""
 
 Shown = tuple[Said | Returned, ...]
 
@@ -40,7 +46,8 @@ class Work:
 
     Results of pure calls are `carried`: they reach the journal with the next change, because a
     crash before it only means running them again. `next_n` numbers the next record; a number is
-    used up only when its record is carried or saved.
+    used up only when its record is carried or saved. `retry_after_seconds` is what the model call
+    that failed just now wishes for.
     """
 
     runtime: Runtime
@@ -54,6 +61,25 @@ class Work:
     carried_lines: list[Line] = field(default_factory=list)
     declared_done: bool = False
     shown: tuple[Group, ...] | None = None
+    images: tuple[Image, ...] | None = None
+    retry_after_seconds: float | None = None
+
+    @property
+    def basis(self) -> Basis:
+        """What routing goes by: as it was when the turn's first model call began."""
+        if self.transcript.basis is not None:
+            return self.transcript.basis
+        agent = self.profile.agent
+        own = next((p for p in self.session.participants if p.agent_id == agent.id), None)
+        return Basis(model=agent.model, models=agent.llm.models, session=own.models if own else {})
+
+    @property
+    def calls_left(self) -> int:
+        """Model calls that this turn may still make; failed ones count when there are too many."""
+        most, attempts = self.runtime.rules.max_steps, self.turn.attempts
+        if attempts >= most * _FAILED_SHARE:
+            return 0
+        return most - attempts + self.transcript.failed_calls
 
     def carry(self, record: Record, *lines: Line) -> None:
         """Keep a pure result for the next change; flush when there are many."""
@@ -77,7 +103,8 @@ class Work:
     ) -> None:
         """Commit one change; on success the work, its transcript and its header have moved on.
 
-        `progress` says that this ends something, so that deliveries count anew.
+        A model call that ends with it gets its row in the ledger. `progress` says that this ends
+        something, so that deliveries count anew.
         """
         now = self.runtime.clock.now()
         lease = now + timedelta(seconds=self.runtime.rules.lease_seconds)
@@ -97,6 +124,7 @@ class Work:
             lines=(*self.carried_lines, *lines),
             utterances=utterances,
             draws=draws,
+            usage=self._usage(turn, records, now),
             session=session,
             at=now,
         )
@@ -106,6 +134,17 @@ class Work:
             self.transcript.add(record)
         for utterance in utterances:
             send_utterance(self.runtime, utterance)
+
+    def _usage(
+        self, turn: Turn, records: tuple[Record, ...], now: datetime
+    ) -> tuple[UsageRow, ...]:
+        """A row for the model call that one of these records ends."""
+        intent = self.transcript.open_intent
+        return tuple(
+            usage_row(turn, intent, record, now)
+            for record in records
+            if isinstance(record, ModelResult) and isinstance(intent, ModelIntent)
+        )
 
     def resend(self) -> None:
         """Queue what a dead worker may have said and not sent, before anything that follows it."""

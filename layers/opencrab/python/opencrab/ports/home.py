@@ -8,13 +8,16 @@ from opencrab.ports.budgets import Budgets
 from opencrab.ports.due import DueItems
 from opencrab.ports.feed import ChangeFeed
 from opencrab.ports.files import Files
+from opencrab.ports.health import ProviderHealths
 from opencrab.ports.idempotency import Idempotency
 from opencrab.ports.journal import Journal
 from opencrab.ports.keys import Keys
 from opencrab.ports.outbox import Outbox
+from opencrab.ports.preferences import PreferenceStore
 from opencrab.ports.queue import Queue
 from opencrab.ports.sessions import Sessions
 from opencrab.ports.switches import Switches
+from opencrab.ports.usage import UsageLedger
 
 
 @dataclass(frozen=True)
@@ -37,4 +40,7 @@ class Home:
     idempotency: Idempotency
     switches: Switches
     budgets: Budgets
+    usage: UsageLedger
+    health: ProviderHealths
+    preferences: PreferenceStore
     feed: ChangeFeed | None

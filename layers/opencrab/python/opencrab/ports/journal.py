@@ -1,15 +1,18 @@
 """The turn journal: headers, records, session lines and control, each change one transaction."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
 from opencrab.domain.due import DueItem
+from opencrab.domain.health import Health
 from opencrab.domain.line import Instruction, Line
-from opencrab.domain.money import Draw
+from opencrab.domain.money import Draw, Limits
 from opencrab.domain.record import ApprovalDecision, Record
 from opencrab.domain.session import SessionChange
 from opencrab.domain.turn import Stop, Turn
+from opencrab.domain.usage import UsageRow
 from opencrab.domain.utterance import Utterance
 
 
@@ -33,10 +36,16 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Boundary:
-    """What a turn must know before its next model call, read strongly consistent."""
+    """What a turn must know before its next model call, read strongly consistent.
+
+    `limits` are those that were set at run time; `settings_version` is that of the preferences.
+    """
 
     frozen: str | None
     instructions: tuple[Instruction, ...]
+    limits: Limits | None = None
+    health: Mapping[str, Health] = field(default_factory=dict)
+    settings_version: int = 0
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,7 @@ class Change:
     utterances: tuple[Utterance, ...] = ()
     due: tuple[DueItem, ...] = ()
     draws: tuple[Draw, ...] = ()
+    usage: tuple[UsageRow, ...] = ()
     session: SessionChange | None = None
     at: datetime | None = None
 
@@ -88,7 +98,7 @@ class Journal(Protocol):
         """Read a turn without its records; raises NotFound."""
 
     def boundary(self, turn: Turn) -> Boundary:
-        """Read the switches and the instructions that came after the turn's trigger."""
+        """Read the switches and all else that may have changed since the turn's last step."""
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
         """Put an instruction and its line, once by id."""

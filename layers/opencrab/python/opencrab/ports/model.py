@@ -1,10 +1,13 @@
 """Language models, as the engine sees them: one request in, one answer out."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from opencrab.domain.money import Price
+from opencrab.domain.money import Price, Usage
+from opencrab.domain.preference import Preferences
 from opencrab.domain.record import Answer, Call
+from opencrab.domain.routing import Routing
 from opencrab.domain.value import Value
 
 
@@ -17,13 +20,26 @@ class ActionSchema(Value):
 
 
 @dataclass(frozen=True)
+class Image:
+    """A picture with its bytes in base64; `media_type` is image/png, jpeg, gif or webp."""
+
+    media_type: str
+    data: str = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Said:
-    """One contribution to the conversation; `name` tells people apart."""
+    """One contribution to the conversation; `name` tells people apart.
+
+    `replay` is `Answer.replay` of what the assistant said, for the vendor that wants it back.
+    """
 
     role: Literal["user", "assistant"]
     text: str
     name: str = ""
     calls: tuple[Call, ...] = ()
+    images: tuple[Image, ...] = ()
+    replay: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -39,6 +55,7 @@ class Returned:
 class ChatRequest:
     """Everything one model call sends, in the order in which prompt caches like it.
 
+    The last of `turns` changes from call to call; all before it stays as it is and only grows.
     `require_action` demands that the answer be a call; it means nothing without actions.
     """
 
@@ -48,20 +65,75 @@ class ChatRequest:
     turns: tuple[Said | Returned, ...]
     max_output_tokens: int
     temperature: float | None = None
+    stop: tuple[str, ...] = ()
     timeout_seconds: float = 120.0
     require_action: bool = False
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """A model's name and limits; `price` None means unknown, and an unknown price is refused."""
+    """What is known of a model; `price` None means unknown, and an unknown price is refused.
+
+    A `private` model runs where its owner says that nothing leaves: it is never replaced by one
+    that is not. `hidden_tokens` is what a vendor adds to each request and bills; an image costs at
+    most `image_tokens`.
+    """
 
     name: str
     max_input_tokens: int = 32_768
     max_output_tokens: int = 4_096
     max_total_tokens: int | None = None
     price: Price | None = None
+    functions: bool = True
+    vision: bool = False
+    temperature: bool = True
+    private: bool = False
+    hidden_tokens: int = 0
+    image_tokens: int = 5_000
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def provider(self) -> str:
+        """The provider's name."""
+        return self.name.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """One vector for each text, in their order."""
+
+    vectors: tuple[tuple[float, ...], ...]
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""
+
+
+@dataclass(frozen=True)
+class ProviderHealth:
+    """Whether a provider answers at all; `models` are the ids that it lists, None if it cannot."""
+
+    ok: bool
+    latency_ms: int
+    problem: str = ""
+    cure: str = ""
+    models: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ProviderState:
+    """A provider as it is set up; `missing` is what it lacks, and empty when it can be used.
+
+    `key_name` names the secret that its key is; it is empty where no key is taken.
+    """
+
+    name: str
+    kind: str
+    base_url: str = ""
+    enabled: bool = True
+    private: bool = False
+    has_key: bool = False
+    missing: str = ""
+    default_model: str = ""
+    key_name: str = ""
 
 
 class ChatModel(Protocol):
@@ -75,15 +147,51 @@ class ChatModel(Protocol):
         """The request as it goes over the wire; its length bounds the reservation."""
 
     def chat(self, request: ChatRequest, body: bytes) -> Answer:
-        """Send an encoded request and read the answer.
+        """Send an encoded request and read the answer; raises Unanswered, and nothing else."""
 
-        Raises NeverSent (nothing left, nothing was billed), Unavailable (it may have been billed),
-        Invalid (the provider refused the request), Refused (key or permission).
-        """
+
+class Embedder(Protocol):
+    """One model that turns texts into vectors."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """What is known of the model."""
+
+    def embed(self, texts: tuple[str, ...], *, timeout_seconds: float) -> Embeddings:
+        """A vector for each text; raises Unanswered, and nothing else."""
 
 
 class Models(Protocol):
     """The models that this installation can think with."""
 
+    @property
+    def routing(self) -> Routing:
+        """How a model is chosen, as configured now."""
+
     def get(self, name: str | None) -> ChatModel:
-        """A model by `provider:model`, or the default; raises Invalid naming what is missing."""
+        """A model by `provider:model`, alias or provider, or the default.
+
+        Raises Invalid naming what is missing.
+        """
+
+    def refresh(self, version: int) -> None:
+        """Take over the installation's preferences of this version, if they are not in use yet."""
+
+
+class Directory(Protocol):
+    """What else can be asked of the models, by people rather than by turns."""
+
+    def infos(self) -> tuple[ModelInfo, ...]:
+        """Every known model, by name."""
+
+    def providers(self) -> tuple[ProviderState, ...]:
+        """Every provider, by name."""
+
+    def check(self, preferences: Preferences) -> None:
+        """See that the providers could work so; raises Invalid, such as for an open address."""
+
+    def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
+        """Ask a provider for its models, which costs nothing; raises NotFound."""
+
+    def embedder(self, name: str | None) -> Embedder:
+        """The model of use `embedding`, or the named one; raises Invalid."""

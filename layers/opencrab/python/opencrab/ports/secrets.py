@@ -11,3 +11,9 @@ class Secrets(Protocol):
 
         Raises Unavailable when the place was never read, naming it and the cure.
         """
+
+    def put(self, name: str, value: str) -> None:
+        """Keep a secret; whoever asks here afterwards gets it. Raises Unavailable with the cure."""
+
+    def forget(self) -> None:
+        """Read the place again before the next answer, since somebody changed it."""

@@ -11,3 +11,6 @@ class Switches(Protocol):
 
     def frozen(self, scope: str) -> bool:
         """Read a switch, strongly consistent; an unset one runs."""
+
+    def all_frozen(self) -> tuple[str, ...]:
+        """Every scope that is frozen, sorted, strongly consistent."""

@@ -1,5 +1,6 @@
 """Agents in the table: agent, soul and identity as three items of one partition."""
 
+from datetime import datetime
 from typing import Any
 
 from pynamodb.expressions.operand import Path
@@ -92,6 +93,14 @@ class DynamoAgents:
     def _stored(self, agent_id: str) -> Profile | None:
         items = self._table.query(_partition(agent_id), "A", "Z", consistent=self._consistent)
         return _profile({item["sk"]["S"]: item for item in items})
+
+
+def created_at(table: Table, agent_id: str) -> datetime | None:
+    """When an agent was created; None when there is none."""
+    item = table.get(_partition(agent_id), AGENT)
+    if item is None:
+        return None
+    return Agent.model_validate_json(SCHEMA.fields(item)["body"]).created_at
 
 
 def _profile(parts: dict[str, Item]) -> Profile | None:

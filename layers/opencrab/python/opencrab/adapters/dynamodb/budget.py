@@ -1,4 +1,4 @@
-"""Daily budgets in the table: counters that no draw can push over their limit."""
+"""Budgets in the table: counters that no draw can push over their limit."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,9 +6,9 @@ from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
 from opencrab.adapters.dynamodb.item import Schema, ttl
+from opencrab.adapters.dynamodb.switch import limited, read
 from opencrab.adapters.dynamodb.table import Table, Write, update
-from opencrab.domain.errors import Exhausted
-from opencrab.domain.money import Draw
+from opencrab.domain.money import Draw, Limits, exhausted
 from opencrab.domain.value import MicroUsd
 
 SCHEMA = Schema("budget")
@@ -25,6 +25,12 @@ class DynamoBudgets:
         item = self._table.get(_partition(scope), day)
         return 0 if item is None else int(SCHEMA.fields(item)["drawn"])
 
+    def limits(self) -> Limits | None:
+        return read(self._table).limits()
+
+    def set_limits(self, limits: Limits | None) -> None:
+        self._table.write(limited(limits))
+
 
 def drawing(draw: Draw, at: datetime) -> Write:
     """Change one day's budget; raises Exhausted when the draw alone is over the limit."""
@@ -39,16 +45,6 @@ def drawing(draw: Draw, at: datetime) -> Write:
         raise exhausted(draw)
     fits = Path("drawn").does_not_exist() | (Path("drawn") <= room)
     return update(_partition(draw.scope), draw.day, change, fits)
-
-
-def exhausted(draw: Draw) -> Exhausted:
-    """The refusal of a draw."""
-    return Exhausted(
-        f"the budget of {draw.scope!r} for {draw.day} ({draw.limit_micro_usd} micro-dollars) "
-        "is used up",
-        field=draw.scope,
-        cure="raise the limit in [budget], or wait for the next day (UTC)",
-    )
 
 
 def _partition(scope: str) -> str:

@@ -9,10 +9,12 @@ from opencrab.adapters.dynamodb import line as line_items
 from opencrab.adapters.dynamodb import record as records
 from opencrab.adapters.dynamodb import session as sessions
 from opencrab.adapters.dynamodb import turn as headers
+from opencrab.adapters.dynamodb import usage as ledger
 from opencrab.adapters.dynamodb import utterance as utterances
 from opencrab.adapters.dynamodb.session import Counted
 from opencrab.adapters.dynamodb.table import Cancelled, Write, put
 from opencrab.domain.errors import Stopped, Superseded
+from opencrab.domain.money import exhausted
 from opencrab.domain.turn import Stop, Turn, TurnStatus
 from opencrab.ports.journal import Change
 
@@ -45,7 +47,7 @@ class Writes:
         stop = self._judged_header(refusal) if HEADER in refusal.failed else self._after.stop
         for draw, place in zip(self._change.draws, self.draws, strict=True):
             if place in refusal.failed:
-                raise budgets.exhausted(draw)
+                raise exhausted(draw)
         wrong = refusal.failed.keys() | refusal.unknown
         guessed = self._known is not None and self.session in wrong
         new = self.session + (self._known is not None)
@@ -87,6 +89,7 @@ class Writes:
             yield records.new(self._after.id, record, at)
         yield from map(utterances.new, change.utterances)
         yield from map(due_items.new, change.due)
+        yield from map(ledger.new, change.usage)
 
 
 def _grown(change: Change, known: Counted) -> Counted:

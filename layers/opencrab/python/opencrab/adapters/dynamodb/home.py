@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from opencrab.adapters.dynamodb.agent import DynamoAgents
 from opencrab.adapters.dynamodb.budget import DynamoBudgets
 from opencrab.adapters.dynamodb.due import DynamoDueItems
+from opencrab.adapters.dynamodb.health import DynamoHealths
 from opencrab.adapters.dynamodb.idempotency import DynamoIdempotency
 from opencrab.adapters.dynamodb.journal import DynamoJournal, OnTurn
 from opencrab.adapters.dynamodb.key import DynamoKeys
+from opencrab.adapters.dynamodb.preference import DynamoPreferences
 from opencrab.adapters.dynamodb.session import DynamoSessions, Seen
 from opencrab.adapters.dynamodb.switch import DynamoSwitches
 from opencrab.adapters.dynamodb.table import Table
@@ -16,7 +18,7 @@ from opencrab.adapters.dynamodb.utterance import DynamoOutbox
 
 @dataclass(frozen=True)
 class Stores:
-    """Every port that the table serves."""
+    """Every port that the table serves, but for those that need a clock: ledgers."""
 
     agents: DynamoAgents
     sessions: DynamoSessions
@@ -27,6 +29,8 @@ class Stores:
     idempotency: DynamoIdempotency
     switches: DynamoSwitches
     budgets: DynamoBudgets
+    health: DynamoHealths
+    preferences: DynamoPreferences
 
 
 def stores_on(table: Table, *, consistent: bool = True, on_turn: OnTurn | None = None) -> Stores:
@@ -42,4 +46,6 @@ def stores_on(table: Table, *, consistent: bool = True, on_turn: OnTurn | None =
         idempotency=DynamoIdempotency(table),
         switches=DynamoSwitches(table),
         budgets=DynamoBudgets(table),
+        health=DynamoHealths(table),
+        preferences=DynamoPreferences(table),
     )

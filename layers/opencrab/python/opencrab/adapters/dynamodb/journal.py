@@ -120,10 +120,16 @@ class DynamoJournal:
 
     def boundary(self, turn: Turn) -> Boundary:
         board = switches.read(self._table)
-        frozen = board.frozen(*switches.scopes_of(turn.agent_id))
-        if not board.instructed_since(turn.created_at):
-            return Boundary(frozen, ())
-        return Boundary(frozen, inbox.after(self._table, turn.session_id, turn.trigger_line))
+        told: tuple[Instruction, ...] = ()
+        if board.instructed_since(turn.created_at):
+            told = inbox.after(self._table, turn.session_id, turn.trigger_line)
+        return Boundary(
+            frozen=board.frozen(*switches.scopes_of(turn.agent_id)),
+            instructions=told,
+            limits=board.limits(),
+            health=board.health(),
+            settings_version=board.settings_version,
+        )
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
         session_id = instruction.session_id

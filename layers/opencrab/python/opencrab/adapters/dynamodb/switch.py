@@ -1,7 +1,8 @@
-"""The switches in the table: one item, so that one read before each model call tells all.
+"""The board in the table: one item, so that one read before each model call tells all.
 
-The same read tells when the newest instruction was given, so that the inbox of a session, which is
-nearly always empty, is asked only when there may be something in it.
+On it are the switches, the limits that were set at run time, how providers fare, and the version of
+the settings. It also tells when the newest instruction was given, so that the inbox of a session,
+which is nearly always empty, is asked only when there may be something in it.
 """
 
 from datetime import datetime, timedelta
@@ -9,12 +10,19 @@ from datetime import datetime, timedelta
 from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
-from opencrab.adapters.dynamodb.item import Schema, microseconds, moment
-from opencrab.adapters.dynamodb.table import Table, Write, update
-from opencrab.domain.money import INSTALLATION
+from opencrab.adapters.dynamodb.item import Fields, Schema, microseconds, moment
+from opencrab.adapters.dynamodb.table import Table, Write, changes, update
+from opencrab.domain.health import Health
+from opencrab.domain.money import INSTALLATION, Limits
 
 SCHEMA = Schema("switch")
 PARTITION, SWITCH = "SWITCH", "S"
+HEALTH = "health#"
+"""Before a provider's name: an attribute for each, so that each can be put under its condition.
+
+An entry of a map could not: no update makes a map and an entry of it.
+"""
+
 SKEW = timedelta(minutes=5)
 """How far the clocks of two machines may be apart."""
 
@@ -22,17 +30,36 @@ SKEW = timedelta(minutes=5)
 class Switchboard:
     """What one read of the item told."""
 
-    def __init__(self, frozen: set[str], instructed_at: datetime | None) -> None:
-        self._frozen = frozen
-        self._instructed_at = instructed_at
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+        self.settings_version: int = fields.get("settings_version", 0)
 
     def frozen(self, *scopes: str) -> str | None:
         """The first of these scopes that is frozen."""
-        return next((scope for scope in scopes if scope in self._frozen), None)
+        return next((scope for scope in scopes if scope in self.all_frozen()), None)
 
-    def instructed_since(self, moment: datetime) -> bool:
+    def all_frozen(self) -> set[str]:
+        """Every scope that is frozen."""
+        frozen: set[str] = self._fields.get("frozen", set())
+        return frozen
+
+    def limits(self) -> Limits | None:
+        """The limits that were set at run time."""
+        body = self._fields.get("limits")
+        return None if body is None else Limits.model_validate_json(body)
+
+    def health(self) -> dict[str, Health]:
+        """The health of every provider of which something bad is known."""
+        return {
+            name.removeprefix(HEALTH): Health.model_validate_json(body)
+            for name, body in self._fields.items()
+            if name.startswith(HEALTH)
+        }
+
+    def instructed_since(self, since: datetime) -> bool:
         """Whether any session may have been instructed since then."""
-        return self._instructed_at is not None and self._instructed_at >= moment - SKEW
+        at = self._fields.get("instructed_at")
+        return at is not None and moment(at) >= since - SKEW
 
 
 class DynamoSwitches:
@@ -52,23 +79,35 @@ class DynamoSwitches:
     def frozen(self, scope: str) -> bool:
         return read(self._table).frozen(scope) is not None
 
+    def all_frozen(self) -> tuple[str, ...]:
+        return tuple(sorted(read(self._table).all_frozen()))
+
 
 def read(table: Table) -> Switchboard:
-    """All switches, strongly consistent."""
+    """The whole board, strongly consistent."""
     item = table.get(PARTITION, SWITCH)
-    fields = {} if item is None else SCHEMA.fields(item)
-    instructed_at = fields.get("instructed_at")
-    return Switchboard(
-        fields.get("frozen", set()), None if instructed_at is None else moment(instructed_at)
-    )
+    return Switchboard({} if item is None else SCHEMA.fields(item))
 
 
 def instructed(at: datetime) -> Write:
     """Note that an instruction was given."""
-    at_path = Path("instructed_at").set(microseconds(at))
-    return update(PARTITION, SWITCH, Update(at_path, Path("schema").set(SCHEMA.version)))
+    return _noting(instructed_at=microseconds(at))
+
+
+def limited(limits: Limits | None) -> Write:
+    """Note the limits, or that the configured ones hold again."""
+    return _noting(limits=None if limits is None else limits.model_dump_json())
+
+
+def settings_changed(version: int) -> Write:
+    """Note the newest version of the settings."""
+    return _noting(settings_version=version)
 
 
 def scopes_of(agent_id: str) -> tuple[str, str]:
     """Whose switches an agent obeys."""
     return INSTALLATION, agent_id
+
+
+def _noting(**noted: str | int | None) -> Write:
+    return update(PARTITION, SWITCH, changes({**noted, "schema": SCHEMA.version}))

@@ -49,6 +49,15 @@ def is_private(url: str) -> bool:
     return bool(host) and ("." not in host or host.endswith(_LOCAL_SUFFIXES))
 
 
+def is_this_machine(url: str) -> bool:
+    """Whether the address is the very machine that asks."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    address = _numeric(host)
+    if address is not None:
+        return address.is_loopback or address.is_unspecified
+    return host == "localhost" or host.endswith(".localhost")
+
+
 def _split(url: str, provider: str) -> SplitResult:
     if re.search(r"[\s\x00-\x1f\x7f\\]", url):
         raise _invalid(provider, "must not contain spaces, backslashes or control characters")

@@ -1,14 +1,19 @@
 """Requests over httpx: which of its errors mean that nothing left, and which that it may have."""
 
-from collections.abc import Mapping
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from ipaddress import ip_address
+from threading import Timer
 from time import monotonic
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from opencrab.adapters.providers.transport import REPLY_BYTES, Reply, excerpt
-from opencrab.domain.errors import Invalid, NeverSent, Unavailable
+from opencrab.adapters.providers.transport import REPLY_BYTES, Opened, Reply
+from opencrab.domain.errors import Invalid
+from opencrab.domain.fault import Fault, Unanswered
 
 CONNECT_SECONDS = 10.0
 
@@ -23,7 +28,10 @@ _NOTHING_LEFT = (
     httpx.UnsupportedProtocol,
     httpx.LocalProtocolError,
     httpx.InvalidURL,
+    UnicodeEncodeError,
 )
+_UNTOLD = (httpx.LocalProtocolError, httpx.InvalidURL, UnicodeEncodeError)
+"""Errors whose own words may quote a header or an address."""
 
 
 def new_client() -> httpx.BaseTransport:
@@ -84,46 +92,123 @@ class HttpxTransport:
         body: bytes | None = None,
         timeout_seconds: float,
     ) -> Reply:
-        deadline = monotonic() + timeout_seconds
-        patience = dict.fromkeys(("read", "write", "pool"), timeout_seconds)
-        patience["connect"] = min(timeout_seconds, CONNECT_SECONDS)
+        with self._opened(url, headers, body, timeout_seconds) as opened:
+            return Reply(opened.status, b"".join(opened.chunks), opened.headers)
+
+    @contextmanager
+    def open(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+    ) -> Iterator[Opened]:
+        with self._opened(url, headers, body, timeout_seconds) as opened:
+            yield opened
+
+    @contextmanager
+    def _opened(
+        self, url: str, headers: Mapping[str, str], body: bytes | None, timeout_seconds: float
+    ) -> Iterator[Opened]:
+        exchange = _Exchange(_origin(url), timeout_seconds, monotonic() + timeout_seconds)
+        with exchange.explained():
+            response = self._client.handle_request(_request(url, headers, body, timeout_seconds))
         try:
-            request = httpx.Request(
-                "GET" if body is None else "POST",
-                url,
-                headers={**_HEADERS, **headers},
-                content=body,
-                extensions={"timeout": patience},
-            )
-            if not request.url.host:
-                raise httpx.UnsupportedProtocol("the address names no host")
-            response = self._client.handle_request(request)
-            try:
-                received = _read(response, deadline)
-            finally:
+            with exchange.limited(response):
+                chunks = exchange.chunks(response)
+                yield Opened(response.status_code, dict(response.headers), chunks)
+        finally:
+            with suppress(httpx.HTTPError):
                 response.close()
-        except _NOTHING_LEFT as error:
-            raise NeverSent(f"no connection to {_origin(url)}: {_told(error)}") from None
-        except httpx.TimeoutException:
-            raise Unavailable(
-                f"{_origin(url)} did not answer within {timeout_seconds:g} s"
-            ) from None
-        except httpx.HTTPError as error:
-            raise Unavailable(f"{_origin(url)} broke off: {_told(error)}") from None
-        return Reply(response.status_code, received, dict(response.headers))
 
 
-def _read(response: httpx.Response, deadline: float) -> bytes:
-    """The whole body, if it is small enough and arrives in time."""
-    received = bytearray()
-    for chunk in response.iter_bytes():
-        received += chunk
-        if len(received) > REPLY_BYTES:
-            beginning = excerpt(bytes(received))
-            raise Unavailable(f"the answer is larger than {REPLY_BYTES} bytes: {beginning!r}")
-        if monotonic() > deadline:
+def _request(
+    url: str, headers: Mapping[str, str], body: bytes | None, timeout_seconds: float
+) -> httpx.Request:
+    patience = dict.fromkeys(("read", "write", "pool"), timeout_seconds)
+    patience["connect"] = min(timeout_seconds, CONNECT_SECONDS)
+    request = httpx.Request(
+        "GET" if body is None else "POST",
+        url,
+        headers={**_HEADERS, **headers},
+        content=body,
+        extensions={"timeout": patience},
+    )
+    if not request.url.host:
+        raise httpx.UnsupportedProtocol("the address names no host")
+    return request
+
+
+@dataclass(frozen=True)
+class _Exchange:
+    """One request and its reply: with whom, and until when (`deadline` is a monotonic time)."""
+
+    origin: str
+    timeout_seconds: float
+    deadline: float
+
+    def chunks(self, response: httpx.Response) -> Iterator[bytes]:
+        """The body, if it is small enough and arrives in time."""
+        size = 0
+        with self.explained(begun=True):
+            for chunk in response.iter_bytes():
+                self._check_time()
+                size += len(chunk)
+                if size > REPLY_BYTES:
+                    message = f"the answer of {self.origin} is larger than {REPLY_BYTES} bytes"
+                    raise Unanswered(message, Fault.BROKEN_OFF)
+                yield chunk
+            self._check_time()
+
+    @contextmanager
+    def limited(self, response: httpx.Response) -> Iterator[None]:
+        """Shut the connection down at the deadline: each read of httpx has a timeout of its own."""
+        stream = response.extensions.get("network_stream")
+        connection = stream.get_extra_info("socket") if stream is not None else None
+        if connection is None:
+            yield
+            return
+        timer = Timer(max(self.deadline - monotonic(), 0), _shut_down, (connection,))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    @contextmanager
+    def explained(self, *, begun: bool = False) -> Iterator[None]:
+        """Turn the errors of httpx into faults; once a reply has begun, everything has left."""
+        try:
+            yield
+        except httpx.TimeoutException as error:
+            if isinstance(error, _NOTHING_LEFT) and not begun:
+                raise self._unreachable(error) from None
+            raise self._too_late() from None
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError) as error:
+            if isinstance(error, _NOTHING_LEFT) and not begun:
+                raise self._unreachable(error) from None
+            if monotonic() >= self.deadline:
+                raise self._too_late() from None
+            message = f"{self.origin} broke off: {_told(error)}"
+            raise Unanswered(message, Fault.BROKEN_OFF) from None
+
+    def _check_time(self) -> None:
+        if monotonic() >= self.deadline:
             raise httpx.ReadTimeout("the answer came too slowly")
-    return bytes(received)
+
+    def _unreachable(self, error: Exception) -> Unanswered:
+        return Unanswered(
+            f"no connection to {self.origin}: {_told(error)}",
+            Fault.UNREACHABLE,
+            cure="check the base_url of the provider, and that its server runs",
+        )
+
+    def _too_late(self) -> Unanswered:
+        message = f"{self.origin} did not answer within {self.timeout_seconds:g} s"
+        return Unanswered(message, Fault.TIMEOUT)
+
+
+def _shut_down(connection: socket.socket) -> None:
+    """Wake whoever reads; past TLS, whose state belongs to the reading thread."""
+    with suppress(OSError):
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def _is_here(host: str) -> bool:
@@ -139,4 +224,6 @@ def _origin(url: str) -> str:
 
 
 def _told(error: Exception) -> str:
+    if isinstance(error, _UNTOLD):
+        return "the address or a header is not what HTTP can carry"
     return str(error) or type(error).__name__

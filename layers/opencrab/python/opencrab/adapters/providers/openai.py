@@ -1,102 +1,83 @@
-"""Any OpenAI-shaped chat completion server: one request, one answer, no streaming."""
+"""OpenAI's chat completions, which many servers speak, and Azure's way to be let in to them."""
 
-from dataclasses import dataclass, field, replace
+from typing import Any
 
-from opencrab.adapters.providers.openai_answer import from_wire, parse
-from opencrab.adapters.providers.openai_error import Party, failure
-from opencrab.adapters.providers.openai_request import encoded
-from opencrab.adapters.providers.transport import Reply, Transport, excerpt
-from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
+from opencrab.adapters.providers import openai_answer, openai_embedding, openai_error
+from opencrab.adapters.providers import openai_request as request_format
+from opencrab.adapters.providers.openai_stream import ChatAssembly
+from opencrab.adapters.providers.reading import label, listing, mapping
+from opencrab.adapters.providers.transport import Reply
+from opencrab.adapters.providers.wire import Assembly, Endpoint, Framing, Party
+from opencrab.domain.fault import Unanswered
+from opencrab.domain.money import Usage
 from opencrab.domain.record import Answer
-from opencrab.ports.model import ChatRequest, ModelInfo
-
-_OK = 200
-_SHORTEST_SECRET = 6
+from opencrab.ports.model import ChatRequest, Embeddings, ModelInfo
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """Where a server is and how to be let in; `key_name` tells the owner where the key is set."""
+class OpenAIWire:
+    """The format as OpenAI, xAI, DeepSeek, vLLM and LM Studio have it."""
 
-    provider: str
-    base_url: str
-    api_key: str = field(default="", repr=False)
-    key_name: str = ""
-    organization: str = ""
+    framing: Framing = "sse"
 
+    def chat_path(self, model: str, *, stream: bool) -> str:  # noqa: ARG002  - one path for all
+        return self._path("/chat/completions")
 
-class OpenAIModel:
-    """A ChatModel behind an OpenAI-shaped server."""
+    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+        extra = {name.lower(): value for name, value in endpoint.extra_headers.items()}
+        return extra | self._key(endpoint.api_key)
 
-    def __init__(
-        self, endpoint: Endpoint, model: str, info: ModelInfo, transport: Transport
-    ) -> None:
-        self._endpoint = endpoint
-        self._model = model
-        self._info = info
-        self._transport = transport
-        if not _fits_header(endpoint.api_key) or not _fits_header(endpoint.organization):
-            where = endpoint.key_name or "api_key or organization"
-            raise Refused(
-                f"the key of {endpoint.provider} in {where} has characters that no key has",
-                cure=f"set {where} again, without spaces, line breaks or quotes around it",
-            )
+    def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
+        return request_format.to_wire(request, info, stream=stream)
 
-    @property
-    def info(self) -> ModelInfo:
-        return self._info
+    def from_wire(self, body: Any, party: Party) -> Answer:
+        return openai_answer.from_wire(body, party, self.usage)
 
-    def encode(self, request: ChatRequest) -> bytes:
-        return encoded(replace(request, model=self._model))
+    def assembly(self, party: Party) -> Assembly:
+        return ChatAssembly(party, self.usage)
 
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
-        try:
-            reply = self._transport.send(
-                f"{self._endpoint.base_url}/chat/completions",
-                headers=self._headers(),
-                body=body,
-                timeout_seconds=request.timeout_seconds,
-            )
-            return self._answer(replace(reply, body=self._without_key(reply.body)))
-        except OpenCrabError as error:
-            error.message = self._without_key(error.message.encode()).decode()
-            error.args = (error.message,)
-            raise
+    def failure(self, reply: Reply, party: Party) -> Unanswered:
+        return openai_error.failure(reply, party)
 
-    def _answer(self, reply: Reply) -> Answer:
-        endpoint = self._endpoint
-        party = Party(endpoint.provider, self._model, endpoint.key_name)
-        if reply.status != _OK:
-            raise failure(reply.status, _error_in(reply), party)
-        body = parse(reply.body)
-        if isinstance(body, dict) and body.get("error"):
-            raise failure(reply.status, body["error"], party)
-        answer = from_wire(body)
-        return answer if answer.model else answer.replaced(model=self._model)
+    def usage(self, body: dict[str, Any], party: Party) -> Usage:
+        """What a body says that it cost, in tokens or in money."""
+        return openai_answer.usage(body, party)
 
-    def _headers(self) -> dict[str, str]:
-        headers = {"content-type": "application/json", "accept": "application/json"}
-        if self._endpoint.api_key:
-            headers["authorization"] = f"Bearer {self._endpoint.api_key}"
-        if self._endpoint.organization:
-            headers["openai-organization"] = self._endpoint.organization
-        return headers
+    def models_path(self) -> str:
+        return self._path("/models")
 
-    def _without_key(self, text: bytes) -> bytes:
-        """The text without the key, which some servers quote back."""
-        key = self._endpoint.api_key.encode()
-        return text.replace(key, b"***") if len(key) >= _SHORTEST_SECRET else text
+    def models_from_wire(self, body: Any) -> tuple[str, ...]:
+        entries = listing(body) or listing(mapping(body).get("data"))
+        names = (label(mapping(entry).get("id")) for entry in entries)
+        return tuple(dict.fromkeys(filter(None, names)))
+
+    def embeddings_path(self, model: str) -> str | None:  # noqa: ARG002  - one path for all
+        return self._path("/embeddings")
+
+    def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
+        return openai_embedding.to_wire(model, texts)
+
+    def embeddings_from_wire(self, body: Any, texts: tuple[str, ...], party: Party) -> Embeddings:
+        usage = self.usage(mapping(body), party)
+        return openai_embedding.from_wire(body, len(texts), party, usage)
+
+    def _key(self, api_key: str) -> dict[str, str]:
+        return {"authorization": f"Bearer {api_key}"} if api_key else {}
+
+    def _path(self, path: str) -> str:
+        return path
 
 
-def _error_in(reply: Reply) -> object:
-    """The error object of a reply, or the beginning of whatever came instead."""
-    try:
-        body = parse(reply.body)
-    except Unavailable:
-        return excerpt(reply.body)
-    error = body.get("error") if isinstance(body, dict) else None
-    return error or body or excerpt(reply.body)
+class AzureWire(OpenAIWire):
+    """OpenAI's models on Azure: below `/openai/v1`, where `model` is the deployment's name.
 
+    With an `api_version` it speaks to the older `/openai/deployments/NAME` as well.
+    """
 
-def _fits_header(text: str) -> bool:
-    return text.isascii() and text.isprintable() and " " not in text
+    def __init__(self, api_version: str = "") -> None:
+        self._api_version = api_version
+
+    def _key(self, api_key: str) -> dict[str, str]:
+        return {"api-key": api_key} if api_key else {}
+
+    def _path(self, path: str) -> str:
+        return f"{path}?api-version={self._api_version}" if self._api_version else path

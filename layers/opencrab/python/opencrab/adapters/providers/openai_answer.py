@@ -1,43 +1,70 @@
-"""Answers of OpenAI-shaped servers: whatever arrives becomes an Answer or an OpenCrabError."""
+"""Answers of OpenAI-shaped servers: whatever arrives becomes an Answer or Unanswered."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
-from opencrab.adapters.providers.openai_error import failure
-from opencrab.adapters.providers.text import cleaned, repaired, sort_blocks
-from opencrab.adapters.providers.transport import excerpt
-from opencrab.domain.errors import Unavailable
+from opencrab.adapters.providers.openai_error import failure_within
+from opencrab.adapters.providers.reading import (
+    count,
+    label,
+    listing,
+    mapping,
+    raw,
+    read_arguments,
+    shown,
+)
+from opencrab.adapters.providers.text import repaired, sort_blocks
+from opencrab.adapters.providers.wire import Party
+from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.money import Usage
 from opencrab.domain.record import Answer, Call, Reflection
+from opencrab.domain.value import is_json
 
-RAW_BYTES = 4_096
-"""How much of unreadable arguments is kept, so that the model can be shown its mistake."""
+Counting = Callable[[dict[str, Any], Party], Usage]
+"""Reads the usage of a body or of a chunk."""
 
-_MOST_TOKENS = 2**31 - 1
-_LABEL_LENGTH = 200
+REPLAY_BYTES = 256 * 1024
+"""Most that is kept to be sent back with the next request of the turn."""
 
-
-def parse(body: bytes) -> Any:
-    """The JSON of a reply's body, leading white space and byte order marks allowed.
-
-    Raises Unavailable, with the beginning of what came, when it is none.
-    """
-    try:
-        return json.loads(body.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError):
-        raise Unavailable(f"the answer is not JSON: {excerpt(body)!r}") from None
+_NOBODY = Party()
 
 
-def from_wire(body: Any) -> Answer:
+def usage(body: dict[str, Any], party: Party) -> Usage:  # noqa: ARG001  - one kind of function
+    """Token counts; what `total_tokens` holds beyond the prompt was paid for as output, too."""
+    counted = mapping(body.get("usage"))
+    tokens_in = count(counted.get("prompt_tokens"))
+    beyond = count(counted.get("total_tokens")) - tokens_in
+    details = mapping(counted.get("prompt_tokens_details"))
+    cached = details.get("cached_tokens")
+    if cached is None:
+        cached = counted.get("prompt_cache_hit_tokens")
+    cached = min(count(cached), tokens_in)
+    thinking = mapping(counted.get("completion_tokens_details")).get("reasoning_tokens")
+    tokens_out = max(count(counted.get("completion_tokens")), beyond)
+    return Usage(
+        input_tokens=tokens_in,
+        output_tokens=tokens_out,
+        cached_tokens=cached,
+        cache_write_tokens=min(count(details.get("cache_write_tokens")), tokens_in - cached),
+        reasoning_tokens=min(count(thinking), tokens_out),
+    )
+
+
+def from_wire(body: Any, party: Party = _NOBODY, counting: Counting = usage) -> Answer:
     """The answer that a chat completion carries.
 
-    Lenient wherever servers are known to be careless; raises an OpenCrabError when the body holds
-    an error instead, or no answer at all.
+    Lenient wherever servers are known to be careless; raises Unanswered when the body holds an
+    error instead, or no answer at all.
     """
-    choice = _first_choice(body)
-    message = _mapping(choice.get("message"))
+    counted = counting(mapping(body), party)
+    choice = _first_choice(body, party, counted)
+    message = mapping(choice.get("message"))
     words = sort_blocks(repaired(_content(message)))
     calls = _calls(message)
+    finish = label(choice.get("finish_reason"))
+    if finish in {"content_filter", "error"} and not words.text and not calls:
+        raise failure_within(finish, party, usage=counted, began=True)
     thought = Reflection(
         judgment="\n".join(filter(None, (_reasoning(message), words.thought))),
         intent=words.text if calls else "",
@@ -47,43 +74,35 @@ def from_wire(body: Any) -> Answer:
         calls=calls,
         thought=thought if thought.judgment or thought.intent else None,
         memory_update=words.memory,
-        model=_label(body.get("model")),
-        finish=_label(choice.get("finish_reason")),
-        usage=_usage(_mapping(body.get("usage"))),
+        model=label(mapping(body).get("model")) or party.model,
+        finish=finish,
+        usage=counted,
+        replay=_replay(message, party),
     )
 
 
-def read_arguments(arguments: Any) -> dict[str, Any] | None:
-    """A call's arguments, from JSON text or from an object; None when they cannot be read."""
-    try:
-        if isinstance(arguments, str):
-            arguments = json.loads(arguments) if arguments.strip() else {}
-        if arguments is None:
-            return {}
-        return cleaned(arguments) if isinstance(arguments, dict) else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _first_choice(body: Any) -> dict[str, Any]:
+def _first_choice(body: Any, party: Party, counted: Usage) -> dict[str, Any]:
     """The first choice, unless the body or the choice is an error in disguise."""
-    if not isinstance(body, dict):
-        raise Unavailable(f"the answer is no JSON object: {_shown(body)}")
-    choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    error = body.get("error") or (_mapping(choice).get("error") if choice else None)
+    choices = listing(mapping(body).get("choices"))
+    choice = mapping(choices[0]) if choices else {}
+    error = mapping(body).get("error") or choice.get("error")
     if error:
-        raise failure(200, error)
-    if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
-        raise Unavailable(f"the answer has no choices with a message: {_shown(body)}")
-    return choice
+        raise failure_within(error, party, usage=counted)
+    if isinstance(choice.get("message"), dict):
+        return choice
+    lacking = "has no choices with a message" if isinstance(body, dict) else "is no JSON object"
+    raise Unanswered(
+        f"the answer of {party.provider} {lacking}: {shown(body)}",
+        Fault.NONSENSE,
+        usage=counted if counted.is_counted else None,
+    )
 
 
 def _content(message: dict[str, Any]) -> str:
     """The words of a message, which may come as text, as parts, or as a refusal."""
     content = message.get("content")
     if isinstance(content, list):
-        parts = (_mapping(part).get("text") for part in content)
+        parts = (mapping(part).get("text") for part in content)
         content = "".join(part for part in parts if isinstance(part, str))
     if isinstance(content, str) and content:
         return content
@@ -100,73 +119,47 @@ def _reasoning(message: dict[str, Any]) -> str:
     return ""
 
 
-def _calls(message: dict[str, Any]) -> tuple[Call, ...]:
-    """The calls of a message, the older single function_call included."""
-    listed = message.get("tool_calls")
-    entries = [entry for entry in listed if entry] if isinstance(listed, list) else []
+def _entries(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The calls of a message as they came, the older single function_call included."""
+    entries = [mapping(entry) for entry in listing(message.get("tool_calls")) if entry]
     older = message.get("function_call")
-    if not entries and isinstance(older, dict):
-        entries = [{"function": older}]
-    return tuple(_call(f"c{index}", entry) for index, entry in enumerate(entries))
+    return [{"function": older}] if not entries and isinstance(older, dict) else entries
 
 
-def _call(call_id: str, entry: Any) -> Call:
-    entry = _mapping(entry)
+def _calls(message: dict[str, Any]) -> tuple[Call, ...]:
+    return tuple(_call(f"c{index}", entry) for index, entry in enumerate(_entries(message)))
+
+
+def _call(call_id: str, entry: dict[str, Any]) -> Call:
     if "function" in entry:
-        function = _mapping(entry["function"])
+        function = mapping(entry["function"])
         arguments = function.get("arguments")
     else:
-        function = _mapping(entry.get("custom"))
+        function = mapping(entry.get("custom"))
         arguments = function.get("input", entry)
-    name = _label(function.get("name"))
     readable = read_arguments(arguments)
-    raw = "" if readable is not None else _raw(arguments)
-    return Call(id=call_id, name=name, arguments=readable, raw=raw)
-
-
-def _raw(arguments: Any) -> str:
-    """Unreadable arguments as text, cut to RAW_BYTES."""
-    text = arguments if isinstance(arguments, str) else _shown(arguments)
-    return repaired(text).encode()[:RAW_BYTES].decode("utf-8", "ignore")
-
-
-def _usage(usage: dict[str, Any]) -> Usage:
-    """Token counts; what `total_tokens` holds beyond the prompt was paid for as output, too."""
-    tokens_in = _count(usage.get("prompt_tokens"))
-    beyond = _count(usage.get("total_tokens")) - tokens_in
-    cached = _mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
-    if cached is None:
-        cached = usage.get("prompt_cache_hit_tokens")
-    details = _mapping(usage.get("completion_tokens_details"))
-    return Usage(
-        input_tokens=tokens_in,
-        output_tokens=max(_count(usage.get("completion_tokens")), beyond),
-        cached_tokens=min(_count(cached), tokens_in),
-        reasoning_tokens=_count(details.get("reasoning_tokens")),
+    return Call(
+        id=call_id,
+        name=label(function.get("name")),
+        arguments=readable,
+        raw="" if readable is not None else raw(arguments),
     )
 
 
-def _count(value: Any) -> int:
-    """A number of tokens; nonsense and negative numbers count as none."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0
-    # A comparison that NaN fails as well.
-    return int(min(value, _MOST_TOKENS)) if value > 0 else 0
+def _replay(message: dict[str, Any], party: Party) -> dict[str, Any] | None:
+    """What the same model wants back: the details of its reasoning, or its thoughts before calls.
 
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _label(value: Any) -> str:
-    """A short name, such as a model's or a finish reason's."""
-    return repaired(value)[:_LABEL_LENGTH] if isinstance(value, str) else ""
-
-
-def _shown(value: Any) -> str:
-    """The beginning of a value as JSON."""
-    try:
-        text = json.dumps(value)
-    except (TypeError, ValueError, RecursionError):
-        text = type(value).__name__
-    return text[:RAW_BYTES]
+    Details name the calls that they belong to, so the vendor's own ids go with them. DeepSeek
+    refuses results of calls whose thoughts are missing.
+    """
+    entries = _entries(message)
+    replay: dict[str, Any] = {"model": party.model}
+    if listing(message.get("reasoning_details")):
+        replay["reasoning_details"] = message["reasoning_details"]
+        replay["ids"] = [label(entry.get("id")) for entry in entries]
+    elif entries and _reasoning({"reasoning_content": message.get("reasoning_content")}):
+        replay["reasoning_content"] = message["reasoning_content"]
+    else:
+        return None
+    fits = is_json(replay) and len(json.dumps(replay)) <= REPLAY_BYTES
+    return replay if fits else None

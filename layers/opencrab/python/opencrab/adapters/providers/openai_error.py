@@ -1,124 +1,237 @@
-"""Errors of OpenAI-shaped servers, sorted by what the caller must do about them."""
+"""Errors of OpenAI-shaped servers, sorted by what to do about them."""
 
-import json
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
 from typing import Any
 
+from opencrab.adapters.providers.reading import mapping, parse, retry_after, seconds, shown
 from opencrab.adapters.providers.text import repaired
-from opencrab.domain.errors import Busy, Invalid, OpenCrabError, Refused, TooLarge, Unavailable
+from opencrab.adapters.providers.transport import Reply, excerpt
+from opencrab.adapters.providers.wire import Party
+from opencrab.domain.fault import Fault, Unanswered
+from opencrab.domain.money import Usage
 
-_TOO_LONG = (
-    "context_length_exceeded",
-    "exceed_context_size",
-    "maximum context length",
-    "max context length",
-    "available context size",
-    "prompt is too long",
-    "prompt too long",
-    "string_above_max_length",
-    "request too large",
-)
-_NO_CREDIT = ("insufficient_quota", "insufficient credits", "insufficient balance")
-_UNKNOWN_MODEL = ("model_not_found", "deploymentnotfound")
-_RETRY_LATER = {408, 409, 425, 429}
 _OK = 200
 _REDIRECT = 300
+_BAD_REQUEST = 400
+_REQUEST_TIMEOUT = 408
 _SERVER_ERROR = 500
+_NO_STATUS = 600
 _TOLD_LENGTH = 500
+_MARKS_LENGTH = 4_000
+_RESET = re.compile(r"x-ratelimit-reset-(.+)")
+
+_BY_WORDS = (
+    (
+        Fault.TOO_LONG,
+        (
+            "context_length_exceeded", "exceed_context_size", "maximum context length",
+            "max context length", "available context size", "prompt is too long",
+            "prompt too long", "string_above_max_length", "request too large",
+            "input is too long", "maximum prompt length", "context window",
+        ),
+    ),
+    (
+        Fault.QUOTA_SPENT,
+        (
+            "insufficient_quota", "insufficient credits", "insufficient balance",
+            "exceeded your current quota", "billing_hard_limit", "billing_not_active",
+            "key limit exceeded", "spending limit", "used all available credits",
+            "have any credits",
+        ),
+    ),
+    (
+        Fault.BLOCKED,
+        (
+            "content_filter", "content_policy", "responsibleaipolicy", "content management policy",
+            "input was flagged", "invalid_prompt", "content exists risk",
+        ),
+    ),
+    (
+        Fault.MODEL_GONE,
+        (
+            "model_not_found", "deploymentnotfound", "model not exist", "model not found",
+            "not a valid model id", "no endpoints found", "model_deprecated", "unknown_model",
+        ),
+    ),
+)  # fmt: skip
+_BY_STATUS = {
+    401: Fault.AUTH,
+    402: Fault.QUOTA_SPENT,
+    403: Fault.AUTH,
+    404: Fault.MODEL_GONE,
+    408: Fault.TIMEOUT,
+    409: Fault.RATE_LIMITED,
+    410: Fault.MODEL_GONE,
+    413: Fault.TOO_LONG,
+    425: Fault.RATE_LIMITED,
+    429: Fault.RATE_LIMITED,
+    503: Fault.OVERLOADED,
+    529: Fault.OVERLOADED,
+}
+_WITHOUT_STATUS = (
+    (Fault.OVERLOADED, ("overloaded", "unavailable")),
+    (Fault.RATE_LIMITED, ("rate_limit", "rate limit", "too many requests")),
+    (Fault.AUTH, ("authentication", "invalid_api_key", "permission")),
+    (Fault.BAD_REQUEST, ("invalid_request", "unsupported")),
+)
+_SENTENCES = {
+    Fault.AUTH: ("{provider} refused the key in {key}: {told}", "check {key}"),
+    Fault.QUOTA_SPENT: (
+        "the account at {provider} has no credit or quota left: {told}",
+        "add credit at the provider, or use another model",
+    ),
+    Fault.TOO_LONG: (
+        "the request is too long for {model} of {provider}: {told}",
+        "send less, or use a model with a larger context",
+    ),
+    Fault.MODEL_GONE: (
+        "{provider} does not know the model {model}, or not at this address: {told}",
+        "check the model's name and the provider's base_url",
+    ),
+    Fault.BLOCKED: (
+        "{provider} refuses to talk about this: {told}",
+        "say it in another way, or use another model",
+    ),
+    Fault.RATE_LIMITED: ("{provider} is asked too often: {told}", None),
+    Fault.OVERLOADED: ("{provider} is overloaded: {told}", None),
+    Fault.TIMEOUT: ("{provider} gave up waiting for the request: {told}", None),
+    Fault.NONSENSE: ("{provider} answered with an odd status: {told}", None),
+    Fault.BAD_REQUEST: ("{provider} refused the request: {told}", None),
+}
 
 
-@dataclass(frozen=True)
-class Party:
-    """Whom an error is about: the provider, its model, and where its key is set."""
-
-    provider: str = "the provider"
-    model: str = ""
-    key_name: str = ""
-
-
-_NOBODY = Party()
-
-
-def failure(status: int, error: Any, party: Party = _NOBODY) -> OpenCrabError:
-    """The error for a reply's status and error object.
-
-    An error that came with status 200 is judged by the status in its own code, or by its words.
-    """
-    told, marks = _told(error), _marks(error)
-    turned_away = status == 429  # noqa: PLR2004  - too many requests
-    inner = error.get("code") if isinstance(error, dict) else None
-    if status == _OK and isinstance(inner, int) and not isinstance(inner, bool):
-        status = inner
-    if status == 413 or any(mark in marks for mark in _TOO_LONG):  # noqa: PLR2004
-        return _too_long(told, party)
-    if any(mark in marks for mark in _NO_CREDIT):
-        return _unpaid(told, party)
-    found = _by_status(status, told, marks, party)
-    return Busy(found.message) if turned_away and type(found) is Unavailable else found
-
-
-def _by_status(status: int, told: str, marks: str, party: Party) -> OpenCrabError:
-    if status in {401, 403}:
-        return _forbidden(told, party)
-    if status == 402:  # noqa: PLR2004  - payment required
-        return _unpaid(told, party)
-    if status == 404 or any(mark in marks for mark in _UNKNOWN_MODEL):  # noqa: PLR2004
-        return _not_found(told, party)
-    if status in _RETRY_LATER or status >= _SERVER_ERROR or status < _REDIRECT:
-        return Unavailable(f"{party.provider} failed ({status}): {told}")
-    if status < 400:  # noqa: PLR2004  - redirects: the key goes nowhere else
-        return Invalid(
-            f"{party.provider} answered with a redirect ({status})",
+def failure(reply: Reply, party: Party) -> Unanswered:
+    """The error for a reply whose status is not 200."""
+    error = _error_in(reply)
+    if _REDIRECT <= reply.status < _BAD_REQUEST:
+        return Unanswered(
+            f"{party.provider} answered with a redirect ({reply.status})",
+            Fault.BAD_REQUEST,
             cure="set base_url to the address that it redirects to",
         )
-    return Invalid(f"{party.provider} refused the request ({status}): {told}")
-
-
-def _forbidden(told: str, party: Party) -> Refused:
-    where = party.key_name or "the api_key of this provider"
-    return Refused(f"{party.provider} refused the key in {where}: {told}", cure=f"check {where}")
-
-
-def _unpaid(told: str, party: Party) -> Refused:
-    return Refused(
-        f"the account at {party.provider} has no credit left: {told}",
-        cure="add credit at the provider, or use another model",
+    fault = _by_words(_BY_WORDS, error) or _by_status(reply.status, error)
+    if fault is Fault.RATE_LIMITED and reply.headers.get("x-should-retry") == "false":
+        fault = Fault.QUOTA_SPENT
+    return _unanswered(
+        fault,
+        f"({reply.status}) {_told(error)}",
+        party,
+        billed=False if reply.status == _REQUEST_TIMEOUT else None,
+        wait=_wait(reply.headers, error),
     )
 
 
-def _too_long(told: str, party: Party) -> TooLarge:
-    return TooLarge(
-        f"the request is too long for {party.model or 'the model'} of {party.provider}: {told}",
-        cure="send less, or use a model with a larger context",
+def failure_within(error: Any, party: Party, *, usage: Usage, began: bool = False) -> Unanswered:
+    """The error that came with status 200, in the body or in the middle of a stream.
+
+    It is judged by the status in its code, or else by its words.
+    """
+    return _unanswered(
+        _by_words(_BY_WORDS, error) or _by_code(error),
+        _told(error),
+        party,
+        billed=True if began or usage.is_counted else None,
+        wait=_wait({}, error),
+        usage=usage if usage.is_counted else None,
     )
 
 
-def _not_found(told: str, party: Party) -> Invalid:
-    return Invalid(
-        f"{party.provider} does not know the model {party.model!r}, or not at this address: {told}",
-        field="model",
-        cure="check the model's name and the provider's base_url",
+def _unanswered(
+    fault: Fault,
+    told: str,
+    party: Party,
+    *,
+    billed: bool | None,
+    wait: float | None,
+    usage: Usage | None = None,
+) -> Unanswered:
+    sentence, cure = _SENTENCES.get(fault, ("{provider} failed: {told}", None))
+    names = {
+        "provider": party.provider,
+        "model": repr(party.model) if party.model else "the model",
+        "key": party.key_name or "the api_key of this provider",
+    }
+    return Unanswered(
+        sentence.format(**names, told=told),
+        fault,
+        cure=cure and cure.format(**names),
+        billed=billed,
+        retry_after_seconds=wait if fault in {Fault.RATE_LIMITED, Fault.OVERLOADED} else None,
+        usage=usage,
     )
+
+
+def _by_status(status: int, error: Any) -> Fault:
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status >= _SERVER_ERROR:
+        return Fault.OVERLOADED if "overloaded" in _marks(error) else Fault.SERVER_ERROR
+    return Fault.BAD_REQUEST if status >= _BAD_REQUEST else Fault.NONSENSE
+
+
+def _by_code(error: Any) -> Fault:
+    code = mapping(error).get("code")
+    if isinstance(code, str) and len(code) == 3 and code.isdecimal():  # noqa: PLR2004
+        code = int(code)
+    if isinstance(code, int) and _BAD_REQUEST <= code < _NO_STATUS:
+        return _by_status(code, error)
+    return _by_words(_WITHOUT_STATUS, error) or Fault.SERVER_ERROR
+
+
+def _by_words(table: tuple[tuple[Fault, tuple[str, ...]], ...], error: Any) -> Fault | None:
+    marks = _marks(error)
+    return next((fault for fault, words in table if any(word in marks for word in words)), None)
+
+
+def _wait(headers: Mapping[str, str], error: Any) -> float | None:
+    """How many seconds to wait, as far as a reply tells without a clock."""
+    inner = mapping(mapping(mapping(error).get("metadata")).get("headers"))
+    quoted = {str(name).lower(): value for name, value in inner.items() if isinstance(value, str)}
+    told = retry_after(headers)
+    told = retry_after(quoted) if told is None else told
+    return _until_reset(headers) if told is None else told
+
+
+def _until_reset(headers: Mapping[str, str]) -> float | None:
+    """The longest time until an exhausted allowance is full again; of all, if none says so."""
+    resets = {
+        found.group(1): time
+        for name, value in headers.items()
+        if (found := _RESET.fullmatch(name)) and (time := seconds(value)) is not None
+    }
+    spent = [
+        time
+        for name, time in resets.items()
+        if headers.get(f"x-ratelimit-remaining-{name}", "").strip() == "0"
+    ]
+    return max(spent or resets.values(), default=None)
+
+
+def _error_in(reply: Reply) -> Any:
+    """The error object of a reply, or the beginning of whatever came instead."""
+    try:
+        body = parse(reply.body)
+    except Unanswered:
+        return excerpt(reply.body) or "no explanation"
+    return mapping(body).get("error") or body or excerpt(reply.body)
 
 
 def _told(error: Any) -> str:
-    """What the provider said, on one line."""
+    """What the provider said, on one line; with what stood behind it, where it only passes on."""
+    behind = mapping(mapping(error).get("metadata")).get("raw")
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error.get("code") or error
-    text = error if isinstance(error, str) else _dumped(error)
-    return " ".join(repaired(text).split())[:_TOLD_LENGTH]
+    text = error if isinstance(error, str) else shown(error)
+    if isinstance(behind, str):
+        text = f"{text[:_TOLD_LENGTH]}: {behind}"
+    return " ".join(repaired(text[:_MARKS_LENGTH]).split())[:_TOLD_LENGTH]
 
 
 def _marks(error: Any) -> str:
     """Everything in an error that tells its kind, in lower case."""
     if not isinstance(error, dict):
-        return str(error).lower()[:_TOLD_LENGTH] if isinstance(error, str) else ""
-    fields = (error.get(field) for field in ("code", "type", "message"))
-    return " ".join(field for field in fields if isinstance(field, str)).lower()
-
-
-def _dumped(value: Any) -> str:
-    try:
-        return json.dumps(value)
-    except (TypeError, ValueError, RecursionError):
-        return type(value).__name__
+        return error.lower()[:_MARKS_LENGTH] if isinstance(error, str) else ""
+    fields = [error.get(field) for field in ("code", "type", "message")]
+    fields.append(mapping(error.get("metadata")).get("raw"))
+    return " ".join(field[:_MARKS_LENGTH] for field in fields if isinstance(field, str)).lower()

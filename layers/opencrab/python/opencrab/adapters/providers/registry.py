@@ -1,141 +1,281 @@
 """The models that an installation can think with, made on demand from its settings."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from pathlib import Path
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from threading import RLock
 
-from opencrab.adapters.providers.address import checked_base_url, is_private
-from opencrab.adapters.providers.configuration import (
-    LATER,
-    ModelSettings,
-    ModelsSettings,
-    ProviderSettings,
+from opencrab.adapters.providers import connection
+from opencrab.adapters.providers.configuration import SCRIPTED, ModelsSettings, ProviderSettings
+from opencrab.adapters.providers.detect import LocalServer
+from opencrab.adapters.providers.facts import Facts, ModelSettings
+from opencrab.adapters.providers.info import model_info
+from opencrab.adapters.providers.merge import (
+    ALWAYS_THERE,
+    check,
+    default_model,
+    merged,
+    resolved,
+    routing_of,
 )
-from opencrab.adapters.providers.detect import (
-    LLAMACPP_URL,
-    OLLAMA_URL,
-    UNNAMED_MODEL,
-    LocalServer,
-)
-from opencrab.adapters.providers.openai import Endpoint, OpenAIModel
-from opencrab.adapters.providers.script import load_script
-from opencrab.adapters.providers.scripted import Scripted
 from opencrab.adapters.providers.transport import Transport
-from opencrab.domain.errors import Invalid
-from opencrab.domain.money import FREE, Price
-from opencrab.ports.model import ChatModel, ModelInfo
+from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
+from opencrab.domain.preference import Preferences
+from opencrab.domain.routing import Routing, Use
+from opencrab.ports.model import ChatModel, Embedder, ModelInfo, ProviderHealth, ProviderState
+from opencrab.ports.preferences import Stored
 
-SCRIPTED = "scripted:rules"
-"""The model that is always there."""
+log = logging.getLogger(__name__)
 
-_BASE_URLS = {
-    "openai": "https://api.openai.com/v1",
-    "ollama": f"{OLLAMA_URL}/v1",
-    "llamacpp": f"{LLAMACPP_URL}/v1",
-}
-_DEFAULT_MODELS = {"scripted": "rules", "llamacpp": UNNAMED_MODEL}
-_LOCAL_KINDS = {"ollama", "llamacpp"}
-_INPUT_TOKENS = {"ollama": 8_192, "llamacpp": 4_096}
-_OTHER_INPUT_TOKENS = 32_768
-_OUTPUT_TOKENS = 4_096
-_SCRIPTED = ProviderSettings(name="scripted", kind="scripted")
+AGAIN = timedelta(seconds=30)
+"""How long to go on with what is known before reading again, after reading failed."""
+
+
+def nothing_stored() -> Stored:
+    """The preferences of an installation whose owner never changed any."""
+    return Stored(Preferences())
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One reading of configuration and preferences, and the models that were made of it."""
+
+    settings: ModelsSettings
+    stored: Stored
+    routing: Routing
+    facts: Facts
+    made: dict[str, ChatModel] = field(default_factory=dict)
 
 
 class ProviderModels:
-    """Models by `provider:model`, by a provider's name alone, or by an alias.
+    """`ports.model.Models` and `Directory`: models by `provider:model`, provider or alias.
 
-    A model is made once and kept. The transport is asked for when the first model needs it, so
-    that whoever thinks without a network never loads one.
+    Settings and preferences are read when the first model is asked for, again for each newer
+    version of the preferences, and again after `keep_for`. A reading takes the place of the last
+    one whole; one that fails leaves that in use. A model is made once and kept as long as nothing
+    changes, and the transport is asked for when the first model needs it.
     """
 
     def __init__(
         self,
-        settings: ModelsSettings,
+        configured: Callable[[], ModelsSettings],
         transport: Callable[[], Transport],
         *,
+        stored: Callable[[], Stored] = nothing_stored,
+        now: Callable[[], datetime] | None = None,
+        keep_for: timedelta | None = None,
         advice: str = "set the environment variable {}",
     ) -> None:
-        self._settings = settings
-        self._advice = advice
+        self._configured = configured
         self._transport = transport
-        self._made: dict[str, ChatModel] = {}
+        self._stored = stored
+        self._now = now
+        self._keep_for = keep_for
+        self._advice = advice
+        self._lock = RLock()
+        self._reading: _Reading | None = None
+        self._until: datetime | None = None
+
+    @property
+    def routing(self) -> Routing:
+        return self._current().routing
 
     def get(self, name: str | None) -> ChatModel:
-        full_name = self._resolved(name or self._settings.default)
-        if full_name not in self._made:
-            self._made[full_name] = self._make(full_name)
-        return self._made[full_name]
+        reading = self._current()
+        provider, model = self._able(reading, name or reading.routing.default)
+        full_name = f"{provider.name}:{model}"
+        with self._lock:
+            if full_name not in reading.made:
+                reading.made[full_name] = self._make(reading, provider, model)
+            return reading.made[full_name]
 
-    def _resolved(self, name: str) -> str:
-        """`provider:model` for any way to name a model."""
-        name = self._settings.aliases.get(name, name)
-        provider_name, _, model = name.partition(":")
-        provider = self._provider(provider_name)
-        model = model or provider.default_model or _DEFAULT_MODELS.get(provider.kind, "")
-        if not model:
-            raise Invalid(
-                f"provider {provider.name!r} has no default model",
-                field="model",
-                cure=f"name one, as in '{provider.name}:NAME'",
-            )
-        return f"{provider.name}:{model}"
+    def refresh(self, version: int) -> None:
+        reading = self._reading
+        if reading is None or version <= reading.stored.version:
+            return
+        with self._lock:
+            self._read_again()
 
-    def _provider(self, name: str) -> ProviderSettings:
-        known = {"scripted": _SCRIPTED, **self._settings.providers}
-        provider = known.get(name)
-        if name in LATER or (provider is not None and provider.kind in LATER):
-            raise Invalid(
-                f"OpenCrab cannot speak to provider {name!r} yet",
-                field="model",
-                cure="use openai, ollama, llamacpp or scripted",
-            )
-        if provider is None:
-            raise Invalid(
-                f"no provider is named {name!r}",
-                field="model",
-                cure=f"write PROVIDER:MODEL with one of {', '.join(sorted(known))}, or an alias",
-            )
-        if missing := _missing(provider):
-            raise Invalid(
-                f"provider {name!r} is not set up: {missing} is not set",
-                field="model",
-                cure=self._advice.format(missing),
-            )
-        return provider
+    def infos(self) -> tuple[ModelInfo, ...]:
+        reading = self._current()
+        settings = reading.settings
+        named = {*settings.uses.values(), *settings.aliases.values(), *settings.fallback}
+        able = {each.name for each in self._known(reading) if not connection.lacking(each)}
+        listed = {
+            name
+            for name in reading.facts.names()
+            if name in settings.models or name.partition(":")[0] in able
+        }
+        infos: dict[str, ModelInfo] = {}
+        for name in {settings.default, reading.routing.default, SCRIPTED, *named, *listed}:
+            try:
+                provider, model = resolved(settings, name)
+            except Invalid:
+                continue
+            info = self._info(reading, provider, model)
+            infos[info.name] = info
+        return tuple(infos[name] for name in sorted(infos))
 
-    def _make(self, full_name: str) -> ChatModel:
-        provider_name, _, model = full_name.partition(":")
-        provider = self._provider(provider_name)
-        facts = self._settings.models.get(full_name, ModelSettings())
-        if provider.kind == "scripted":
-            script = load_script(Path(provider.script)) if provider.script else ()
-            return Scripted(script, name=full_name, price=facts.price or FREE)
-        base_url = _base_url(provider)
-        endpoint = Endpoint(
-            provider=provider.name,
-            base_url=base_url,
-            api_key=provider.api_key,
-            key_name=provider.key_name,
-            organization=provider.organization,
+    def providers(self) -> tuple[ProviderState, ...]:
+        reading = self._current()
+        return tuple(
+            ProviderState(
+                name=each.name,
+                kind=each.kind,
+                base_url=each.base_url or connection.BASE_URLS.get(each.kind, ""),
+                enabled=each.enabled,
+                private=connection.stays_private(each),
+                has_key=bool(each.api_key),
+                missing=connection.missing_key(each) or connection.lacking(each),
+                default_model=default_model(reading.settings, each),
+                key_name="" if each.kind == "scripted" else each.key_name,
+            )
+            for each in sorted(self._known(reading), key=lambda each: each.name)
         )
-        info = _info(full_name, provider.kind, base_url, facts)
-        return OpenAIModel(endpoint, model, info, self._transport())
+
+    def check(self, preferences: Preferences) -> None:
+        check(self._current().settings, preferences)
+
+    def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
+        known = {each.name: each for each in self._known(self._current())}
+        if provider not in known:
+            raise NotFound(f"there is no provider {provider!r}", field="provider")
+        settings = known[provider]
+        if settings.kind == "scripted":
+            return ProviderHealth(ok=True, latency_ms=0, models=(default_model_of(settings),))
+        try:
+            self._require(settings)
+            connection.address_of(settings)
+        except Invalid as error:
+            return ProviderHealth(
+                ok=False, latency_ms=0, problem=error.message, cure=error.cure or ""
+            )
+        return connection.health_of(settings, self._transport(), timeout_seconds)
+
+    def embedder(self, name: str | None) -> Embedder:
+        reading = self._current()
+        wanted = name or reading.routing.uses.get(Use.EMBEDDING)
+        wanted = wanted or reading.settings.uses.get(Use.EMBEDDING)
+        if wanted is None:
+            raise Invalid(
+                "no model makes embeddings",
+                field="model",
+                cure="name one as embedding in [llm.models]",
+            )
+        provider, model = self._able(reading, wanted)
+        info = self._info(reading, provider, model)
+        with _unusable():
+            return connection.embedder(provider, model, info, self._transport())
+
+    def _current(self) -> _Reading:
+        reading = self._reading
+        if reading is not None and not self._is_old():
+            return reading
+        with self._lock:
+            if self._reading is None:
+                return self._read()
+            if self._is_old():
+                self._read_again()
+            return self._reading
+
+    def _is_old(self) -> bool:
+        return self._until is not None and self._now is not None and self._now() >= self._until
+
+    def _read_again(self) -> None:
+        """Read once more; what is in use stays in use when that fails."""
+        try:
+            self._read()
+        except OpenCrabError as error:
+            log.warning("models stay as they were: %s", error.message)
+            if self._now is not None:
+                self._until = self._now() + AGAIN
+
+    def _read(self) -> _Reading:
+        stored = self._stored_now()
+        settings = merged(self._configured(), stored.preferences)
+        facts = Facts(settings.models, settings.listing, stored.preferences.prices)
+        before = self._reading
+        made = {}
+        if before is not None and before.settings == settings and before.facts == facts:
+            made = before.made
+        self._reading = _Reading(settings, stored, routing_of(settings), facts, made)
+        if self._now is not None and self._keep_for is not None:
+            self._until = self._now() + self._keep_for
+        return self._reading
+
+    def _stored_now(self) -> Stored:
+        try:
+            return self._stored()
+        except Invalid as error:
+            log.error("the stored preferences are left out: %s", error.message)  # noqa: TRY400
+            return nothing_stored()
+
+    def _known(self, reading: _Reading) -> tuple[ProviderSettings, ...]:
+        known = {ALWAYS_THERE.name: ALWAYS_THERE, **reading.settings.providers}
+        return tuple(known.values())
+
+    def _able(self, reading: _Reading, name: str) -> tuple[ProviderSettings, str]:
+        provider, model = resolved(reading.settings, name)
+        self._require(provider)
+        return provider, model
+
+    def _require(self, provider: ProviderSettings) -> None:
+        problem = connection.lacking(provider)
+        if not problem:
+            return
+        variable = connection.missing_key(provider)
+        cure = self._advice.format(variable) if variable and provider.enabled else None
+        raise Invalid(
+            f"provider {provider.name!r} is not set up: {problem}",
+            field="model",
+            cure=cure or f"see [llm.providers.{provider.name}] and `opencrab models`",
+        )
+
+    def _make(self, reading: _Reading, provider: ProviderSettings, model: str) -> ChatModel:
+        info = self._info(reading, provider, model)
+        if provider.kind == "scripted":
+            return connection.scripted_model(provider, info)
+        connection.address_of(provider)
+        with _unusable():
+            return connection.chat_model(provider, model, info, self._transport())
+
+    def _info(self, reading: _Reading, provider: ProviderSettings, model: str) -> ModelInfo:
+        vendor = reading.settings.vendors.get(provider.kind, ModelSettings())
+        return model_info(provider, model, reading.facts, vendor)
+
+
+@contextmanager
+def _unusable() -> Iterator[None]:
+    """A key that no request can carry makes a model unusable, as a missing one does."""
+    try:
+        yield
+    except Refused as error:
+        raise Invalid(error.message, field="model", cure=error.cure) from error
+
+
+def default_model_of(provider: ProviderSettings) -> str:
+    """What a provider of kind `scripted` lists."""
+    return provider.default_model or connection.DEFAULT_MODELS[provider.kind]
 
 
 def usable(settings: ModelsSettings, server: LocalServer | None) -> ModelsSettings:
     """The settings with a default that can work here.
 
     The configured one, unless its provider is absent; then a server that was found on this
-    computer; and the scripted model when there is nothing else. A server that was found becomes a
-    provider in any case.
+    computer, then whoever has a key in the fallback, and the scripted model when there is nobody.
+    A server that was found becomes a provider in any case.
     """
     if server is not None:
         settings = _with_local(settings, server)
     provider = settings.providers.get(settings.default.partition(":")[0])
-    if provider is not None and not _missing(provider) and provider.kind not in LATER:
+    if provider is not None and not connection.lacking(provider):
         return settings
-    name = SCRIPTED if server is None else f"{server.provider}:{server.model}"
-    return replace(settings, default=name)
+    if server is not None:
+        return replace(settings, default=f"{server.provider}:{server.model}")
+    other = routing_of(settings).default
+    return replace(settings, default=SCRIPTED if other == settings.default else other)
 
 
 def _with_local(settings: ModelsSettings, server: LocalServer) -> ModelsSettings:
@@ -154,49 +294,3 @@ def _with_local(settings: ModelsSettings, server: LocalServer) -> ModelsSettings
         max_input_tokens=server.input_tokens, max_total_tokens=server.input_tokens
     )
     return settings.with_model(name, limits)
-
-
-def _missing(provider: ProviderSettings) -> str:
-    """The environment variable without which the provider cannot work; empty when it can."""
-    at_openai = provider.kind == "openai" and provider.base_url in {"", _BASE_URLS["openai"]}
-    if at_openai and not provider.api_key:
-        return provider.missing or provider.key_name or "OPENAI_API_KEY"
-    return provider.missing
-
-
-def _base_url(provider: ProviderSettings) -> str:
-    """The address below which chat/completions lies."""
-    url = provider.base_url or _BASE_URLS.get(provider.kind, "")
-    url = checked_base_url(url, provider=provider.name)
-    if provider.kind in _LOCAL_KINDS and not url.endswith("/v1"):
-        return f"{url}/v1"
-    return url
-
-
-def _info(name: str, kind: str, base_url: str, facts: ModelSettings) -> ModelInfo:
-    """What is known of a model, and careful guesses in place of what is not."""
-    tokens_in = facts.max_input_tokens or _INPUT_TOKENS.get(kind, _OTHER_INPUT_TOKENS)
-    price = facts.price or _own_price(kind, base_url)
-    own_context = tokens_in if kind in _LOCAL_KINDS else None
-    unknown: Mapping[str, object] = {"context": facts.max_input_tokens, "price": price}
-    notes = tuple(
-        f"the {what} of {name!r} is not known" for what, value in unknown.items() if value is None
-    )
-    return ModelInfo(
-        name=name,
-        max_input_tokens=tokens_in,
-        max_output_tokens=facts.max_output_tokens or min(_OUTPUT_TOKENS, max(tokens_in // 2, 1)),
-        max_total_tokens=facts.max_total_tokens or own_context,
-        price=price,
-        notes=(*facts.notes, *notes),
-    )
-
-
-def _own_price(kind: str, base_url: str) -> Price | None:
-    """Nothing, for a model on the owner's own machine; unknown for all others.
-
-    An Ollama elsewhere is the owner's as well; a llama.cpp server behind a public name need not be.
-    """
-    if kind == "ollama" or (kind == "llamacpp" and is_private(base_url)):
-        return FREE
-    return None

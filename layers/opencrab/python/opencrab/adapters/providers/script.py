@@ -7,17 +7,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.providers.openai_answer import from_wire
-from opencrab.domain.errors import Invalid, NeverSent, OpenCrabError, Refused, Unavailable
+from opencrab.adapters.providers.reading import raw, read_arguments
+from opencrab.adapters.providers.text import repaired, sort_blocks
+from opencrab.domain.errors import Invalid
+from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.money import Usage
-from opencrab.domain.record import Answer
+from opencrab.domain.record import Answer, Call, Reflection
 from opencrab.ports.model import ChatRequest, Returned, Said
 
-_FAILURES: dict[str, tuple[type[OpenCrabError], str]] = {
-    "unavailable": (Unavailable, "the script says that the provider does not answer"),
-    "never_sent": (NeverSent, "the script says that there is no connection"),
-    "refused": (Refused, "the script says that the provider refuses the key"),
-    "nonsense": (Unavailable, "the script says that the answer is not JSON: '<html>'"),
+_SHORT_NAMES = {
+    "unavailable": Fault.SERVER_ERROR,
+    "never_sent": Fault.UNREACHABLE,
+    "refused": Fault.AUTH,
+    "invalid": Fault.BAD_REQUEST,
+}
+_ERRORS = {**{fault.value: fault for fault in Fault}, **_SHORT_NAMES}
+_TOLD = {
+    Fault.SERVER_ERROR: "the script says that the provider does not answer",
+    Fault.UNREACHABLE: "the script says that there is no connection",
+    Fault.AUTH: "the script says that the provider refuses the key",
+    Fault.BAD_REQUEST: "the script says that the provider refuses the request",
+    Fault.NONSENSE: "the script says that the answer is not JSON: '<html>'",
 }
 _FIELDS = {"text", "calls", "error", "usage", "delay_ms", "when"}
 _CALL_FIELDS = {"name", "arguments"}
@@ -30,10 +40,19 @@ class ScriptedCall:
     name: str
     arguments: dict[str, Any] | str
 
+    def read(self, call_id: str) -> Call:
+        """The call as it would have come from a provider."""
+        arguments = read_arguments(self.arguments)
+        unread = raw(self.arguments) if arguments is None else ""
+        return Call(id=call_id, name=self.name, arguments=arguments, raw=unread)
+
 
 @dataclass(frozen=True)
 class ScriptedAnswer:
-    """One answer of a script; `when` limits it to conversations that end with such words."""
+    """One answer of a script; `when` limits it to conversations that end with such words.
+
+    `error` is the name of a fault, or a short name for a usual one.
+    """
 
     text: str = ""
     calls: tuple[ScriptedCall, ...] = ()
@@ -43,30 +62,34 @@ class ScriptedAnswer:
     when: str = ""
 
     def __post_init__(self) -> None:
-        if self.error and self.error not in _FAILURES:
+        if self.error and self.error not in _ERRORS:
             raise Invalid(
                 f"a script has the unknown error {self.error!r}",
                 field="error",
-                cure=f"use one of {', '.join(_FAILURES)}",
+                cure=f"use one of {', '.join(_ERRORS)}",
             )
 
     @property
-    def failure(self) -> OpenCrabError | None:
+    def failure(self) -> Unanswered | None:
         """The error that this answer stands for."""
         if not self.error:
             return None
-        kind, message = _FAILURES[self.error]
-        return kind(message)
+        fault = _ERRORS[self.error]
+        return Unanswered(_TOLD.get(fault, f"the script says: {fault.value}"), fault)
 
     @property
     def answer(self) -> Answer:
         """The answer, as if a provider had sent it."""
-        functions = [
-            {"function": {"name": call.name, "arguments": call.arguments}} for call in self.calls
-        ]
-        message = {"content": self.text, "tool_calls": functions}
-        finish = "tool_calls" if functions else "stop"
-        return from_wire({"choices": [{"message": message, "finish_reason": finish}]})
+        words = sort_blocks(repaired(self.text))
+        intent = words.text if self.calls else ""
+        thought = Reflection(judgment=words.thought, intent=intent)
+        return Answer(
+            text="" if self.calls else words.text,
+            calls=tuple(call.read(f"c{index}") for index, call in enumerate(self.calls)),
+            thought=thought if words.thought or intent else None,
+            memory_update=words.memory,
+            finish="tool_calls" if self.calls else "stop",
+        )
 
 
 def last_words(request: ChatRequest) -> str:

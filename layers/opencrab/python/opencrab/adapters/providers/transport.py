@@ -1,6 +1,7 @@
 """One request, one reply: the seam between the wire formats and whatever carries them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,8 +18,22 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Opened:
+    """A reply whose body is still on its way; iterating raises like `Transport.send` does."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: Iterator[bytes]
+
+
 class Transport(Protocol):
-    """Carries one request to a server, without retries and without following redirects."""
+    """Carries one request to a server, without retries and without following redirects.
+
+    Every failure is Unanswered: UNREACHABLE when no connection came about, so that nothing was
+    sent; TIMEOUT when the time was over, be it before the first byte or in the middle; BROKEN_OFF
+    when the connection ended, or the reply is larger than REPLY_BYTES.
+    """
 
     def send(
         self,
@@ -28,11 +43,12 @@ class Transport(Protocol):
         body: bytes | None = None,
         timeout_seconds: float,
     ) -> Reply:
-        """POST the body, or GET when there is none; the timeout covers the whole exchange.
+        """POST the body, or GET when there is none; the timeout covers the whole exchange."""
 
-        Raises NeverSent when no connection came about, and Unavailable when something went wrong
-        afterwards, a reply of more than REPLY_BYTES included.
-        """
+    def open(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+    ) -> AbstractContextManager[Opened]:
+        """POST the body and hand over the reply as it comes; the timeout covers all of it."""
 
 
 def excerpt(body: bytes, length: int = 200) -> str:

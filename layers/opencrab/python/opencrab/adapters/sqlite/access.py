@@ -1,4 +1,4 @@
-"""API keys, idempotency, switches, budgets and the change feed on SQLite."""
+"""API keys, idempotency and the change feed on SQLite."""
 
 import json
 from datetime import datetime, timedelta
@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from opencrab.adapters.sqlite.database import FEED, AlreadyThere, Database, milliseconds
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.principal import ApiKey
-from opencrab.domain.value import MicroUsd
 from opencrab.ports.feed import FeedEntry
 from opencrab.ports.idempotency import Remembered
 
@@ -79,32 +78,6 @@ class SqliteIdempotency:
                     "UPDATE item SET body=? WHERE pk=? AND sk='I'",
                     (json.dumps([request_hash, status, body]), f"IDEMPOTENCY#{key}"),
                 )
-
-
-class SqliteSwitches:
-    """`ports.switches.Switches` on one file."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def set(self, scope: str, *, frozen: bool) -> None:
-        with self._database.writing() as items:
-            items.put(f"SWITCH#{scope}", "S", "frozen" if frozen else "running")
-
-    def frozen(self, scope: str) -> bool:
-        with self._database.reading() as items:
-            return items.get(f"SWITCH#{scope}", "S") == "frozen"
-
-
-class SqliteBudgets:
-    """`ports.budgets.Budgets` on one file."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def drawn(self, scope: str, day: str) -> MicroUsd:
-        with self._database.reading() as items:
-            return int(items.get(f"BUDGET#{scope}", day) or 0)
 
 
 class SqliteFeed:

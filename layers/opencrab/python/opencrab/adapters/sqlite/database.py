@@ -191,6 +191,17 @@ class Database:
         finally:
             self._readers.put(items)
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Items]:
+        """One reader that sees the same moment with every statement."""
+        with self.reading() as items:
+            items.execute("BEGIN")
+            try:
+                yield items
+            finally:
+                if items.connection.in_transaction:
+                    items.execute("ROLLBACK")
+
     def topic(self, name: str) -> "Topic":
         """What wakes those who wait for one kind of change, and nobody else."""
         return self._topics.get(name) or self._topics.setdefault(name, Topic())

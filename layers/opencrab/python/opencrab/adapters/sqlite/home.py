@@ -2,18 +2,19 @@
 
 from pathlib import Path
 
-from opencrab.adapters.sqlite.access import (
+from opencrab.adapters.sqlite.access import SqliteFeed, SqliteIdempotency, SqliteKeys
+from opencrab.adapters.sqlite.agents import SqliteAgents, SqliteSessions
+from opencrab.adapters.sqlite.board import (
     SqliteBudgets,
-    SqliteFeed,
-    SqliteIdempotency,
-    SqliteKeys,
+    SqliteHealths,
+    SqlitePreferences,
     SqliteSwitches,
 )
-from opencrab.adapters.sqlite.agents import SqliteAgents, SqliteSessions
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.journal import SqliteJournal
 from opencrab.adapters.sqlite.outbox import SqliteDueItems, SqliteOutbox
 from opencrab.adapters.sqlite.queue import SqliteQueue
+from opencrab.adapters.sqlite.usage import SqliteUsage
 from opencrab.ports.blobs import Blobs
 from opencrab.ports.clock import Clock
 from opencrab.ports.files import Files
@@ -50,6 +51,9 @@ def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> 
         idempotency=SqliteIdempotency(database),
         switches=SqliteSwitches(database),
         budgets=SqliteBudgets(database),
+        usage=SqliteUsage(database),
+        health=SqliteHealths(database),
+        preferences=SqlitePreferences(database),
         feed=SqliteFeed(database),
     )
 

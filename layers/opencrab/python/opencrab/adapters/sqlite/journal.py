@@ -4,10 +4,12 @@ from datetime import datetime, timedelta
 
 from pydantic import TypeAdapter
 
+from opencrab.adapters.sqlite import board as boards
+from opencrab.adapters.sqlite import usage as ledger
 from opencrab.adapters.sqlite.database import AlreadyThere, Database, Items, milliseconds
-from opencrab.domain.errors import Conflict, Exhausted, NotFound, Stopped, Superseded
+from opencrab.domain.errors import Conflict, NotFound, Stopped, Superseded
 from opencrab.domain.line import Instruction, Line
-from opencrab.domain.money import INSTALLATION, Draw
+from opencrab.domain.money import INSTALLATION
 from opencrab.domain.record import (
     ApprovalDecision,
     ApprovalRequest,
@@ -67,7 +69,7 @@ class SqliteJournal:
             stored = _turn(items, turn.id)
             _check(stored, change)
             for draw in change.draws:
-                _draw(items, draw)
+                boards.draw(items, draw)
             try:
                 _put_new(items, change)
             except AlreadyThere as error:
@@ -97,13 +99,17 @@ class SqliteJournal:
             return _turn(items, turn_id)
 
     def boundary(self, turn: Turn) -> Boundary:
-        with self._database.reading() as items:
+        with self._database.snapshot() as items:
             scopes = (INSTALLATION, turn.agent_id)
-            frozen = next((s for s in scopes if items.get(f"SWITCH#{s}", "S") == "frozen"), None)
             low = f"{turn.trigger_line + 1:010d}"
             rows = items.between(f"INBOX#{turn.session_id}", low, ":")
+            board = boards.read(items)
             return Boundary(
-                frozen, tuple(Instruction.model_validate_json(body) for _, body in rows)
+                frozen=next((scope for scope in scopes if boards.is_frozen(items, scope)), None),
+                instructions=tuple(Instruction.model_validate_json(body) for _, body in rows),
+                limits=board.limits,
+                health=board.health,
+                settings_version=board.settings_version,
             )
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
@@ -229,7 +235,7 @@ def _put_turn(
 
 
 def _put_new(items: Items, change: Change) -> None:
-    """The records and utterances of a change, none of which may be there already."""
+    """Records, utterances and usage of a change, none of which may be there already."""
     for record in change.records:
         body = record.model_dump_json()
         items.put(f"TURN#{change.turn.id}", record_key(record), body, absent=True)
@@ -241,6 +247,8 @@ def _put_new(items: Items, change: Change) -> None:
             absent=True,
             due=("outbox", milliseconds(utterance.updated_at)),
         )
+    for row in change.usage:
+        ledger.put_new(items, row)
 
 
 def _check(stored: Turn, change: Change) -> None:
@@ -253,19 +261,6 @@ def _check(stored: Turn, change: Change) -> None:
         raise Superseded(f"turn {turn.id!r} has moved on without this worker")
     if change.unless_stopped and stored.stop is not None:
         raise Stopped(f"turn {turn.id!r} was asked to stop by {stored.stop.by!r}")
-
-
-def _draw(items: Items, draw: Draw) -> None:
-    pk, sk = f"BUDGET#{draw.scope}", draw.day
-    drawn = int(items.get(pk, sk) or 0) + draw.micro_usd
-    limit = draw.limit_micro_usd
-    if limit is not None and draw.micro_usd > 0 and drawn > limit:
-        raise Exhausted(
-            f"the budget of {draw.scope!r} for {draw.day} ({limit} micro-dollars) is used up",
-            field=draw.scope,
-            cure="raise the limit in [budget], or wait for the next day (UTC)",
-        )
-    items.put(pk, sk, str(drawn))
 
 
 def _append(items: Items, lines: tuple[Line, ...]) -> tuple[Line, ...]:

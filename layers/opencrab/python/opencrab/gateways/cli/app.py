@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opencrab import __version__
-from opencrab.gateways.cli import agents, chat, cost, doctor, keys, sessions, turns
+from opencrab.gateways.cli import (
+    agents,
+    chat,
+    cost,
+    doctor,
+    keys,
+    models,
+    sessions,
+    spending,
+    switches,
+    turns,
+)
 from opencrab.gateways.cli.bilingual import BilingualCommand, BilingualGroup
 from opencrab.gateways.cli.command import (
     common,
@@ -19,7 +30,7 @@ from opencrab.gateways.cli.command import (
     root_options,
     signed,
 )
-from opencrab.gateways.cli.options import Launch, Options, UpOptions
+from opencrab.gateways.cli.options import Launch, NewestPrices, Options, UpOptions
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -65,6 +76,16 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
     ),
 }
 
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "providers": models.list_providers,
+    "costs": spending.costs,
+    "budgets": spending.budgets,
+    "freeze": switches.freeze,
+    "unfreeze": switches.unfreeze,
+    "mentor": sessions.mentor,
+    "doctor": doctor.doctor,
+}
+
 
 def build(
     launch: Launch,
@@ -73,6 +94,7 @@ def build(
     pause: Callable[[float], object] | None = None,
     sheet: "Callable[[], Sheet] | None" = None,
     now: "Callable[[], datetime] | None" = None,
+    prices: NewestPrices | None = None,
 ) -> typer.Typer:
     """The program, complete.
 
@@ -82,9 +104,10 @@ def build(
         pause: Takes the place of waiting between tries.
         sheet: Reads what AWS charges, for `opencrab cost`.
         now: This computer's clock, which `opencrab doctor` compares with the server's.
+        prices: Fetches what models cost today, for `opencrab models refresh-prices`.
     """
     app = _group("Autonomous agents that live on your own computer, or on serverless AWS.")
-    outside = Options(transport=transport, pause=pause, sheet=sheet, now=now)
+    outside = Options(transport=transport, pause=pause, sheet=sheet, now=now, prices=prices)
     app.callback()(_root(outside))
     app.command("up", cls=BilingualCommand)(_up(launch))
     app.command("chat", cls=BilingualCommand)(chat.chat)
@@ -93,9 +116,19 @@ def build(
         for verb, run in commands.items():
             group.command(verb, cls=BilingualCommand)(run)
         app.add_typer(group, name=name)
-    app.command("mentor", cls=BilingualCommand)(sessions.mentor)
-    app.command("doctor", cls=BilingualCommand)(doctor.doctor)
+    app.add_typer(_models(), name="models")
+    for name, run in _COMMANDS.items():
+        app.command(name, cls=BilingualCommand)(run)
     return app
+
+
+def _models() -> typer.Typer:
+    """The group that lists the models where none of its commands is named."""
+    group = _group("List the models with their prices, or take over newer prices.")
+    group.info.no_args_is_help = False
+    group.callback(invoke_without_command=True)(models.list_models)
+    group.command("refresh-prices", cls=BilingualCommand)(models.refresh_prices)
+    return group
 
 
 def _group(purpose: str) -> typer.Typer:

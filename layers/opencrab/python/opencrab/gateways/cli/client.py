@@ -40,7 +40,13 @@ def new_key() -> str:
 
 def path_of(*parts: str) -> str:
     """A path under /api from parts that may hold anything."""
-    return "/api/" + "/".join(quote(part, safe="", errors="replace") or "-" for part in parts)
+    return "/api/" + "/".join(map(_quoted, parts))
+
+
+def _quoted(part: str) -> str:
+    """One part of a path; a dot or two would lead elsewhere, and nothing is no part."""
+    text = quote(part, safe="", errors="replace")
+    return text.replace(".", "%2E") if text in {".", ".."} else text or "-"
 
 
 class Client:

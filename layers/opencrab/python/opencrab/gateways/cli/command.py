@@ -76,7 +76,8 @@ def root_options(given: Mapping[str, Any], outside: Options) -> Options:
 def command(run: Callable[Concatenate[Terminal, P], None]) -> Callable[..., None]:
     """A function as a command: with the common options, a terminal, and errors as sentences.
 
-    An option that the function itself takes, such as an agent's `language`, is its own.
+    An option that the function itself takes, such as an agent's `language`, is its own. A function
+    that stands for a group runs only where no command of the group is named.
     """
     return command_with({})(run)
 
@@ -95,6 +96,9 @@ def command_with(
         @wraps(run)
         def wrapper(context: typer.Context, **values: Any) -> None:
             said = {name: value for name in shared if (value := values.pop(name))}
+            if context.invoked_subcommand is not None:
+                context.obj = replace(context.obj, **said)
+                return
             terminal = Terminal(replace(context.obj, **said))
             with _sentences_for_errors(terminal):
                 run(terminal, **values)  # type: ignore[call-arg]

@@ -87,6 +87,33 @@ _JAPANESE = {
         "1ターンのモデル呼び出しにかかる合計時間(秒)。"
     ),
     "Clients wait for the answer (Prefer: wait).": ("クライアントが返事を待つ場合(Prefer: wait)。"),
+    "List the models with their prices, or take over newer prices.": (
+        "モデルと料金の一覧、または最新の料金への更新。"
+    ),
+    "Only this provider's.": "この提供元のものだけ。",
+    "Fetch today's public prices and take over those that changed.": (
+        "公開されている最新の料金を取得し、変わったものを反映します。"
+    ),
+    "List the providers of models, and what each of them lacks.": (
+        "モデルの提供元と、足りない設定の一覧。"
+    ),
+    "Show what model calls came to, or where the money of one turn went.": (
+        "モデル呼び出しの費用、または1ターンの費用の内訳を表示します。"
+    ),
+    "Only this agent: an id or a name.": "このエージェントだけ(ID または名前)。",
+    "How far back.": "集計する期間。",
+    "Sort calls by this.": "呼び出しの分類方法。",
+    "Where each micro-dollar of this turn went.": "このターンの費用の内訳。",
+    "Show what may be spent and what is drawn today, and set limits.": (
+        "予算の上限と今日の引出を表示し、上限を設定します。"
+    ),
+    "Set a limit in US dollars; may be repeated.": "上限を米ドルで設定します(複数指定可)。",
+    "Return to the configured limits.": "設定ファイルの上限に戻します。",
+    "Stop all agents, or one, before the next step; queued work too.": (
+        "すべて、または1体のエージェントを、次のステップの前に停止します(順番待ちも含む)。"
+    ),
+    "Let all agents work again, or one.": "すべて、または1体のエージェントの動作を再開します。",
+    "An agent's id or name, or all.": "エージェントの ID または名前(省略時はすべて)。",
     "Check that everything works, and say what to do where it does not.": (
         "動作を確認し、問題があれば対処方法を示します。"
     ),

@@ -1,6 +1,6 @@
 """Options: what a user may set on the command line, as values without any library behind them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from httpx import BaseTransport
 
     from opencrab.domain.cost import Sheet
+    from opencrab.domain.money import Price
+    from opencrab.domain.preference import DatedPrice
 
 DATA = Path("data")
 
@@ -31,6 +33,17 @@ class Launch(Protocol):
     def __call__(self, options: UpOptions, /) -> int: ...
 
 
+class NewestPrices(Protocol):
+    """Fetches the public price list; answers which of the known models cost something else by now.
+
+    `limits` are the most input tokens that each model is given.
+    """
+
+    def __call__(
+        self, known: "Mapping[str, Price | None]", limits: Mapping[str, int], /
+    ) -> "dict[str, DatedPrice]": ...
+
+
 class Tongue(StrEnum):
     """The languages of this program; an agent's own language is another matter."""
 
@@ -47,8 +60,8 @@ class Tongue(StrEnum):
 class Options:
     """What every command may be told, finds in the environment, or is given by its composer.
 
-    `sheet` reads what AWS charges and `now` this computer's clock; without them nothing is said of
-    costs and of clocks.
+    `sheet` reads what AWS charges, `now` this computer's clock, and `prices` what models cost;
+    without them nothing is said of these.
     """
 
     url: str | None = None
@@ -62,3 +75,4 @@ class Options:
     pause: Callable[[float], object] | None = None
     sheet: "Callable[[], Sheet] | None" = None
     now: Callable[[], datetime] | None = None
+    prices: NewestPrices | None = None

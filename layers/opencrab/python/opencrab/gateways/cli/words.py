@@ -1,5 +1,6 @@
 """Words: every sentence that this program says to people, in English and Japanese."""
 
+from opencrab.gateways.cli.model_words import SENTENCES
 from opencrab.gateways.cli.options import Tongue
 from opencrab.gateways.cli.terms import TERMS
 
@@ -259,8 +260,9 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "言語モデルがなく、返答は簡単な規則によるものです",
     ),
     "model_cure": (
-        "set OPENAI_API_KEY, or start Ollama or a llama.cpp server, and start OpenCrab again",
-        "OPENAI_API_KEY を設定するか、Ollama または llama.cpp サーバーを起動して、"
+        "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or start Ollama or a llama.cpp server,"
+        " and start OpenCrab again",
+        "OPENAI_API_KEY などのキーを設定するか、Ollama または llama.cpp サーバーを起動して、"
         "OpenCrab を起動し直してください",
     ),
     "setup_missing": (
@@ -363,6 +365,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "head_created": ("created", "作成"),
     "head_revoked": ("revoked", "無効化"),
     "default_model": ("(default)", "(既定)"),
+    **SENTENCES,
 }
 
 

@@ -19,18 +19,13 @@ from opencrab.gateways.rest.body import JsonRoute, strictly
 from opencrab.gateways.rest.page import Page, Paged, paged, place_in
 from opencrab.gateways.rest.repeat import Repeatable
 from opencrab.gateways.rest.rest import Api, Id
+from opencrab.gateways.rest.version import IfMatch
 
 LISTING = "agents"
 
 router = APIRouter(prefix="/api/agents", tags=["agents"], route_class=JsonRoute)
 
 Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
-IfMatch = Annotated[
-    str | None,
-    Header(
-        alias="If-Match", max_length=200, description="only if this is still the stored version"
-    ),
-]
 
 
 class AgentView(Value):
@@ -54,7 +49,8 @@ class AgentView(Value):
     @classmethod
     def of(cls, profile: Profile) -> "AgentView":
         """A stored agent as it is shown."""
-        return cls(**dict(profile.agent), soul=profile.soul, identity=profile.identity)
+        shown = {name: value for name, value in profile.agent if name in cls.model_fields}
+        return cls(**shown, soul=profile.soul, identity=profile.identity)
 
 
 class AgentPut(Value, defer_build=False):
@@ -147,7 +143,7 @@ def put(
 ) -> AgentView:
     """Replace all settings of an agent; soul and identity stay."""
     changes = dict(body)
-    return _tagged(response, _changed(api.runtime, agent_id, if_match, changes))
+    return _tagged(response, changed(api.runtime, agent_id, if_match, changes))
 
 
 @router.patch("/{agent_id}", summary="Change an agent's settings", operation_id="patch_agent")
@@ -164,7 +160,7 @@ def patch(
         raise Invalid(
             "status: retiring is for good", field="status", cure="use DELETE to retire an agent"
         )
-    return _tagged(response, _changed(api.runtime, agent_id, if_match, body.changes()))
+    return _tagged(response, changed(api.runtime, agent_id, if_match, body.changes()))
 
 
 @router.delete("/{agent_id}", summary="Retire an agent", operation_id="retire_agent")
@@ -180,7 +176,7 @@ def retire(api: Api, _caller: Owner, agent_id: Id) -> AgentView:
 def get_soul(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Soul:
     """An agent's personality."""
     profile = api.runtime.home.agents.get(agent_id)
-    response.headers["ETag"] = _etag(profile)
+    response.headers["ETag"] = etag(profile)
     return profile.soul
 
 
@@ -194,8 +190,8 @@ def put_soul(
     if_match: IfMatch = None,
 ) -> Soul:
     """Replace an agent's personality; it counts from its next turn on."""
-    profile = _changed(api.runtime, agent_id, if_match, {}, soul=body)
-    response.headers["ETag"] = _etag(profile)
+    profile = changed(api.runtime, agent_id, if_match, {}, soul=body)
+    response.headers["ETag"] = etag(profile)
     return profile.soul
 
 
@@ -203,7 +199,7 @@ def put_soul(
 def get_identity(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Identity:
     """Who an agent is to others."""
     profile = api.runtime.home.agents.get(agent_id)
-    response.headers["ETag"] = _etag(profile)
+    response.headers["ETag"] = etag(profile)
     return profile.identity
 
 
@@ -217,8 +213,8 @@ def put_identity(
     if_match: IfMatch = None,
 ) -> Identity:
     """Replace who an agent is to others; it counts from its next turn on."""
-    profile = _changed(api.runtime, agent_id, if_match, {}, identity=body)
-    response.headers["ETag"] = _etag(profile)
+    profile = changed(api.runtime, agent_id, if_match, {}, identity=body)
+    response.headers["ETag"] = etag(profile)
     return profile.identity
 
 
@@ -231,7 +227,7 @@ def preferred(accept_language: str) -> Language:
     return Language.EN
 
 
-def _changed(
+def changed(
     runtime: Runtime,
     agent_id: str,
     if_match: str | None,
@@ -240,8 +236,9 @@ def _changed(
     soul: Soul | None = None,
     identity: Identity | None = None,
 ) -> Profile:
+    """Save changes of an agent that has not retired, if this is still its version."""
     profile = runtime.home.agents.get(agent_id)
-    if if_match is not None and if_match.strip() not in {_etag(profile), "*"}:
+    if if_match is not None and if_match.strip() not in {etag(profile), "*"}:
         raise Conflict(
             f"agent {agent_id!r} is at version {profile.agent.version} now",
             field="If-Match",
@@ -269,10 +266,11 @@ def _saved(
     return Profile(agent=saved, soul=soul or profile.soul, identity=identity or profile.identity)
 
 
-def _etag(profile: Profile) -> str:
+def etag(profile: Profile) -> str:
+    """An agent's version as a header."""
     return f'"{profile.agent.version}"'
 
 
 def _tagged(response: Response, profile: Profile) -> AgentView:
-    response.headers["ETag"] = _etag(profile)
+    response.headers["ETag"] = etag(profile)
     return AgentView.of(profile)

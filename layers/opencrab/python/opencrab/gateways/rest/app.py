@@ -17,12 +17,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from opencrab.domain.errors import OpenCrabError
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest import (
+    agent_models,
     agents,
+    budgets,
+    costs,
     events,
     keys,
     messages,
+    models,
     openapi,
     problem,
+    providers,
     sessions,
     state,
     turns,
@@ -35,7 +40,21 @@ from opencrab.gateways.rest.watch import Watch
 
 log = logging.getLogger(__name__)
 
-PARTS = (agents, workspace, sessions, messages, events, turns, keys, state)
+PARTS = (
+    agents,
+    agent_models,
+    workspace,
+    sessions,
+    messages,
+    events,
+    turns,
+    providers,
+    models,
+    costs,
+    budgets,
+    keys,
+    state,
+)
 
 
 class Door:

@@ -22,6 +22,8 @@ _TAGS = {
     "sessions": "Conversations.",
     "messages": "What is said in them.",
     "turns": "How one answer came about.",
+    "models": "What agents think with, and who provides it.",
+    "costs": "What that costs, and what it may cost.",
     "keys": "Who may call.",
     "state": "The installation itself.",
 }

@@ -21,6 +21,7 @@ from opencrab.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
+from opencrab.domain.fault import Unanswered
 from opencrab.domain.value import Value
 
 MEDIA_TYPE = "application/problem+json"
@@ -36,6 +37,7 @@ _STATUS: dict[type[Exception], int] = {
     Conflict: 409,
     Unavailable: 503,
     Exhausted: 429,
+    Unanswered: 502,
     OpenCrabError: 500,
 }
 _TITLES = {
@@ -49,6 +51,7 @@ _TITLES = {
     422: "Invalid input",
     429: "A budget is used up",
     500: "Internal error",
+    502: "No answer from a provider",
     503: "Not available now",
 }
 _CODES = {404: "not-found", 405: "method-not-allowed", 415: "unsupported-media-type"}
@@ -202,6 +205,9 @@ _EXPLAINED = {
     "model_type": ("must be a JSON object", "send one in braces"),
     "model_attributes_type": ("must be a JSON object", "send one in braces"),
     "dict_type": ("must be a JSON object", "send one in braces"),
+    "date_from_datetime_parsing": ("must be a date", "write it as 2026-02-17"),
+    "date_parsing": ("must be a date", "write it as 2026-02-17"),
+    "date_type": ("must be a date", "write it as 2026-02-17"),
     "tuple_type": ("must be a list", "send one in brackets"),
     "list_type": ("must be a list", "send one in brackets"),
 }

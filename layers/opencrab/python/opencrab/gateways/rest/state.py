@@ -1,15 +1,23 @@
-"""The installation's own state: whether it lives, how it is set up, what it offers."""
+"""The installation's own state: whether it lives, how it is set up, and whether it may work."""
 
-from typing import Any, Literal
+import logging
+from enum import StrEnum
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
+from pydantic import Field
 
 from opencrab import __version__
-from opencrab.domain.value import Value
-from opencrab.gateways.rest.access import Reader
+from opencrab.domain.money import INSTALLATION
+from opencrab.domain.value import Identifier, Value
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.access import Owner, Reader
+from opencrab.gateways.rest.body import JsonRoute, strictly
 from opencrab.gateways.rest.rest import Api
 
-router = APIRouter(prefix="/api", tags=["state"])
+log = logging.getLogger(__name__)
+
+router = APIRouter(prefix="/api", tags=["state"], route_class=JsonRoute)
 
 
 class Health(Value):
@@ -17,6 +25,27 @@ class Health(Value):
 
     status: Literal["ok"] = "ok"
     version: str = __version__
+
+
+class Switch(StrEnum):
+    """Whether turns may take their next step."""
+
+    RUNNING = "running"
+    FROZEN = "frozen"
+
+
+class StatePut(Value, defer_build=False):
+    """How a switch is to stand: that of the installation, or of one agent."""
+
+    state: Switch
+    agent_id: Identifier | None = Field(default=None, description="by default the installation")
+
+
+class StateView(Value):
+    """How the switches stand; a frozen installation freezes all agents."""
+
+    state: Switch
+    frozen_agents: tuple[str, ...]
 
 
 @router.get("/health", summary="Is it alive?", operation_id="health")
@@ -31,8 +60,38 @@ def setup(api: Api, _caller: Reader) -> dict[str, Any]:
     return api.setup()
 
 
+@router.get("/system/state", summary="May it work?", operation_id="get_system_state")
+def get_system_state(api: Api, _caller: Owner) -> StateView:
+    """Whether the installation runs, and which agents are frozen."""
+    return _switches(api.runtime)
+
+
+@router.put("/system/state", summary="Freeze or unfreeze", operation_id="put_system_state")
+def put_system_state(
+    api: Api, caller: Owner, body: Annotated[StatePut, strictly(StatePut)]
+) -> StateView:
+    """Freeze everything or one agent, queued work included, before its next model call; or undo it.
+
+    Turns that meet a frozen switch end as stopped.
+    """
+    if body.agent_id is not None:
+        api.runtime.home.agents.get(body.agent_id)
+    scope = body.agent_id or INSTALLATION
+    api.runtime.home.switches.set(scope, frozen=body.state is Switch.FROZEN)
+    log.info("switch: scope=%s, state=%s, by=%s", scope, body.state.value, caller.principal.id)
+    return _switches(api.runtime)
+
+
 @router.get("/openapi.json", include_in_schema=False)
 def openapi(request: Request, _caller: Reader) -> dict[str, Any]:
     """This interface as an OpenAPI document."""
     document: dict[str, Any] = request.app.openapi()
     return document
+
+
+def _switches(runtime: Runtime) -> StateView:
+    frozen = runtime.home.switches.all_frozen()
+    state = Switch.FROZEN if INSTALLATION in frozen else Switch.RUNNING
+    return StateView(
+        state=state, frozen_agents=tuple(scope for scope in frozen if scope != INSTALLATION)
+    )

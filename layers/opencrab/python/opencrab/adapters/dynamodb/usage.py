@@ -1,0 +1,110 @@
+"""The usage ledger in the table: a row for each call of a model, by agent and month."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from opencrab.adapters.dynamodb.agent import created_at
+from opencrab.adapters.dynamodb.item import Item, Schema
+from opencrab.adapters.dynamodb.table import Table, Write, absent, put
+from opencrab.domain.errors import NotFound
+from opencrab.domain.usage import UsageRow, is_row_id, row_bounds
+from opencrab.ports.clock import Clock
+
+SCHEMA = Schema("usage row")
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+"""Before it there was no OpenCrab, and so no row."""
+
+_SKEW = timedelta(days=1)
+"""How far the clocks of two machines are certainly not apart."""
+
+
+class DynamoUsage:
+    """`ports.usage.UsageLedger` on the table.
+
+    No list says in which months an agent has rows: one is written with every call of a model, and
+    read seldom. Months are walked back to the agent's first, and only as far as rows are wanted.
+    """
+
+    def __init__(self, table: Table, clock: Clock) -> None:
+        self._table = table
+        self._clock = clock
+
+    def rows(
+        self,
+        agent_id: str,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> tuple[UsageRow, ...]:
+        low, high = row_bounds(since, until, after)
+        found: list[Item] = []
+        if low >= high or limit <= 0:
+            return ()
+        for month in self._months(agent_id, since, high):
+            found += self._of(f"USAGE#{agent_id}#{month}", (low, high), limit - len(found))
+            if len(found) >= limit:
+                break
+        return tuple(map(from_item, found))
+
+    def row(self, agent_id: str, row_id: str) -> UsageRow:
+        possible = is_row_id(row_id)
+        item = self._table.get(_partition(agent_id, row_id), row_id) if possible else None
+        if item is None:
+            raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")
+        return from_item(item)
+
+    def _of(self, partition: str, bounds: tuple[str, str], limit: int) -> list[Item]:
+        low, high = bounds
+        # One more, because the bound itself does not count and a query would count it.
+        items = self._table.query(partition, low, high, limit=limit + 1, newest_first=True)
+        return [item for item in items if item["sk"]["S"] != high][:limit]
+
+    def _months(self, agent_id: str, since: datetime | None, high: str) -> Iterator[str]:
+        """The months in which rows below `high` may lie, newest first."""
+        newest = min(_month_of(high), _number(self._clock.now() + _SKEW))
+        yield _name(newest)
+        first = _number(since or BEGINNING)
+        if newest > first:
+            created = created_at(self._table, agent_id)
+            first = max(first, _number(BEGINNING if created is None else created - _SKEW))
+        yield from map(_name, range(newest - 1, first - 1, -1))
+
+
+def to_item(row: UsageRow) -> Item:
+    """The row as an item; what its key says is not said again."""
+    body = row.model_dump_json(exclude={"agent_id"}, exclude_defaults=True)
+    return SCHEMA.item(_partition(row.agent_id, row.id), row.id, {"body": body})
+
+
+def from_item(item: Item) -> UsageRow:
+    """The row that an item holds."""
+    fields = SCHEMA.fields(item)
+    agent_id, _, _month = fields["pk"].removeprefix("USAGE#").rpartition("#")
+    return UsageRow.model_validate(json.loads(fields["body"]) | {"agent_id": agent_id})
+
+
+def new(row: UsageRow) -> Write:
+    """Put a row that must not be there yet."""
+    return put(to_item(row), absent())
+
+
+def _partition(agent_id: str, row_id: str) -> str:
+    return f"USAGE#{agent_id}#{row_id[:4]}-{row_id[4:6]}"
+
+
+def _number(moment: datetime) -> int:
+    at = moment.astimezone(UTC)
+    return at.year * 12 + at.month - 1
+
+
+def _month_of(high: str) -> int:
+    """The month of a bound of ids; one that bounds nothing lies beyond all months."""
+    return int(high[:4]) * 12 + int(high[4:6]) - 1 if high[:1].isdigit() else 10_000 * 12
+
+
+def _name(number: int) -> str:
+    year, month = divmod(number, 12)
+    return f"{year:04d}-{month + 1:02d}"

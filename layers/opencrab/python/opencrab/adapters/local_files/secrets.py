@@ -1,0 +1,120 @@
+"""Secrets in a file of this machine that nobody but its owner may read."""
+
+import errno
+import fcntl
+import json
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from opencrab.adapters.local_files.disk import REAL_DISK, Disk, Writer, translated
+from opencrab.domain.errors import Unavailable
+from opencrab.domain.secret import require_secret
+
+FILE = "secrets.json"
+MOST_BYTES = 65_536
+
+_MODE = 0o600
+_CURE = 'make it a file of yours that holds {"NAME": "value"}, or move it away'
+
+
+class FileSecrets:
+    """`ports.secrets.Secrets` in one JSON file, `secrets.json`, of mode 0600.
+
+    It is read for every answer, so that a change by hand counts at once. Who changes it holds a
+    lock beside it: two processes lose none of each other's secrets.
+    """
+
+    def __init__(self, folder: Path, *, disk: Disk = REAL_DISK) -> None:
+        self._folder = folder.absolute()
+        self._file = self._folder / FILE
+        self._writer = Writer(disk, self._folder / ".secrets")
+
+    def __repr__(self) -> str:
+        return f"FileSecrets({str(self._folder)!r})"
+
+    def get(self, name: str) -> str | None:
+        return self._read().get(name)
+
+    def put(self, name: str, value: str) -> None:
+        require_secret(name, value)
+        with self._translated(), self._locked():
+            content = _document(self._read() | {name: value}, self._file)
+            self._writer.clean()
+            self._writer.replace(self._file, content)
+            self._writer.sync(self._folder)
+
+    def forget(self) -> None:
+        """There is nothing to forget: every answer comes from the file."""
+
+    def _read(self) -> dict[str, str]:
+        with self._translated():
+            content = self._content()
+        return {} if content is None else _texts(content, self._file)
+
+    def _content(self) -> bytes | None:
+        """The file's bytes; None when there is none. Others than its owner are shut out."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            descriptor = os.open(self._file, flags)
+        except FileNotFoundError:
+            return None
+        try:
+            mode = os.fstat(descriptor).st_mode
+            if not stat.S_ISREG(mode):
+                raise _unusable(self._file, "it is no plain file")
+            if stat.S_IMODE(mode) != _MODE:
+                os.fchmod(descriptor, _MODE)
+            content = os.read(descriptor, MOST_BYTES + 1)
+        finally:
+            os.close(descriptor)
+        if len(content) > MOST_BYTES:
+            raise _unusable(self._file, f"it is larger than {MOST_BYTES} bytes")
+        return content
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(self._folder / f"{FILE}.lock", flags, _MODE)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def _translated(self) -> Generator[None]:
+        with translated(self._folder):
+            try:
+                yield
+            except OSError as error:
+                if error.errno != errno.ELOOP:
+                    raise
+                raise _unusable(self._file, "it or its lock is a link") from error
+
+
+def _texts(content: bytes, file: Path) -> dict[str, str]:
+    """The object that a file holds; what it holds instead is never told, not even to a log."""
+    values = None
+    with suppress(ValueError, RecursionError):
+        values = json.loads(content)
+    if not isinstance(values, dict) or not all(isinstance(each, str) for each in values.values()):
+        raise _unusable(file, "it holds no JSON object of texts")
+    return values
+
+
+def _document(values: dict[str, str], file: Path) -> bytes:
+    content = json.dumps(values, indent=2, sort_keys=True).encode()
+    if len(content) > MOST_BYTES:
+        raise Unavailable(
+            f"{str(file)!r} would be larger than {MOST_BYTES} bytes",
+            cure="remove secrets that nobody needs from it",
+        )
+    return content
+
+
+def _unusable(file: Path, why: str) -> Unavailable:
+    return Unavailable(f"the file of secrets {str(file)!r} cannot be used: {why}", cure=_CURE)

@@ -1,0 +1,229 @@
+"""Connections to providers: which wire a kind speaks, where its server is, and what is said to it.
+
+A wire is loaded when the first model needs it: one provider must not cost the time of six.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from opencrab.adapters.providers.address import checked_base_url, is_private
+from opencrab.adapters.providers.configuration import ProviderSettings
+from opencrab.adapters.providers.detect import LLAMACPP_URL, OLLAMA_URL, UNNAMED_MODEL
+from opencrab.adapters.providers.prices import anthropic_name
+from opencrab.adapters.providers.transport import Opened, Reply, Transport
+from opencrab.domain.errors import Invalid
+from opencrab.ports.model import ChatModel, Embedder, ModelInfo, ProviderHealth
+
+if TYPE_CHECKING:
+    from opencrab.adapters.providers.wire import Endpoint, Wire
+
+BASE_URLS = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "google": "https://generativelanguage.googleapis.com/v1beta",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "ollama": OLLAMA_URL,
+    "llamacpp": LLAMACPP_URL,
+}
+"""Where each kind is unless its base_url says otherwise; Azure is somewhere else for everyone."""
+
+DEFAULT_MODELS = {"scripted": "rules", "llamacpp": UNNAMED_MODEL}
+LOCAL_KINDS = frozenset({"ollama", "llamacpp"})
+OPENAI_SHAPED = frozenset({"openai", "llamacpp"})
+_KEYED = frozenset({"openai", "anthropic", "google", "openrouter"})
+_WIRES = {
+    "openai": ("openai", "OpenAIWire"),
+    "anthropic": ("anthropic", "AnthropicWire"),
+    "google": ("google", "GoogleWire"),
+    "openrouter": ("openrouter", "OpenRouterWire"),
+    "ollama": ("ollama", "OllamaWire"),
+    "llamacpp": ("llamacpp", "LlamaCppWire"),
+}
+
+
+def lacking(provider: ProviderSettings) -> str:
+    """Why a provider cannot be used; empty when it can."""
+    if not provider.enabled:
+        return "it is switched off"
+    if provider.problem:
+        return provider.problem
+    if name := missing_key(provider):
+        return f"{name} is not set"
+    if provider.kind != "scripted" and not (provider.base_url or BASE_URLS.get(provider.kind)):
+        return "it has no base_url"
+    return ""
+
+
+def missing_key(provider: ProviderSettings) -> str:
+    """The variable without which the provider cannot work; empty when nothing is missing."""
+    if provider.missing or provider.api_key:
+        return provider.missing
+    keyed = provider.kind == "azure" or (provider.kind in _KEYED and is_vendors_own(provider))
+    return (provider.key_name or "its api_key") if keyed else ""
+
+
+def is_vendors_own(provider: ProviderSettings) -> bool:
+    """Whether it is the vendor itself that answers, and not a server that speaks like it."""
+    return provider.base_url.rstrip("/") in {"", BASE_URLS.get(provider.kind, "")}
+
+
+def address_of(provider: ProviderSettings) -> str:
+    """The address below which the wire's paths lie; raises Invalid for an unsafe one."""
+    url = provider.base_url or BASE_URLS.get(provider.kind, "")
+    url = checked_base_url(url, provider=provider.name)
+    if provider.kind == "llamacpp" and not url.endswith("/v1"):
+        return f"{url}/v1"
+    if provider.kind == "ollama":
+        return url.removesuffix("/v1")
+    if provider.kind == "azure" and "/openai" not in url:
+        return f"{url}/openai/v1"
+    return url
+
+
+def stays_private(provider: ProviderSettings) -> bool:
+    """Whether nothing leaves the owner's machines, as far as the owner or the address says."""
+    if provider.private is not None:
+        return provider.private
+    if provider.kind in LOCAL_KINDS or provider.kind == "openai":
+        return is_private(provider.base_url or BASE_URLS[provider.kind])
+    return False
+
+
+def costs_nothing(provider: ProviderSettings, model: str) -> bool:
+    """Whether a model runs on the owner's own machine, or is one that its vendor gives away.
+
+    An Ollama elsewhere is the owner's as well. A server that speaks like OpenAI may be a way to a
+    vendor who sends a bill, unless its owner calls it private.
+    """
+    if provider.kind in {"ollama", "scripted"}:
+        return True
+    if provider.kind == "openrouter":
+        return model.endswith(":free")
+    if provider.kind in OPENAI_SHAPED and is_private(provider.base_url or BASE_URLS[provider.kind]):
+        return provider.kind == "llamacpp" or provider.private is True
+    return False
+
+
+def chat_model(
+    provider: ProviderSettings, model: str, info: ModelInfo, transport: Transport
+) -> ChatModel:
+    """A model that can be talked to."""
+    from opencrab.adapters.providers.vendor import VendorModel  # noqa: PLC0415  - see above
+
+    return VendorModel(
+        _wire(provider),
+        _endpoint(provider),
+        _wire_name(provider, model),
+        info,
+        _patient(provider, transport),
+        stream=provider.stream,
+    )
+
+
+def scripted_model(provider: ProviderSettings, info: ModelInfo) -> ChatModel:
+    """The model that is none, with the script of its provider."""
+    from opencrab.adapters.providers.script import load_script  # noqa: PLC0415  - see above
+    from opencrab.adapters.providers.scripted import Scripted  # noqa: PLC0415
+
+    script = load_script(Path(provider.script)) if provider.script else ()
+    return Scripted(script, info=info)
+
+
+def embedder(
+    provider: ProviderSettings, model: str, info: ModelInfo, transport: Transport
+) -> Embedder:
+    """A model that makes vectors; raises Invalid where the vendor has none."""
+    from opencrab.adapters.providers.vendor import VendorEmbedder  # noqa: PLC0415  - see above
+
+    wire = None if provider.kind == "scripted" else _wire(provider)
+    name = _wire_name(provider, model)
+    if wire is None or wire.embeddings_path(name) is None:
+        raise Invalid(
+            f"provider {provider.name!r} has no embeddings",
+            field="model",
+            cure="choose an embedding model of another provider in [llm.models]",
+        )
+    return VendorEmbedder(wire, _endpoint(provider), name, info, _patient(provider, transport))
+
+
+def health_of(
+    provider: ProviderSettings, transport: Transport, timeout_seconds: float
+) -> ProviderHealth:
+    """Ask a provider for its models."""
+    from opencrab.adapters.providers.vendor import provider_health  # noqa: PLC0415  - see above
+
+    wire, endpoint = _wire(provider), _endpoint(provider)
+    return provider_health(wire, endpoint, transport, timeout_seconds)
+
+
+def _wire(provider: ProviderSettings) -> "Wire":
+    if provider.kind == "azure":
+        from opencrab.adapters.providers.openai import AzureWire  # noqa: PLC0415  - see above
+
+        return AzureWire(provider.api_version)
+    if provider.kind == "anthropic":
+        from opencrab.adapters.providers.anthropic import AnthropicWire  # noqa: PLC0415
+
+        return AnthropicWire(address_of(provider))
+    module, name = _WIRES[provider.kind]
+    made = getattr(import_module(f"opencrab.adapters.providers.{module}"), name)
+    return cast("Wire", made())
+
+
+def _wire_name(provider: ProviderSettings, model: str) -> str:
+    return anthropic_name(model) if provider.kind == "anthropic" else model
+
+
+def _endpoint(provider: ProviderSettings) -> "Endpoint":
+    from opencrab.adapters.providers.wire import Endpoint  # noqa: PLC0415  - see above
+
+    return Endpoint(
+        provider=provider.name,
+        base_url=address_of(provider),
+        api_key=provider.api_key,
+        key_name=provider.key_name,
+        extra_headers=_own_headers(provider),
+    )
+
+
+def _own_headers(provider: ProviderSettings) -> Mapping[str, str]:
+    headers = {}
+    if provider.kind in {"openai", "azure"}:
+        headers = {"OpenAI-Organization": provider.organization}
+    if provider.kind == "openrouter":
+        headers = {"HTTP-Referer": provider.site_url, "X-Title": provider.app_name}
+    return {name: value for name, value in headers.items() if value}
+
+
+def _patient(provider: ProviderSettings, transport: Transport) -> Transport:
+    most = provider.timeout_seconds
+    return transport if most is None else _Within(transport, most)
+
+
+@dataclass(frozen=True)
+class _Within:
+    """A transport that waits for one provider no longer than its owner wants."""
+
+    transport: Transport
+    most_seconds: float
+
+    def send(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        timeout_seconds: float,
+    ) -> Reply:
+        seconds = min(timeout_seconds, self.most_seconds)
+        return self.transport.send(url, headers=headers, body=body, timeout_seconds=seconds)
+
+    def open(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+    ) -> AbstractContextManager[Opened]:
+        seconds = min(timeout_seconds, self.most_seconds)
+        return self.transport.open(url, headers=headers, body=body, timeout_seconds=seconds)

@@ -1,0 +1,196 @@
+"""What is known of models: our own price list on top of the exported public one.
+
+The public one has hundreds of entries, so that each is looked at when its model is asked for.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import date
+from typing import Any
+
+from opencrab.adapters.providers.prices import micro_usd, price_of, spellings
+from opencrab.adapters.providers.table import check_keys, count_in, flag_in, table_at
+from opencrab.domain.errors import Invalid
+from opencrab.domain.money import Price
+from opencrab.domain.preference import DatedPrice
+
+Listing = Callable[[], Mapping[str, Any]]
+"""Reads the exported price list."""
+
+MOST_TOKENS = 100_000_000
+_PARTS = ("input", "output", "cached", "cache_write", "cache_write_long")
+_NUMBERS = {
+    "max_input_tokens": 1,
+    "max_output_tokens": 1,
+    "max_total_tokens": 1,
+    "image_tokens": 0,
+    "hidden_tokens": 0,
+}
+_ABILITIES = ("functions", "vision", "temperature")
+_LISTED = {*_PARTS, "context", "max_input_tokens", "also"}
+_UNDATED = date.min
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """A model's limits, abilities and price, as far as they are known.
+
+    `parts` are prices in US dollars per million tokens that complete those of another list.
+    """
+
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    max_total_tokens: int | None = None
+    price: Price | None = None
+    notes: tuple[str, ...] = ()
+    functions: bool | None = None
+    vision: bool | None = None
+    temperature: bool | None = None
+    image_tokens: int | None = None
+    hidden_tokens: int | None = None
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    as_of: date = _UNDATED
+
+    def over(self, other: "ModelSettings") -> "ModelSettings":
+        """These facts, and the other's where these say nothing."""
+        known = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.name not in {"notes", "parts", "as_of"} and getattr(self, each.name) is not None
+        }
+        if self.price is None and self.parts:
+            known["price"] = price_of({**other.parts, **self.parts}) or other.price
+        dated = self.as_of if self.price is not None else other.as_of
+        return replace(
+            other,
+            **known,
+            notes=(*other.notes, *self.notes),
+            parts={**other.parts, **self.parts},
+            as_of=dated,
+        )
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of any model, from three lists: ours, the public one, and newer prices."""
+
+    models: Mapping[str, ModelSettings] = field(default_factory=dict)
+    listing: Listing = dict
+    dated: Mapping[str, DatedPrice] = field(default_factory=dict)
+
+    def of(self, *names: str) -> ModelSettings:
+        """The facts under the first of the names that a list has, in whatever spelling."""
+        tried = tuple(dict.fromkeys(each for name in names for each in spellings(name)))
+        own = next((self.models[name] for name in tried if name in self.models), ModelSettings())
+        facts = own.over(self._listed(tried))
+        newer = next((self.dated[name] for name in tried if name in self.dated), None)
+        if newer is not None and newer.as_of > facts.as_of:
+            facts = replace(facts, price=newer.price, as_of=newer.as_of)
+        return facts
+
+    def names(self) -> Iterator[str]:
+        """Every `provider:model` that a list has."""
+        yield from self.models
+        yield from _entries(self.listing())
+
+    def _listed(self, tried: tuple[str, ...]) -> ModelSettings:
+        document = self.listing()
+        entries = _entries(document)
+        name = next((each for each in tried if each in entries), None) or _alias(entries, tried)
+        if name is None:
+            return ModelSettings()
+        return listed_facts(entries[name], f"models.json: {name}", _date(document, "models.json"))
+
+
+def own_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
+    """Limits, abilities and prices by `provider:model`, as config/pricing.toml gives them.
+
+    Raises Invalid naming the place of what cannot be meant.
+    """
+    as_of = _date(pricing, "pricing.toml")
+    return {
+        f"{provider}:{model}": _own(table, f"models.{provider}.{model}", as_of)
+        for provider, models in table_at(pricing.get("models", {}), "models").items()
+        for model, table in table_at(models, f"models.{provider}").items()
+    }
+
+
+def vendor_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
+    """What holds for all models of a kind of provider unless its list says otherwise."""
+    return {
+        kind: _own(table, f"vendors.{kind}", _UNDATED)
+        for kind, table in table_at(pricing.get("vendors", {}), "vendors").items()
+    }
+
+
+def listed_facts(entry: Any, place: str, as_of: date) -> ModelSettings:
+    """The facts of one line of the exported list."""
+    table = table_at(entry, place)
+    check_keys(table, _LISTED, place)
+    parts = {part: table[part] for part in _PARTS if part in table}
+    context = count_in(table, "context", place, least=1, most=MOST_TOKENS)
+    limit = count_in(table, "max_input_tokens", place, least=1, most=MOST_TOKENS)
+    dearer = limit is not None and (context is None or limit < context)
+    return ModelSettings(
+        max_input_tokens=min(filter(None, (context, limit)), default=None),
+        max_total_tokens=context,
+        price=_price(parts, place),
+        notes=(f"costs more above {limit} input tokens, so it is given no more",) if dearer else (),
+        parts=parts,
+        as_of=as_of,
+    )
+
+
+def _own(table: Any, place: str, as_of: date) -> ModelSettings:
+    table = table_at(table, place)
+    check_keys(table, {*_PARTS, *_NUMBERS, *_ABILITIES, "as_of"}, place)
+    parts = {part: table[part] for part in _PARTS if part in table}
+    values: dict[str, Any] = {
+        name: count_in(table, name, place, least=least, most=MOST_TOKENS)
+        for name, least in _NUMBERS.items()
+    }
+    values |= {name: flag_in(table, name, place) for name in _ABILITIES}
+    return ModelSettings(
+        **values,
+        price=_price(parts, place),
+        parts=parts,
+        as_of=_date(table, place) if "as_of" in table else as_of,
+    )
+
+
+def _price(parts: Mapping[str, Any], place: str) -> Price | None:
+    try:
+        for part, usd in parts.items():
+            micro_usd(usd, part)
+        return price_of(parts)
+    except ValueError as error:
+        raise Invalid(
+            f"[{place}] is no price: {error}", field=place, cure="correct it, or remove it"
+        ) from None
+
+
+def _date(table: Mapping[str, Any], place: str) -> date:
+    """When a list was true; one without a date is older than all others."""
+    given = table.get("as_of", _UNDATED)
+    try:
+        return given if isinstance(given, date) else date.fromisoformat(str(given))
+    except ValueError:
+        raise Invalid(
+            f"as_of in {place} must be a date, not {given!r}",
+            field="as_of",
+            cure="write 2026-11-21",
+        ) from None
+
+
+def _entries(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    return table_at(document.get("models", {}), "models.json")
+
+
+def _alias(entries: Mapping[str, Any], tried: tuple[str, ...]) -> str | None:
+    """The entry that has one of the names as another name of its own."""
+    for name in tried:
+        provider, _, model = name.partition(":")
+        for other, entry in entries.items():
+            if other.startswith(f"{provider}:") and model in table_at(entry, other).get("also", ()):
+                return other
+    return None

@@ -1,0 +1,97 @@
+"""JSON Schemas as Gemini takes them: what it does not know is left out or said in other words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_KNOWN = frozenset(
+    {
+        "$defs",
+        "$ref",
+        "additionalProperties",
+        "anyOf",
+        "default",
+        "description",
+        "enum",
+        "format",
+        "items",
+        "maxItems",
+        "maxLength",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minimum",
+        "oneOf",
+        "pattern",
+        "prefixItems",
+        "properties",
+        "required",
+        "title",
+        "type",
+    }
+)
+_NAMED = frozenset({"$defs", "properties"})
+_NESTED = _NAMED | {"additionalProperties", "anyOf", "items", "oneOf", "prefixItems"}
+_BESIDE_REFERENCE = {"$ref", "$defs"}
+_DEEPEST = 64
+
+
+def declared(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+    """The schema without keywords that Gemini refuses or ignores.
+
+    A constant becomes an enumeration of one, and an exclusive bound an inclusive one: the action
+    itself checks its arguments again, so that a wider schema loses nothing.
+    """
+    if depth > _DEEPEST:
+        return {}
+    whole = _merged(schema)
+    kept = {key: value for key, value in whole.items() if key in _KNOWN}
+    if "const" in whole:
+        kept["enum"] = [whole["const"]]
+    _widen(kept, whole, "exclusiveMinimum", "minimum", 1)
+    _widen(kept, whole, "exclusiveMaximum", "maximum", -1)
+    for key in _NESTED & kept.keys():
+        kept[key] = _within(key, kept[key], depth)
+    return _reference_alone(kept)
+
+
+def _within(key: str, value: Any, depth: int) -> Any:
+    """The schemas inside a keyword's value; true and false are schemas, too."""
+    match value:
+        case Mapping() if key in _NAMED:
+            return {name: _within("items", part, depth) for name, part in value.items()}
+        case Mapping():
+            return declared(value, depth + 1)
+        case list() | tuple():
+            return [_within("items", part, depth) for part in value]
+        case _:
+            return value
+
+
+def _merged(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with the parts of `allOf`, which Gemini does not know, as its own."""
+    parts = schema.get("allOf")
+    if not isinstance(parts, list | tuple):
+        return dict(schema)
+    whole: dict[str, Any] = {}
+    for part in parts:
+        whole |= part if isinstance(part, Mapping) else {}
+    return whole | dict(schema)
+
+
+def _widen(
+    kept: dict[str, Any], whole: Mapping[str, Any], exclusive: str, inclusive: str, step: int
+) -> None:
+    """Put an inclusive bound in place of an exclusive one; whole numbers keep its meaning."""
+    bound = whole.get(exclusive)
+    if isinstance(bound, bool) or not isinstance(bound, int | float):
+        return
+    exact = whole.get("type") == "integer" and isinstance(bound, int)
+    kept.setdefault(inclusive, bound + step if exact else bound)
+
+
+def _reference_alone(schema: dict[str, Any]) -> dict[str, Any]:
+    """Move a reference that stands beside other keywords into `anyOf`: Gemini wants it alone."""
+    if "$ref" not in schema or schema.keys() <= _BESIDE_REFERENCE:
+        return schema
+    reference = {"$ref": schema.pop("$ref")}
+    return {**schema, "anyOf": [*schema.get("anyOf", ()), reference]}

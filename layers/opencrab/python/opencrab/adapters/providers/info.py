@@ -1,0 +1,95 @@
+"""What the engine is told of a model: what the lists know, and careful guesses for the rest."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from opencrab.adapters.providers.configuration import ProviderSettings
+from opencrab.adapters.providers.connection import (
+    LOCAL_KINDS,
+    costs_nothing,
+    is_vendors_own,
+    stays_private,
+)
+from opencrab.adapters.providers.facts import Facts, ModelSettings
+from opencrab.domain.money import FREE, Price
+from opencrab.ports.model import ModelInfo
+
+_INPUT_TOKENS = {"ollama": 8_192, "llamacpp": 4_096}
+_OTHER_INPUT_TOKENS = 32_768
+_OUTPUT_TOKENS = 4_096
+_REASONING_MODEL = re.compile(r"(?:.*/)?(?:o\d|gpt-(?:[5-9]|\d\d))(?!\d)")
+_OPENAIS = frozenset({"openai", "azure", "openrouter"})
+_SCRIPTED = "no language model: it follows a script or simple rules"
+
+
+def model_info(
+    provider: ProviderSettings, model: str, facts: Facts, vendor: ModelSettings
+) -> ModelInfo:
+    """What is known of a provider's model; `vendor` is what holds for all models of its kind."""
+    name = f"{provider.name}:{model}"
+    names = (name, f"{provider.kind}:{model}") if is_vendors_own(provider) else (name,)
+    known = facts.of(*names).over(vendor)
+    tokens_in = known.max_input_tokens or _INPUT_TOKENS.get(provider.kind, _OTHER_INPUT_TOKENS)
+    price = _price(provider, model, known.price)
+    info = ModelInfo(
+        name=name,
+        max_input_tokens=tokens_in,
+        max_output_tokens=known.max_output_tokens or min(_OUTPUT_TOKENS, max(tokens_in // 2, 1)),
+        max_total_tokens=known.max_total_tokens
+        or (tokens_in if provider.kind in LOCAL_KINDS else None),
+        price=price,
+        functions=known.functions is not False,
+        vision=known.vision is True,
+        temperature=_takes_temperature(provider, model)
+        if known.temperature is None
+        else known.temperature,
+        private=stays_private(provider),
+        hidden_tokens=known.hidden_tokens or 0,
+        notes=_notes(provider, name, known, price),
+    )
+    images = known.image_tokens
+    return info if images is None else replace(info, image_tokens=images)
+
+
+def _price(provider: ProviderSettings, model: str, known: Price | None) -> Price | None:
+    if known is None:
+        return FREE if costs_nothing(provider, model) else None
+    return _with_cache(known) if provider.kind == "anthropic" else known
+
+
+def _with_cache(price: Price) -> Price:
+    """Anthropic's prices of its cache, which are the same shares of every model's input price."""
+    plain = price.input_per_million
+    return Price(
+        input_per_million=plain,
+        output_per_million=price.output_per_million,
+        cached_per_million=_or_share(price.cached_per_million, plain, Fraction(1, 10)),
+        cache_write_per_million=_or_share(price.cache_write_per_million, plain, Fraction(5, 4)),
+        cache_write_long_per_million=_or_share(
+            price.cache_write_long_per_million, plain, Fraction(2)
+        ),
+    )
+
+
+def _or_share(given: int | None, plain: int, share: Fraction) -> int:
+    """The given price, or the share of the plain one, rounded up."""
+    return int(-(-plain * share // 1)) if given is None else given
+
+
+def _takes_temperature(provider: ProviderSettings, model: str) -> bool:
+    """Whether it looks like anything but one of OpenAI's reasoning models, which refuse one."""
+    return provider.kind not in _OPENAIS or _REASONING_MODEL.match(model) is None
+
+
+def _notes(
+    provider: ProviderSettings, name: str, known: ModelSettings, price: Price | None
+) -> tuple[str, ...]:
+    if provider.kind == "scripted":
+        return (_SCRIPTED,)
+    wanted: Mapping[str, object] = {"context": known.max_input_tokens, "price": price}
+    unknown = (
+        f"the {what} of {name!r} is not known" for what, value in wanted.items() if value is None
+    )
+    return (*known.notes, *unknown)

@@ -1,0 +1,62 @@
+"""OpenRouter: OpenAI's format in front of many vendors, with the cost of each call in dollars."""
+
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+from opencrab.adapters.providers import openai_error
+from opencrab.adapters.providers.openai import OpenAIWire
+from opencrab.adapters.providers.reading import mapping, parse, retry_after
+from opencrab.adapters.providers.transport import Reply
+from opencrab.adapters.providers.wire import Party
+from opencrab.domain.fault import Fault, Unanswered
+from opencrab.domain.money import Usage
+
+_FREE = ":free"
+_IN_FLIGHT = "openrouter_in_flight_budget"
+_MICRO = 1_000_000
+_MOST_MICRO_USD = 10**12
+
+
+class OpenRouterWire(OpenAIWire):
+    """Its own site and application are named by headers of the endpoint."""
+
+    def usage(self, body: dict[str, Any], party: Party) -> Usage:
+        return super().usage(body, party).replaced(reported_micro_usd=_cost(body, party))
+
+    def failure(self, reply: Reply, party: Party) -> Unanswered:
+        """As elsewhere; money that calls under way have set aside comes back in a moment."""
+        found = openai_error.failure(reply, party)
+        wait = retry_after(reply.headers)
+        if found.fault is not Fault.QUOTA_SPENT or wait is None or not _is_in_flight(reply):
+            return found
+        return Unanswered(found.message, Fault.RATE_LIMITED, retry_after_seconds=wait)
+
+
+def _cost(body: dict[str, Any], party: Party) -> int | None:
+    """What the call cost, rounded up; with a key of the owner's own, its vendor's share as well."""
+    if party.model.endswith(_FREE):
+        return 0
+    usage = mapping(body.get("usage"))
+    cost = _micro_usd(usage.get("cost"))
+    if cost is None or usage.get("is_byok") is not True:
+        return cost
+    upstream = mapping(usage.get("cost_details")).get("upstream_inference_cost")
+    return cost + (_micro_usd(upstream) or 0)
+
+
+def _micro_usd(dollars: Any) -> int | None:
+    if isinstance(dollars, bool) or not isinstance(dollars, int | float):
+        return None
+    # A comparison that NaN fails as well.
+    if not 0 <= dollars <= _MOST_MICRO_USD // _MICRO:
+        return None
+    return int((Decimal(repr(dollars)) * _MICRO).to_integral_value(ROUND_CEILING))
+
+
+def _is_in_flight(reply: Reply) -> bool:
+    try:
+        body = parse(reply.body)
+    except Unanswered:
+        return False
+    metadata = mapping(mapping(mapping(body).get("error")).get("metadata"))
+    return metadata.get("limit_source") == _IN_FLIGHT

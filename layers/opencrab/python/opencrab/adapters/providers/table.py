@@ -1,0 +1,101 @@
+"""Tables of a configuration, read with errors that name the place and the cure."""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from opencrab.domain.errors import Invalid
+
+_CURE = "correct it, or remove it"
+_WORDS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def table_at(value: Any, place: str) -> Mapping[str, Any]:
+    """A value that must be a table."""
+    if not isinstance(value, Mapping):
+        raise Invalid(
+            f"[{place}] must be a table, not {type(value).__name__}", field=place, cure=_CURE
+        )
+    return value
+
+
+def check_keys(table: Mapping[str, Any], known: AbstractSet[str], place: str) -> None:
+    """Refuse a key that has no meaning: it is a misspelt one."""
+    for key in table:
+        if key not in known:
+            raise Invalid(
+                f"[{place}] has {key!r}, which means nothing",
+                field=f"{place}.{key}",
+                cure=f"use {', '.join(sorted(known))}",
+            )
+
+
+def text_in(table: Mapping[str, Any], key: str, place: str) -> str:
+    """A text without the spaces around it; empty when there is none."""
+    text = table.get(key, "")
+    if not isinstance(text, str):
+        raise Invalid(
+            f"{key} in [{place}] must be text, not {type(text).__name__}",
+            field=f"{place}.{key}",
+            cure=_CURE,
+        )
+    return text.strip()
+
+
+def texts_in(table: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
+    """A list of names."""
+    texts = table.get(key, ())
+    if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
+        raise Invalid(
+            f"{key} in [{place}] must be a list of names",
+            field=f"{place}.{key}",
+            cure='write it as ["one", "another"]',
+        )
+    return tuple(texts)
+
+
+def flag_in(table: Mapping[str, Any], key: str, place: str) -> bool | None:
+    """True or false, also as a variable of the environment says it; None when there is none."""
+    given = table.get(key)
+    flag = _WORDS.get(given.strip().lower()) if isinstance(given, str) else given
+    if given is not None and not isinstance(flag, bool):
+        raise Invalid(
+            f"{key} in [{place}] must be true or false, not {given!r}",
+            field=f"{place}.{key}",
+            cure=_CURE,
+        )
+    return flag
+
+
+def count_in(
+    table: Mapping[str, Any], key: str, place: str, *, least: int, most: int
+) -> int | None:
+    """A whole number within bounds; None when there is none."""
+    number = table.get(key)
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
+        raise Invalid(
+            f"{key} in [{place}] must be a whole number from {least} to {most}, not {number!r}",
+            field=f"{place}.{key}",
+            cure=_CURE,
+        )
+    return number
+
+
+def seconds_in(table: Mapping[str, Any], key: str, place: str, *, most: float) -> float | None:
+    """A time in seconds, also as a variable of the environment says it; None when there is none."""
+    given = table.get(key)
+    if given in (None, ""):
+        return None
+    try:
+        seconds = float("nan") if isinstance(given, bool) else float(given)
+    except (TypeError, ValueError):
+        seconds = float("nan")
+    if not 0 < seconds <= most:
+        raise Invalid(
+            f"{key} in [{place}] must be more than 0 and at most {most:g}, not {given!r}",
+            field=f"{place}.{key}",
+            cure=_CURE,
+        )
+    return seconds

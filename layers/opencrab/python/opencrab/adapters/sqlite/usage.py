@@ -1,0 +1,46 @@
+"""The usage ledger on SQLite: a row for each call of a model, by agent."""
+
+from datetime import datetime
+
+from opencrab.adapters.sqlite.database import Database, Items
+from opencrab.domain.errors import NotFound
+from opencrab.domain.usage import UsageRow, is_row_id, row_bounds
+
+
+class SqliteUsage:
+    """`ports.usage.UsageLedger` on one file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def rows(
+        self,
+        agent_id: str,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> tuple[UsageRow, ...]:
+        low, high = row_bounds(since, until, after)
+        with self._database.reading() as items:
+            found = items.between(
+                _partition(agent_id), low, high, limit=max(limit, 0), newest_first=True
+            )
+        return tuple(UsageRow.model_validate_json(body) for _, body in found)
+
+    def row(self, agent_id: str, row_id: str) -> UsageRow:
+        with self._database.reading() as items:
+            body = items.get(_partition(agent_id), row_id) if is_row_id(row_id) else None
+        if body is None:
+            raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")
+        return UsageRow.model_validate_json(body)
+
+
+def put_new(items: Items, row: UsageRow) -> None:
+    """Put a row; raises AlreadyThere."""
+    items.put(_partition(row.agent_id), row.id, row.model_dump_json(), absent=True)
+
+
+def _partition(agent_id: str) -> str:
+    return f"USAGE#{agent_id}"

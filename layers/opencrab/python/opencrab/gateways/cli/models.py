@@ -1,0 +1,131 @@
+"""Commands about models: list them and their providers, and take over today's prices."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.command import command
+from opencrab.gateways.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from opencrab.domain.preference import DatedPrice
+
+ModelView = dict[str, Any]
+
+
+@command
+def list_models(
+    terminal: Terminal,
+    provider: Annotated[
+        str | None, typer.Option("--provider", metavar="NAME", help="Only this provider's.")
+    ] = None,
+) -> None:
+    """List the models with their prices, or take over newer prices."""
+    models = list(terminal.client.items("llm", "models", provider=provider))
+    if terminal.options.json:
+        terminal.json(models)
+    elif not models:
+        terminal.say("no_models")
+    else:
+        _draw(terminal, models)
+
+
+@command
+def refresh_prices(terminal: Terminal) -> None:
+    """Fetch today's public prices and take over those that changed."""
+    models = {model["name"]: model for model in terminal.client.items("llm", "models")}
+    newest = _newest(terminal, models)
+    if newest:
+        prices = {name: price.model_dump(mode="json") for name, price in newest.items()}
+        terminal.client.put("llm", "prices", body={"prices": prices})
+    if terminal.options.json:
+        listed = ({"name": name, **price.model_dump(mode="json")} for name, price in newest.items())
+        terminal.json(list(listed))
+        return
+    terminal.say("prices_taken" if newest else "prices_same", count=len(newest))
+    if newest:
+        _draw_changes(terminal, models, newest)
+
+
+@command
+def list_providers(terminal: Terminal) -> None:
+    """List the providers of models, and what each of them lacks."""
+    providers = list(terminal.client.items("llm", "providers"))
+    if terminal.options.json:
+        terminal.json(providers)
+        return
+    from opencrab.gateways.cli.render import table
+
+    heads = ("provider", "status", "model", "address")
+    rows = [
+        (one["name"], _state(terminal, one), one["default_model"], one["base_url"])
+        for one in providers
+    ]
+    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+
+
+def _newest(terminal: Terminal, models: dict[str, ModelView]) -> "dict[str, DatedPrice]":
+    from opencrab.domain.money import Price
+
+    if terminal.options.prices is None:
+        raise Invalid(terminal.words("no_price_list"), cure=terminal.words("no_prices_cure"))
+    known = {
+        name: None if model["price"] is None else Price(**model["price"])
+        for name, model in models.items()
+    }
+    limits = {name: int(model["max_input_tokens"]) for name, model in models.items()}
+    return terminal.options.prices(known, limits)
+
+
+def _state(terminal: Terminal, provider: dict[str, Any]) -> str:
+    if not provider["enabled"]:
+        return terminal.words("provider_off")
+    if provider["missing"]:
+        return terminal.words("provider_lacks", what=provider["missing"])
+    return terminal.words("provider_ready")
+
+
+def _draw(terminal: Terminal, models: list[ModelView]) -> None:
+    from opencrab.gateways.cli.render import table
+
+    heads = ("name", "provider", "context", "input_price", "output_price", "notes")
+    rows = [
+        (
+            model["name"],
+            model["provider"],
+            f"{model['max_input_tokens']:,}",
+            *_prices(terminal, model["price"]),
+            terminal.words.term("private") if model["private"] else "",
+        )
+        for model in models
+    ]
+    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+    if any(model["price"] is None for model in models):
+        terminal.say("price_unknown_cure")
+
+
+def _draw_changes(
+    terminal: Terminal, models: dict[str, ModelView], newest: "dict[str, DatedPrice]"
+) -> None:
+    from opencrab.gateways.cli.render import table
+
+    rows = [
+        (
+            name,
+            " / ".join(_prices(terminal, models[name]["price"])),
+            " / ".join(_prices(terminal, dated.price.model_dump())),
+        )
+        for name, dated in newest.items()
+    ]
+    heads = [terminal.words(f"head_{head}") for head in ("name", "before", "now")]
+    table(terminal, heads, rows)
+
+
+def _prices(terminal: Terminal, price: dict[str, Any] | None) -> tuple[str, str]:
+    from opencrab.gateways.cli.portrait import money
+
+    if price is None:
+        unknown = terminal.words("price_unknown")
+        return unknown, unknown
+    return money(price["input_per_million"]), money(price["output_per_million"])

@@ -1,0 +1,205 @@
+"""Commands about money: what model calls came to, where a turn's went, what may be spent."""
+
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.command import command
+from opencrab.gateways.cli.finding import AgentView, find_agent
+from opencrab.gateways.cli.terminal import Terminal
+
+_MICRO = 1_000_000
+_NONE = "none"
+_PERCENT = "heartbeat"
+_LIMITS = {
+    "turn": "turn_micro_usd",
+    "session": "session_micro_usd",
+    "agent_day": "agent_day_micro_usd",
+    "installation_day": "installation_day_micro_usd",
+    _PERCENT: "heartbeat_percent",
+    "public_user_day": "public_user_day_micro_usd",
+    "block": "block_micro_usd",
+}
+
+
+class Period(StrEnum):
+    """How far back a report looks."""
+
+    LAST_HOUR = "last_hour"
+    LAST_DAY = "last_day"
+    LAST_WEEK = "last_week"
+    LAST_MONTH = "last_month"
+    ALL = "all"
+
+
+class Grouping(StrEnum):
+    """By what a report sorts calls."""
+
+    MODEL = "model"
+    PURPOSE = "purpose"
+    TASK_TYPE = "task_type"
+    COMPLEXITY = "complexity"
+
+
+Agent = Annotated[
+    str | None, typer.Option("--agent", metavar="AGENT", help="Only this agent: an id or a name.")
+]
+
+
+@command
+def costs(
+    terminal: Terminal,
+    agent: Agent = None,
+    period: Annotated[Period, typer.Option("--period", help="How far back.")] = Period.LAST_MONTH,
+    by: Annotated[
+        Grouping | None, typer.Option("--by", show_default=False, help="Sort calls by this.")
+    ] = None,
+    turn: Annotated[
+        str | None,
+        typer.Option("--turn", metavar="ID", help="Where each micro-dollar of this turn went."),
+    ] = None,
+) -> None:
+    """Show what model calls came to, or where the money of one turn went."""
+    if turn is not None:
+        _explain(terminal, turn)
+        return
+    agents = [find_agent(terminal, agent)] if agent else list(terminal.client.items("agents"))
+    query = {"period": period.value, "group_by": None if by is None else by.value}
+    reports = [
+        terminal.client.get("agents", one["id"], "llm", "metrics", "summary", **query)
+        for one in agents
+    ]
+    if terminal.options.json:
+        pairs = zip(agents, reports, strict=True)
+        terminal.json(
+            [{"agent_id": one["id"], "agent": one["name"], **report} for one, report in pairs]
+        )
+        return
+    _draw(terminal, agents, reports, by)
+
+
+@command
+def budgets(
+    terminal: Terminal,
+    agent: Agent = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=USD", help="Set a limit in US dollars; may be repeated."
+        ),
+    ] = None,
+    *,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Return to the configured limits.")
+    ] = False,
+) -> None:
+    """Show what may be spent and what is drawn today, and set limits."""
+    wanted = dict(_limit(terminal, text) for text in change or ())
+    found = None if agent is None else find_agent(terminal, agent)
+    if reset:
+        terminal.client.put("budgets", body={"limits": None})
+    if wanted:
+        terminal.client.put("budgets", body={"limits": wanted})
+    shown = terminal.client.get("budgets", agent=None if found is None else found["id"])
+    if terminal.options.json:
+        terminal.json(shown)
+    else:
+        _draw_budgets(terminal, shown)
+
+
+def _limit(terminal: Terminal, text: str) -> tuple[str, int | None]:
+    """A limit as it is sent, from NAME=USD; heartbeats have a share in percent."""
+    name, _, value = text.partition("=")
+    name, value = name.strip(), value.strip()
+    if name not in _LIMITS:
+        known = ", ".join(_LIMITS)
+        raise typer.BadParameter(terminal.words("limit_name", names=known), param_hint="--set")
+    if name == "session" and value == _NONE:
+        return _LIMITS[name], None
+    try:
+        amount = Decimal(value) * (1 if name == _PERCENT else _MICRO)
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or not 0 <= amount <= _MICRO * _MICRO or amount % 1:
+        raise typer.BadParameter(terminal.words("limit_value", name=name), param_hint="--set")
+    return _LIMITS[name], int(amount)
+
+
+def _explain(terminal: Terminal, turn: str) -> None:
+    explanation = terminal.client.get("costs", "explain", turn=turn)
+    if terminal.options.json:
+        terminal.json(explanation)
+        return
+    from opencrab.gateways.cli.explaining import explain
+
+    explain(terminal, explanation)
+
+
+def _draw(
+    terminal: Terminal,
+    agents: list[AgentView],
+    reports: list[dict[str, Any]],
+    by: Grouping | None,
+) -> None:
+    from opencrab.gateways.cli.render import table
+
+    words = terminal.words
+    rows: list[tuple[str, ...]] = []
+    for agent, report in zip(agents, reports, strict=True):
+        name = agent["name"]
+        if by is None:
+            rows.append((name, *_figures(report["total"])))
+        else:
+            groups = report["groups"].get(by.value, {})
+            rows += ((name, words.term(key), *_figures(one)) for key, one in groups.items())
+    totals = [report["total"] for report in reports]
+    sums = {key: sum(one[key] for one in totals) for key in _FIGURES}
+    group = [] if by is None else [words(f"head_{by.value}")]
+    heads = ["agent", "calls", "failed", "input", "output", "cost"]
+    named = [words(f"head_{head}") for head in heads]
+    total = (words("cost_total"), *([""] if group else []), *_figures(sums))
+    table(terminal, [named[0], *group, *named[1:]], [*rows, total])
+    if not all(report["complete"] for report in reports):
+        terminal.note("costs_incomplete")
+
+
+_FIGURES = ("calls", "failed", "unknown", "input_tokens", "output_tokens", "cost_micro_usd")
+
+
+def _figures(summary: dict[str, Any]) -> tuple[str, ...]:
+    from opencrab.gateways.cli.portrait import money
+
+    return (
+        f"{summary['calls']:,}",
+        f"{summary['failed'] + summary['unknown']:,}",
+        f"{summary['input_tokens']:,}",
+        f"{summary['output_tokens']:,}",
+        money(summary["cost_micro_usd"]),
+    )
+
+
+def _draw_budgets(terminal: Terminal, shown: dict[str, Any]) -> None:
+    from opencrab.gateways.cli.portrait import money
+    from opencrab.gateways.cli.render import table
+
+    words, limits, configured = terminal.words, shown["limits"], shown["configured"]
+
+    def amount(name: str, value: int | None) -> str:
+        if value is None:
+            return words("no_limit")
+        return f"{value}%" if name == _PERCENT else money(value)
+
+    rows = [
+        (name, amount(name, limits[field]), amount(name, configured[field]))
+        for name, field in _LIMITS.items()
+    ]
+    table(terminal, [words(f"head_{head}") for head in ("limit", "now", "configured")], rows)
+    terminal.line()
+    drawn = [
+        (one["scope"], money(one["drawn_micro_usd"]), money(one["limit_micro_usd"]))
+        for one in shown["drawn"]
+    ]
+    heads = [words("head_scope_budget"), words("head_drawn", day=shown["day"]), words("head_limit")]
+    table(terminal, heads, drawn)

@@ -1,0 +1,117 @@
+"""Budgets: how much may be spent, and what is drawn of it today."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from opencrab.domain.agent import Agent
+from opencrab.domain.money import INSTALLATION, Limits, agent_scope, heartbeat_scope
+from opencrab.domain.value import Identifier, MicroUsd, Value
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.access import Owner
+from opencrab.gateways.rest.body import JsonRoute, strictly
+from opencrab.gateways.rest.rest import Api
+
+router = APIRouter(prefix="/api/budgets", tags=["costs"], route_class=JsonRoute)
+
+_Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
+
+
+class LimitsChange(Value, defer_build=False):
+    """Limits in micro-dollars; what is left out stays, and null is no limit for sessions only."""
+
+    turn_micro_usd: _Limit | None = None
+    session_micro_usd: _Limit | None = None
+    agent_day_micro_usd: _Limit | None = None
+    installation_day_micro_usd: _Limit | None = None
+    heartbeat_percent: Annotated[int, Field(ge=0, le=100)] | None = None
+    public_user_day_micro_usd: _Limit | None = None
+    block_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] | None = None
+
+    def changes(self) -> dict[str, Any]:
+        """The limits that change, with their new values."""
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return {
+            name: value
+            for name, value in given.items()
+            if value is not None or name == "session_micro_usd"
+        }
+
+
+class BudgetsPut(Value, defer_build=False):
+    """Limits to set; null returns all of them to the configured ones."""
+
+    limits: LimitsChange | None
+
+
+class DrawnView(Value):
+    """What is drawn today from one budget, what was given back taken off; its limit."""
+
+    scope: str
+    drawn_micro_usd: int
+    limit_micro_usd: int
+
+
+class BudgetsView(Value):
+    """The limits in force, those of the configuration, and what is drawn today (UTC)."""
+
+    limits: Limits
+    configured: Limits
+    changed: bool
+    day: str
+    drawn: tuple[DrawnView, ...]
+
+
+@router.get("", summary="What may be spent?", operation_id="get_budgets")
+def get_budgets(
+    api: Api,
+    _caller: Owner,
+    agent: Annotated[
+        Identifier | None, Query(description="an agent's id, to see its budgets as well")
+    ] = None,
+) -> BudgetsView:
+    """The limits, and what the installation, or one agent too, has drawn today."""
+    found = None if agent is None else api.runtime.home.agents.get(agent).agent
+    return _shown(api.runtime, found)
+
+
+@router.put("", summary="Set what may be spent", operation_id="put_budgets")
+def put_budgets(
+    api: Api, _caller: Owner, body: Annotated[BudgetsPut, strictly(BudgetsPut)]
+) -> BudgetsView:
+    """Set limits for all agents; the next model call goes by them."""
+    budgets = api.runtime.home.budgets
+    if body.limits is None:
+        budgets.set_limits(None)
+    else:
+        before = budgets.limits() or api.runtime.rules.limits
+        budgets.set_limits(Limits(**dict(before) | body.limits.changes()))
+    return _shown(api.runtime, None)
+
+
+def _shown(runtime: Runtime, agent: Agent | None) -> BudgetsView:
+    configured, found = runtime.rules.limits, runtime.home.budgets.limits()
+    limits = found or configured
+    day = runtime.clock.now().strftime("%Y-%m-%d")
+    most = {INSTALLATION: limits.installation_day_micro_usd}
+    if agent is not None:
+        own = agent.day_limit_micro_usd
+        of_agent = limits.agent_day_micro_usd if own is None else own
+        most[agent_scope(agent.id)] = of_agent
+        most[heartbeat_scope(agent.id)] = of_agent * limits.heartbeat_percent // 100
+    drawn = (
+        DrawnView(
+            scope=scope,
+            drawn_micro_usd=runtime.home.budgets.drawn(scope, day),
+            limit_micro_usd=limit,
+        )
+        for scope, limit in most.items()
+    )
+    return BudgetsView(
+        limits=limits,
+        configured=configured,
+        changed=found is not None,
+        day=day,
+        drawn=tuple(drawn),
+    )

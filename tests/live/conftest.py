@@ -1,0 +1,139 @@
+"""The real model that the environment names, put together as `opencrab up` puts it together.
+
+OPENCRAB_LIVE_PROVIDER and OPENCRAB_LIVE_MODEL name it; its key comes from where OpenCrab finds it.
+OPENCRAB_LIVE_EMBEDDING names a model of the provider for embeddings. OPENCRAB_LIVE_RANDOM=1 says
+that the model was never trained, so that what it says is not judged, only how.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from opencrab import settings
+from opencrab.adapters.providers.configuration import (
+    ModelsSettings,
+    ProviderSettings,
+    models_settings,
+)
+from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.registry import ProviderModels
+from opencrab.adapters.providers.transport import Transport
+from opencrab.domain.record import Answer
+from opencrab.domain.routing import Use
+from opencrab.ports.model import ActionSchema, ChatModel, ChatRequest, ModelInfo, Returned, Said
+
+WEATHER = ActionSchema(
+    name="get_weather",
+    description="The weather of a city now. 都市の今の天気。",
+    parameters={
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "maxLength": 40, "description": "Its name in English"}
+        },
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+)
+SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Live:
+    """One model of a real provider, and what may be expected of it."""
+
+    known: ModelsSettings
+    provider: ProviderSettings
+    model: str
+    transport: Transport = field(repr=False)
+    is_random: bool = False
+
+    @property
+    def name(self) -> str:
+        """The model as people name it."""
+        return f"{self.provider.name}:{self.model}"
+
+    @property
+    def info(self) -> ModelInfo:
+        """What is known of the model."""
+        return self.chat_model().info
+
+    def models(self, **changes: Any) -> ProviderModels:
+        """The models of an installation whose provider is changed so."""
+        provider = replace(self.provider, **changes)
+        wanted = self.known.with_provider(provider).only(self.name)
+        return ProviderModels(lambda: wanted, lambda: self.transport)
+
+    def chat_model(self, **changes: Any) -> ChatModel:
+        """The model, of a provider that is changed so."""
+        return self.models(**changes).get(self.name)
+
+    def chat(self, request: ChatRequest) -> Answer:
+        """The answer to a request."""
+        model = self.chat_model()
+        return model.chat(request, model.encode(request))
+
+    def asked(self, text: str, *more: Said | Returned, **changes: Any) -> ChatRequest:
+        """A request with few words; a model that thinks needs room for its thoughts as well."""
+        wanted = {
+            "model": self.model,
+            "actions": (),
+            "system": "You are a crab who answers briefly. 短く答える蟹です。",
+            "turns": (Said("user", text, name="rin"), *more),
+            "max_output_tokens": min(200 if self.info.temperature else 2_000, self._most_output),
+            "timeout_seconds": SECONDS,
+        }
+        return ChatRequest(**{**wanted, **changes})
+
+    def acting(self, text: str, **changes: Any) -> ChatRequest:
+        """A request whose answer must be a call."""
+        return self.asked(text, **{"actions": (WEATHER,), "require_action": True, **changes})
+
+    @property
+    def embedding(self) -> str:
+        """The model for embeddings; empty when none of this provider is named."""
+        if given := os.environ.get("OPENCRAB_LIVE_EMBEDDING"):
+            return f"{self.provider.name}:{given}"
+        configured = self.known.uses.get(Use.EMBEDDING, "")
+        return configured if configured.partition(":")[0] == self.provider.name else ""
+
+    @property
+    def _most_output(self) -> int:
+        return self.info.max_output_tokens
+
+
+@pytest.fixture(scope="session")
+def live() -> Iterator[Live]:
+    """The named model; skips, and says why, when none is named or something is missing."""
+    provider_name = os.environ.get("OPENCRAB_LIVE_PROVIDER", "")
+    model = os.environ.get("OPENCRAB_LIVE_MODEL", "")
+    if not provider_name or not model:
+        pytest.skip("name a model in OPENCRAB_LIVE_PROVIDER and OPENCRAB_LIVE_MODEL")
+    configured = settings.load({})
+    known = models_settings(
+        configured.table("llm"),
+        configured.pricing,
+        configured.absent_below("llm.providers"),
+        listing=settings.listed_models,
+    )
+    scripted = ProviderSettings(name="scripted", kind="scripted")
+    provider = {"scripted": scripted, **known.providers}.get(provider_name)
+    if provider is None:
+        pytest.fail(f"there is no provider {provider_name!r}: use one of {sorted(known.providers)}")
+    is_random = os.environ.get("OPENCRAB_LIVE_RANDOM", "") == "1" or provider.kind == "scripted"
+    with new_client() as client:
+        found = Live(known, provider, model, HttpxTransport(client), is_random)
+        state = next(each for each in found.models().providers() if each.name == provider_name)
+        if state.missing:
+            pytest.skip(f"{provider_name} cannot be asked: {state.missing} is missing")
+        yield found
+
+
+@pytest.fixture
+def remote(live: Live) -> Live:
+    """The named model, if there is a network between it and us."""
+    if live.provider.kind == "scripted":
+        pytest.skip("the scripted model has no server, no key and no limits")
+    return live

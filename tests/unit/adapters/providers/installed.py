@@ -1,0 +1,71 @@
+"""An installation with providers of many kinds, and an owner who changes its settings."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opencrab.adapters.providers.configuration import ModelsSettings, ProviderSettings
+from opencrab.adapters.providers.facts import ModelSettings
+from opencrab.adapters.providers.registry import ProviderModels
+from opencrab.domain.fault import Unanswered
+from opencrab.domain.money import Price
+from opencrab.domain.preference import Preferences
+from opencrab.ports.model import ChatModel, ChatRequest, Said
+from opencrab.ports.preferences import Stored
+from tests.unit.adapters.providers.fake import Replying
+
+PRICE = Price(input_per_million=150_000, output_per_million=600_000)
+
+
+SETTINGS = ModelsSettings(
+    default="openai:gpt-4o-mini",
+    providers={
+        "openai": ProviderSettings("openai", "openai", api_key="sk-1", default_model="gpt-4o"),
+        "ollama": ProviderSettings("ollama", "ollama"),
+        "llamacpp": ProviderSettings("llamacpp", "llamacpp"),
+        "海": ProviderSettings("海", "openai", "https://sea.example/v1", default_model="crab"),
+        "absent": ProviderSettings("absent", "openai", "https://a.example", missing="ABSENT_KEY"),
+        "anthropic": ProviderSettings("anthropic", "anthropic", api_key="x"),
+        "keyless": ProviderSettings("keyless", "anthropic", key_name="CLAUDE_KEY"),
+        "off": ProviderSettings("off", "openai", "https://off.example", enabled=False),
+    },
+    models={"openai:gpt-4o-mini": ModelSettings(max_input_tokens=128_000, price=PRICE)},
+    aliases={"速い": "ollama:llama3.1:8b", "最速": "速い", "円": "輪", "輪": "円"},
+)
+
+
+def models_and_transport(settings: ModelsSettings = SETTINGS) -> tuple[ProviderModels, Replying]:
+    """Models, and the transport that nobody useful answers on."""
+    transport = Replying(b"no answer at all")
+    return ProviderModels(lambda: settings, lambda: transport), transport
+
+
+def address_asked(model: ChatModel, transport: Replying) -> str:
+    """The address to which a model sends a request."""
+    request = ChatRequest("", (), "", (Said("user", "やあ"),), 5)
+    with pytest.raises(Unanswered):
+        model.chat(request, model.encode(request))
+    return transport.sent[-1].url
+
+
+class Shelf:
+    """Preferences that change, and a store that may be silent."""
+
+    def __init__(self, **preferences: Any) -> None:
+        self.stored = Stored(Preferences(**preferences))
+        self.trouble: Exception | None = None
+        self.reads = 0
+
+    def __call__(self) -> Stored:
+        self.reads += 1
+        if self.trouble:
+            raise self.trouble
+        return self.stored
+
+    def put(self, **preferences: Any) -> int:
+        self.stored = Stored(Preferences(**preferences), self.stored.version + 1)
+        return self.stored.version
+
+    def models(self, configured: Callable[[], ModelsSettings] = lambda: SETTINGS) -> ProviderModels:
+        return ProviderModels(configured, lambda: Replying(b""), stored=self)

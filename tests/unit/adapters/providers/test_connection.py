@@ -1,0 +1,64 @@
+"""Connections to providers: where they are asked, for how long, and with which key."""
+
+import pytest
+
+from opencrab.adapters.providers.configuration import ProviderSettings
+from opencrab.domain.errors import Invalid
+from tests.unit.adapters.providers.installed import (
+    SETTINGS,
+    address_asked,
+    models_and_transport,
+)
+
+
+def test_a_provider_waits_no_longer_than_its_owner_wants() -> None:
+    provider = ProviderSettings("海", "openai", "https://sea.example", timeout_seconds=1.5)
+    models, transport = models_and_transport(SETTINGS.with_provider(provider))
+    address_asked(models.get("海:x"), transport)
+    assert transport.sent[-1].timeout_seconds == 1.5
+
+
+def test_a_provider_says_who_asks() -> None:
+    provider = ProviderSettings(
+        "openrouter", "openrouter", api_key="k", site_url="https://crab.example", app_name="Crab"
+    )
+    models, transport = models_and_transport(SETTINGS.with_provider(provider))
+    address_asked(models.get("openrouter:a/b"), transport)
+    sent = {name.lower(): value for name, value in transport.sent[-1].headers.items()}
+    assert (sent["http-referer"], sent["x-title"]) == ("https://crab.example", "Crab")
+
+
+@pytest.mark.parametrize(
+    ("base_url", "url"),
+    [
+        ("https://n.openai.azure.com", "https://n.openai.azure.com/openai/v1/chat/completions"),
+        ("https://n.example/openai/v1/", "https://n.example/openai/v1/chat/completions"),
+    ],
+)
+def test_azure_is_asked_at_its_own_resource(base_url: str, url: str) -> None:
+    provider = ProviderSettings("azure", "azure", base_url, api_key="k")
+    models, transport = models_and_transport(SETTINGS.with_provider(provider))
+    assert address_asked(models.get("azure:mine"), transport) == url
+    assert transport.sent[-1].headers["api-key"] == "k"
+
+
+@pytest.mark.parametrize("key", ["sk 1", "sk-鍵", "sk-1\n2"])
+def test_a_key_that_no_request_can_carry_makes_a_model_unusable(key: str) -> None:
+    provider = ProviderSettings("openai", "openai", api_key=key, key_name="OPENAI_API_KEY")
+    models, transport = models_and_transport(SETTINGS.with_provider(provider))
+    for ask in (models.get, models.embedder):
+        with pytest.raises(Invalid, match="OPENAI_API_KEY") as caught:
+            ask("openai:gpt-4o")
+        assert key not in str(caught.value)
+    health = models.health("openai", timeout_seconds=1)
+    assert not health.ok
+    assert key not in health.problem
+    assert not transport.sent
+
+
+def test_an_unsafe_address_is_refused_before_anything_is_sent() -> None:
+    provider = ProviderSettings("海", "openai", "http://sea.example/v1", default_model="crab")
+    models, transport = models_and_transport(SETTINGS.with_provider(provider))
+    with pytest.raises(Invalid, match="https"):
+        models.get("海")
+    assert not transport.sent

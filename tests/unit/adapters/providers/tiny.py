@@ -1,0 +1,101 @@
+"""A wire of nobody's: the smallest format that code for all vendors can be tested with."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from opencrab.adapters.providers.reading import count, label, listing, mapping, parse, shown
+from opencrab.adapters.providers.transport import Reply, excerpt
+from opencrab.adapters.providers.wire import Endpoint, Event, Framing, Party
+from opencrab.domain.fault import Fault, Unanswered
+from opencrab.domain.money import Usage
+from opencrab.domain.record import Answer
+from opencrab.ports.model import ChatRequest, Embeddings, ModelInfo, Said
+
+FAULTS = {401: Fault.AUTH, 429: Fault.RATE_LIMITED, 503: Fault.OVERLOADED}
+
+
+@dataclass
+class TinyAssembly:
+    """Words until `end`; an `error` in between is raised."""
+
+    party: Party
+    words: str = ""
+    ended: bool = False
+    usage: Any = None
+
+    @property
+    def began(self) -> bool:
+        return bool(self.words)
+
+    def add(self, event: Event) -> None:
+        body = mapping(parse(event.data.encode()))
+        if "error" in body:
+            raise Unanswered(f"{self.party.provider}: {shown(body)}", Fault.SERVER_ERROR)
+        self.words += label(body.get("w"))
+        self.usage = body.get("usage", self.usage)
+        self.ended = self.ended or "end" in body
+
+    def body(self) -> Any:
+        return {"text": self.words, "usage": self.usage}
+
+
+@dataclass
+class TinyWire:
+    """Texts in, text out; `bug` is what reading an answer raises."""
+
+    framing: Framing = "sse"
+    embeds: bool = True
+    bug: Exception | None = None
+
+    def chat_path(self, model: str, *, stream: bool) -> str:
+        return f"/{model}:stream" if stream else f"/{model}"
+
+    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+        return {"x-key": endpoint.api_key, **endpoint.extra_headers}
+
+    def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
+        said = [turn.text for turn in request.turns if isinstance(turn, Said)]
+        return {"model": request.model, "said": said, "stream": stream}
+
+    def from_wire(self, body: Any, party: Party) -> Answer:
+        if self.bug is not None:
+            raise self.bug
+        if "text" not in mapping(body):
+            raise Unanswered(f"no answer of {party.provider}: {shown(body)}", Fault.NONSENSE)
+        tokens = count(body.get("usage"))
+        usage = Usage(input_tokens=tokens, output_tokens=tokens)
+        return Answer(text=body["text"], model=label(body.get("model")), usage=usage, finish="stop")
+
+    def assembly(self, party: Party) -> TinyAssembly:
+        return TinyAssembly(party)
+
+    def failure(self, reply: Reply, party: Party) -> Unanswered:
+        fault = FAULTS.get(reply.status, Fault.SERVER_ERROR)
+        told = f"{party.provider} ({reply.status}, {party.key_name}): {excerpt(reply.body)}"
+        return Unanswered(told, fault, cure=f"check {excerpt(reply.body, 60)}")
+
+    def models_path(self) -> str:
+        return "/models"
+
+    def models_from_wire(self, body: Any) -> tuple[str, ...]:
+        return tuple(body)
+
+    def embeddings_path(self, model: str) -> str | None:
+        return f"/embed/{model}" if self.embeds else None
+
+    def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
+        return {"texts": list(texts)}
+
+    def embeddings_from_wire(self, body: Any, texts: tuple[str, ...], party: Party) -> Embeddings:
+        if len(listing(body)) != len(texts):
+            raise Unanswered(f"{party.provider} sent too few vectors", Fault.NONSENSE)
+        usage = Usage(input_tokens=len(texts), reported_micro_usd=len(texts))
+        return Embeddings(tuple((float(number),) for number in body), usage)
+
+
+def frames(*values: Any) -> bytes:
+    """Values as server-sent events."""
+    return b"".join(
+        f"data: {json.dumps(value, ensure_ascii=False)}\n\n".encode() for value in values
+    )

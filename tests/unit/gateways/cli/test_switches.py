@@ -1,0 +1,57 @@
+"""Freezing at the terminal: everything or one agent, by id or by name."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.gateways.cli.server import Program, Server, ok, page
+from tests.unit.gateways.cli.views import agent_view
+
+
+def state(*agents: str, everything: bool = False) -> Any:
+    """How the switches stand."""
+    return ok({"state": "frozen" if everything else "running", "frozen_agents": list(agents)})
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "all agents stop before their next step"), ("ja", "すべてのエージェントは")],
+)
+def test_everything_is_frozen(program: Program, server: Server, language: str, said: str) -> None:
+    server.on("PUT /system/state", state(everything=True))
+    assert said in program.run("--language", language, "freeze").out
+    assert server.sent("PUT") == [{"state": "frozen"}]
+
+
+@pytest.mark.parametrize("name", ["さくら", "sakura"])
+def test_one_agent_is_frozen_and_thawed(program: Program, server: Server, name: str) -> None:
+    agent = agent_view("さくら", id="sakura")
+    server.on("GET /agents", page(agent))
+    server.on("PUT /system/state", state(agent["id"]), state())
+    assert program.run("freeze", name).out == "さくら stops before its next step\n"
+    assert program.run("unfreeze", name).out == "さくら works again\n"
+    assert server.sent("PUT") == [
+        {"state": "frozen", "agent_id": agent["id"]},
+        {"state": "running", "agent_id": agent["id"]},
+    ]
+
+
+def test_who_still_stands_is_told(program: Program, server: Server) -> None:
+    server.on("GET /agents", page(agent_view("Ada")))
+    server.on("PUT /system/state", state(everything=True))
+    assert "all agents are frozen" in program.run("unfreeze", "Ada").out
+    server.on("PUT /system/state", state("a1", "a2"))
+    assert "one by one: a1, a2" in program.run("unfreeze").out
+
+
+def test_an_unknown_agent_freezes_nothing(program: Program, server: Server) -> None:
+    server.on("GET /agents", page(agent_view("Ada")))
+    refused = program.run("freeze", "Adah")
+    assert (refused.code, server.sent("PUT")) == (1, [])
+    assert "did you mean Ada?" in refused.err
+
+
+def test_a_script_gets_the_switches(program: Program, server: Server) -> None:
+    server.on("PUT /system/state", state("a1"))
+    found = program.run("unfreeze", "--json")
+    assert (found.json, found.err) == ({"state": "running", "frozen_agents": ["a1"]}, "")
