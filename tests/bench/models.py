@@ -101,8 +101,8 @@ def call_ms(vendor: Vendor) -> float:
 
     def call() -> None:
         use = think_context("今日の予定をメモに書いてください。", Trigger.MESSAGE).use
-        chosen = models.routing.chosen(use, Basis())
-        listed = router.candidates(models, chosen, agent)
+        leader, _ = router.leader(models, use, Basis(), ())
+        listed = router.candidates(models, leader, agent)
         picked = router.pick(listed, (), {}, _NOW)
         assert picked is not None
         picked.model.chat(asked, picked.model.encode(asked))

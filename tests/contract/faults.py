@@ -6,6 +6,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import ceil
 
 from opencrab.adapters.providers.anthropic import AnthropicWire
 from opencrab.adapters.providers.google import GoogleWire
@@ -74,7 +75,8 @@ def does(found: Trouble) -> str:
         return "ends the turn and says whose key"
     if found.fault.course is Course.NEXT and not found.fault.may_pass:
         return "asks the next provider; ends the turn if there is none"
-    wait = "1 s, 2 s" if found.retry_after is None else f"{max(found.retry_after, 1):g} s"
+    # As `router.wait_seconds`: never sooner than asked, 1 s and up to a quarter more, rounded up.
+    wait = f"{ceil(max(found.retry_after or 0, 1.25))} s"
     return _DOES[found.fault.course].format(wait=wait)
 
 

@@ -63,6 +63,8 @@ class Provider:
         self.bill = Bill()
         self.failed: Counter[tuple[str, int]] = Counter()
         self.seen: list[ChatRequest] = []
+        self.prices: dict[str, Price | None] = {}
+        self.retry_after: float | None = None
         self.wrap: Callable[[ChatModel], ChatModel] = lambda model: model
         self.routing = Routing(default="fake:none")
         self.version = 0
@@ -86,7 +88,8 @@ class ScriptedModel:
 
     def __init__(self, provider: Provider, name: str) -> None:
         self._provider = provider
-        self.info = ModelInfo(name=name, price=PRICE, private=name.startswith("local:"))
+        price = provider.prices.get(name, PRICE)
+        self.info = ModelInfo(name=name, price=price, private=name.startswith("local:"))
 
     def encode(self, request: ChatRequest) -> bytes:
         shown = "".join(
@@ -114,7 +117,8 @@ class ScriptedModel:
         if error is None or error.may_be_billed:
             self._provider.bill.charged[name] += PRICE.cost(usage)
         if error is not None:
-            raise Unanswered("the model fails on purpose", error)
+            wait = self._provider.retry_after
+            raise Unanswered("the model fails on purpose", error, retry_after_seconds=wait)
         calls = tuple(
             Call(id=f"x{place}", name=called, arguments=arguments)
             for place, (called, arguments) in enumerate(reply.calls)

@@ -8,7 +8,7 @@ from typing import Any
 from opencrab.adapters.providers.anthropic import AnthropicWire
 from opencrab.adapters.providers.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.facts import ModelSettings
-from opencrab.adapters.providers.llamacpp import LlamaCppWire, base_url
+from opencrab.adapters.providers.llamacpp import LlamaCppWire
 from opencrab.adapters.providers.transport import Opened, Reply, Transport
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire import Endpoint, Wire
@@ -57,7 +57,7 @@ class Format:
 
     def endpoint(self, server: LlamaServer, key: str = "") -> Endpoint:
         """Where this format is spoken."""
-        url = base_url(server.url) if self.kind == "llamacpp" else server.url
+        url = f"{server.url}/v1" if self.kind == "llamacpp" else server.url
         return Endpoint(self.kind, url, key, key_name=f"{self.kind.upper()}_API_KEY")
 
     def model(

@@ -319,3 +319,19 @@ def test_the_process_environment_is_read_unless_another_is_given(
     monkeypatch.setenv("OPENCRAB_AGENT__GREETING", "おはよう")
     assert load({}, folder=folder).get("agent.greeting") == "おはよう"
     assert load({}, {}, folder=folder).get("agent.greeting") == "こんにちは"
+
+
+def test_no_value_is_shown_where_settings_are(folder: Path) -> None:
+    settings = loaded(folder, OPENAI_API_KEY="sk-KANARI", DISCORD_TOKEN="t-KANARI", GUILD="1")
+    assert "KANARI" not in repr(settings)
+    assert "KANARI" not in f"{settings.effective('llm.providers.openai.api_key')!r}"
+    assert "default.toml" in repr(settings)
+    assert settings.get("llm.providers.openai.api_key") == "sk-KANARI"
+
+
+def test_the_variable_behind_a_setting_is_known_whether_or_not_it_is_set(folder: Path) -> None:
+    expected = {"openai": "OPENAI_API_KEY"}
+    assert loaded(folder, GUILD="1").variables_of("api_key", "llm.providers") == expected
+    given = loaded(folder, GUILD="1", OPENAI_API_KEY="sk")
+    assert given.variables_of("api_key", "llm.providers") == expected
+    assert given.variables_of("base_url", "llm.providers") == {}

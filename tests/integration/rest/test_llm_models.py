@@ -234,3 +234,26 @@ def test_changes_of_different_parts_do_not_undo_each_other(
     assert (kept.preferences.aliases is not None) is (status == 200)
     with pytest.raises(Conflict):
         home.preferences.save(Preferences(), 0)
+
+
+FREE = {"input_per_million": 0, "output_per_million": 0}
+
+
+@pytest.mark.parametrize(
+    "price", [FREE, {"input_per_million": 999_999, "output_per_million": 8_000_000}]
+)
+def test_a_price_that_falls_far_is_kept_and_told_unless_it_may(
+    house: House, price: dict[str, int]
+) -> None:
+    body = {
+        "prices": {"openai:dear": {"price": price, "as_of": "2026-02-17"}, "openai:new": dated()}
+    }
+    answer = house.call("PUT", "/llm/prices", body).json()
+    assert set(answer["prices"]) == {"openai:new"}
+    told = answer["refused"]["openai:dear"]
+    assert told["kept"] == PRICE.model_dump(mode="json")
+    assert told["refused"]["input_per_million"] == price["input_per_million"]
+    assert priced(house, "openai:dear") == PRICE.model_dump(mode="json")
+    answer = house.call("PUT", "/llm/prices", {**body, "allow_lower": True}).json()
+    assert (set(answer["prices"]), answer["refused"]) == ({"openai:dear", "openai:new"}, {})
+    assert priced(house, "openai:dear")["input_per_million"] == price["input_per_million"]

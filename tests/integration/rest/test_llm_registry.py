@@ -136,3 +136,11 @@ def test_the_health_of_a_provider_without_a_key_is_told_without_asking(house: Ho
     assert (found["ok"], found["models"]) == (False, None)
     assert "OPENAI_API_KEY" in found["problem"] + found["cure"]
     assert house.got("/llm/providers/scripted/health")["ok"] is True
+
+
+def test_a_price_of_a_provider_without_a_key_does_not_fall_far_either(house: House) -> None:
+    price = {"input_per_million": 1_000_000, "output_per_million": 2_000_000}
+    body = {"prices": {"openai:later": {"price": price, "as_of": "2026-02-17"}}}
+    assert house.call("PUT", "/llm/prices", body).json()["refused"] == {}
+    body["prices"]["openai:later"]["price"] = {"input_per_million": 0, "output_per_million": 0}
+    assert set(house.call("PUT", "/llm/prices", body).json()["refused"]) == {"openai:later"}

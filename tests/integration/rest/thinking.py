@@ -25,7 +25,13 @@ INFOS = (
     ModelInfo(name="scripted:rules", price=FREE, private=True),
 )
 STATES = (
-    ProviderState("ollama", "ollama", "http://localhost:11434", private=True),
+    ProviderState(
+        "ollama",
+        "ollama",
+        "http://localhost:11434",
+        private=True,
+        configured_url="http://localhost:11434",
+    ),
     ProviderState(
         "openai",
         "openai",
@@ -33,6 +39,7 @@ STATES = (
         missing="OPENAI_API_KEY",
         default_model="dear",
         key_name="OPENAI_API_KEY",
+        configured_url="https://api.openai.com/v1",
     ),
     ProviderState("scripted", "scripted", private=True, default_model="rules"),
 )
@@ -97,6 +104,9 @@ class Thinking:
 
     def providers(self) -> tuple[ProviderState, ...]:
         return tuple(self._state(state, self._preferences.providers) for state in STATES)
+
+    def price(self, name: str) -> Price | None:
+        return next((info.price for info in self.infos() if info.name == name), None)
 
     def check(self, preferences: Preferences) -> None:
         for name, change in preferences.providers.items():

@@ -25,14 +25,21 @@ REGISTRY = Registry(GROUPS)
 ROUTING = Routing(
     default="openai:gpt",
     uses={Use.THINKING: "smart"},
-    aliases={"fast": "openai:mini", "smart": "openai:gpt", "local": "ollama:llama", "odd": "x:y"},
-    selectable=("fast", "smart", "local", "odd"),
+    aliases={
+        "fast": "openai:mini",
+        "smart": "openai:gpt",
+        "local": "ollama:llama",
+        "odd": "x:y",
+        "home": "ollama:able",
+    },
+    selectable=("fast", "smart", "local", "odd", "home"),
 )
 MODELS = Known(
     (
         Named("openai:gpt"),
         Named("openai:mini", price=None),
         Named("ollama:llama", private=True, functions=False),
+        Named("ollama:able", private=True),
     ),
     ROUTING,
 )

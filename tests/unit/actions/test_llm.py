@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from opencrab.domain.routing import Duration, LlmConfig, ModelChosen, Use
 from opencrab.domain.value import Language
@@ -69,7 +70,7 @@ def test_only_what_is_on_the_list_may_be_chosen(at: ActionContext, alias: str) -
     [
         ("fast", "thinking", "price"),
         ("odd", "thinking", "there is no model"),
-        ("local", "tool_calling", "cannot call actions"),
+        ("local", "conversation", "cannot call actions"),
     ],
 )
 def test_what_could_not_think_may_not_be_chosen(
@@ -81,10 +82,17 @@ def test_what_could_not_think_may_not_be_chosen(
     assert told in str(result.error)
 
 
+def test_vectors_are_no_purpose_of_thought() -> None:
+    action = REGISTRY.find("select_llm")
+    assert action is not None
+    with pytest.raises(ValidationError):
+        action.arguments.model_validate({**CHOICE, "purpose": "embedding"})
+
+
 def test_a_private_agent_may_not_choose_a_model_outside(at: ActionContext) -> None:
     private = replace(at, agent=agent().replaced(llm=LlmConfig(private=True)))
     assert not run(_chosen(private), "select_llm", **CHOICE).success
-    assert run(_chosen(private), "select_llm", **{**CHOICE, "model_alias": "local"}).success
+    assert run(_chosen(private), "select_llm", **{**CHOICE, "model_alias": "home"}).success
 
 
 @pytest.mark.parametrize("language", Language)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 
 from opencrab import settings
@@ -311,3 +312,34 @@ def request(path: str, **headers: str) -> dict[str, Any]:
         },
         "isBase64Encoded": False,
     }
+
+
+def test_all_models_of_a_process_share_their_connections(
+    environment: pytest.MonkeyPatch,
+) -> None:
+    store = Store(OPENAI_API_KEY="sk-one")
+    made: list[httpx.MockTransport] = []
+    aws._transport.cache_clear()
+
+    def client() -> httpx.MockTransport:
+        made.append(httpx.MockTransport(lambda _: httpx.Response(200)))
+        return made[-1]
+
+    environment.setattr("opencrab.adapters.providers.httpx_transport.new_client", client)
+    for _ in range(2):
+        models, _clock = deployed(store)
+        for name in ("openai:gpt-4o", "openai:gpt-4o-mini", "openai"):
+            models.get(name)
+        models.embedder(None)
+    assert len(made) == 1
+    aws._transport.cache_clear()
+
+
+def test_a_key_is_kept_under_its_own_name_whatever_else_is_missing() -> None:
+    store = Store()
+    models = deployed(store)[0]
+    azure = next(each for each in models.providers() if each.name == "azure")
+    assert azure.key_name == "AZURE_OPENAI_API_KEY"
+    store.put(azure.key_name, "sk-azure")
+    again = next(each for each in deployed(store)[0].providers() if each.name == "azure")
+    assert (again.has_key, again.missing) == (True, "AZURE_OPENAI_ENDPOINT")

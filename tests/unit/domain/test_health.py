@@ -83,3 +83,9 @@ def test_no_pause_is_longer_than_five_minutes(moments: list[float]) -> None:
 def test_health_comes_back_from_its_stored_form(failures: int) -> None:
     ill = failed(Health(failures=failures, failed_at=NOW), at(0.123456))
     assert Health.model_validate_json(ill.model_dump_json()) == ill
+
+
+def test_a_pause_that_no_rule_gives_is_a_clock_gone_wrong() -> None:
+    ahead = Health(failures=9, failed_at=NOW, paused_until=NOW + timedelta(days=30))
+    assert not ahead.is_paused(NOW)
+    assert ahead.needs_probe(NOW)

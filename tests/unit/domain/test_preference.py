@@ -81,3 +81,9 @@ def test_more_than_a_store_takes_is_refused_naming_it() -> None:
 def test_what_means_nothing_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Preferences.model_validate(wrong)
+
+
+def test_a_document_that_is_none_is_told_without_its_content() -> None:
+    with pytest.raises(Invalid, match="cannot be read") as caught:
+        Preferences.read({"aliases": "secret-words", "unknown": 1})
+    assert "secret-words" not in str(vars(caught.value))

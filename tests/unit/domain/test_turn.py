@@ -45,7 +45,7 @@ def turn(**fields: Any) -> Turn:
 
 def returned(closing: Turn) -> dict[str, int]:
     """What a closing turn gives back to its agent's budget, by day."""
-    draws = closing.returns()
+    draws = closing.returns(DAYS[0])
     own = {d.day: -d.micro_usd for d in draws if d.scope == agent_scope(closing.agent_id)}
     shared = {d.day: -d.micro_usd for d in draws if d.scope == INSTALLATION}
     assert own == shared
@@ -112,8 +112,8 @@ def test_the_rest_goes_back_to_the_newest_day_first() -> None:
 
 
 def test_a_turn_that_used_all_gives_nothing_back() -> None:
-    assert reserved(turn(), 100).settled(reserved=100, cost=100).returns() == ()
-    assert turn().returns() == ()
+    assert reserved(turn(), 100).settled(reserved=100, cost=100).returns(DAYS[0]) == ()
+    assert turn().returns(DAYS[0]) == ()
 
 
 calls = st.lists(
@@ -247,7 +247,7 @@ def test_what_is_drawn_from_every_budget_was_spent_or_is_given_back(
         # A provider may count more than was reserved.
         cost = amount * percent // 100
         header = header.reserving(amount, block).settled(reserved=amount, cost=cost)
-    back = header.returns()
+    back = header.returns(DAYS[0])
     assert len({(draw.scope, draw.day) for draw in back}) == len(back), "each budget once"
     assert all(draw.limit_micro_usd is None for draw in back), "never refused"
     for draw in back:
@@ -262,3 +262,20 @@ def test_what_is_drawn_from_every_budget_was_spent_or_is_given_back(
 def test_a_header_comes_back_from_its_stored_form(reason: str) -> None:
     header = reserved(turn(stop=Stop(by="owner", reason=reason, at=NOW), note=reason), 10)
     assert Turn.model_validate_json(header.model_dump_json()) == header
+
+
+def test_what_a_vendor_says_beyond_a_free_price_is_taken_from_today() -> None:
+    header = turn(allowance=-700, spent=700)
+    changes = {(draw.scope, draw.day): draw.micro_usd for draw in header.returns("2026-02-19")}
+    assert changes == {
+        (agent_scope("mika"), "2026-02-19"): 700,
+        (INSTALLATION, "2026-02-19"): 700,
+    }
+
+
+def test_a_turn_that_drew_before_it_knew_of_other_budgets_draws_from_no_other() -> None:
+    drawn = (Block(day=DAYS[0], micro_usd=5),)
+    header = turn(authority=Authority.PUBLIC, blocks=drawn, allowance=5)
+    block = header.block_for(50, DAYS[0], Limits())
+    assert block is not None
+    assert block.scopes == ()

@@ -74,6 +74,13 @@ def test_only_the_first_pictures_are_shown(world: World) -> None:
     assert len(images) == IMAGES
 
 
+def test_links_take_no_pictures_place(world: World) -> None:
+    _keep(world, crab=PNG)
+    links = (f"https://example.com/{n}.png" for n in range(IMAGES))
+    ((picture,),) = _pictures(_begun(world, *links, "workspace:写真/crab"))
+    assert b64decode(picture.data) == PNG
+
+
 def test_nobody_from_outside_has_an_agent_look_around(world: World) -> None:
     _keep(world, crab=PNG)
     work = _begun(world, "workspace:写真/crab", authority=Authority.PUBLIC)

@@ -36,17 +36,21 @@ _CONFIG_FOLDERS = (
 class Effective:
     """A setting's value and where it came from."""
 
-    value: Any
+    value: Any = field(repr=False)
     source: str
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings, by dotted name; `absent` says which part lacks which variable."""
+    """All settings, by dotted name; `absent` says which part lacks which variable.
+
+    `variables` names the first variable that each setting of the file takes its value from.
+    """
 
     values: Mapping[str, Effective]
     pricing: Mapping[str, Any] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def effective(self, name: str, **scopes: Mapping[str, Any]) -> Effective:
         """A setting as it holds for the narrowest scope that sets it.
@@ -73,6 +77,15 @@ class Settings:
             part.removeprefix(prefix): variable
             for part, variable in self.absent.items()
             if part.startswith(prefix)
+        }
+
+    def variables_of(self, key: str, section: str) -> dict[str, str]:
+        """The variable behind a key of each part of a section, where there is one."""
+        start, end = f"{section}.", f".{key}"
+        return {
+            name.removeprefix(start).removesuffix(end): variable
+            for name, variable in self.variables.items()
+            if name.startswith(start) and name.endswith(end)
         }
 
     def table(self, section: str) -> dict[str, Any]:
@@ -113,7 +126,12 @@ def load(
         if value is not None:
             given[name] = Effective(value, "command line")
     values, absent = _from_file(written, given, _Variables(environ, secret))
-    return Settings(values | given, _read(found / "pricing.toml"), absent)
+    variables = {
+        name: named[1]
+        for name, value in written.items()
+        if isinstance(value, str) and (named := _VARIABLE.search(value))
+    }
+    return Settings(values | given, _read(found / "pricing.toml"), absent, variables)
 
 
 @cache

@@ -81,4 +81,4 @@ def test_records_without_images_tell_nothing() -> None:
 
 def test_what_a_newer_version_wrote_waits_for_it() -> None:
     with pytest.raises(Unavailable, match="newer version"):
-        list(entries([record(header() | {"schema": {"N": "2"}})]))
+        list(entries([record(header() | {"schema": {"N": "3"}})]))

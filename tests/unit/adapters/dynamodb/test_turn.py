@@ -109,7 +109,7 @@ def test_an_ended_turn_expires_after_35_days() -> None:
 
 
 def test_a_header_of_a_newer_version_is_not_read() -> None:
-    item = to_item(turn()) | {"schema": {"N": "2"}}
+    item = to_item(turn()) | {"schema": {"N": "3"}}
     with pytest.raises(Unavailable, match="newer version"):
         from_item(item)
 

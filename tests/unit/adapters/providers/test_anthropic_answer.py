@@ -205,10 +205,14 @@ def test_what_a_cache_took_and_gave_is_part_of_the_input() -> None:
 @pytest.mark.parametrize(
     ("usage", "expected"),
     [
-        ({"cache_creation_input_tokens": 85}, Usage(input_tokens=85, cache_write_tokens=85)),
+        ({"cache_creation_input_tokens": 85}, Usage(input_tokens=85, cache_write_long_tokens=85)),
         (
             {"cache_creation": {"ephemeral_1h_input_tokens": 7}},
             Usage(input_tokens=7, cache_write_long_tokens=7),
+        ),
+        (
+            {"cache_creation_input_tokens": 9, "cache_creation": {"ephemeral_5m_input_tokens": 2}},
+            Usage(input_tokens=9, cache_write_tokens=2, cache_write_long_tokens=7),
         ),
         ({"input_tokens": -5, "output_tokens": None}, Usage()),
         ({"output_tokens": 3, "output_tokens_details": {"thinking_tokens": 9}},

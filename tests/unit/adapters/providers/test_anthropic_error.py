@@ -47,6 +47,11 @@ def _reply(status: int, body: Any, **headers: str) -> Reply:
             _error("invalid_request_error", "Your credit balance is too low to access the API."),
             Fault.QUOTA_SPENT,
         ),
+        (
+            400,
+            _error("invalid_request_error", "You have reached your specified API usage limits."),
+            Fault.QUOTA_SPENT,
+        ),
         (400, {"error": {"code": 400, "type": "exceed_context_size_error"}}, Fault.TOO_LONG),
         (401, _error("authentication_error"), Fault.AUTH),
         (402, _error("billing_error"), Fault.QUOTA_SPENT),
@@ -65,7 +70,7 @@ def _reply(status: int, body: Any, **headers: str) -> Reply:
         ),
         (500, _error("api_error", "prompt is too long, or not"), Fault.SERVER_ERROR),
         (502, "Bad gateway", Fault.SERVER_ERROR),
-        (503, None, Fault.SERVER_ERROR),
+        (503, None, Fault.OVERLOADED),
         (504, _error("timeout_error"), Fault.SERVER_ERROR),
         (529, _error("overloaded_error"), Fault.OVERLOADED),
         (302, "", Fault.BAD_REQUEST),
@@ -74,7 +79,7 @@ def _reply(status: int, body: Any, **headers: str) -> Reply:
 def test_each_refusal_is_sorted_by_what_to_do(status: int, body: Any, fault: Fault) -> None:
     error = failure(_reply(status, body), PARTY)
     assert error.fault is fault
-    assert error.may_be_billed is fault.may_be_billed
+    assert error.may_be_billed is (fault.may_be_billed and status != 408)
 
 
 def test_a_rate_limit_says_how_long_to_wait() -> None:

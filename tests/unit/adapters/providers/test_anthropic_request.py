@@ -1,6 +1,7 @@
 """What goes out to Anthropic: bodies that its schema accepts and its caches know again."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -369,6 +370,7 @@ def test_a_model_that_forbids_a_temperature_is_asked_without_one() -> None:
 def test_blank_stops_are_left_out() -> None:
     assert _body(stop=("\n", "", "終"))["stop_sequences"] == ["終"]
     assert "stop_sequences" not in _body(stop=("\n",))
+    assert "stop_sequences" not in _body(stop=("終",), info=replace(INFO, stop=False))
 
 
 def test_a_forced_call_is_asked_for_where_the_model_takes_it() -> None:

@@ -123,6 +123,32 @@ def test_an_error_in_the_middle_was_billed_if_anything_had_begun(*, begun: bool)
     assert caught.value.may_be_billed is begun
 
 
+def test_an_error_after_the_prompt_was_counted_is_billed_without_a_count_that_is_not_final() -> (
+    None
+):
+    with pytest.raises(Unanswered) as caught:
+        _assembled(_start(input_tokens=100_000), OVERLOADED)
+    assert caught.value.may_be_billed
+    assert caught.value.usage is None
+
+
+def test_with_a_reason_to_stop_an_answer_is_whole_whatever_follows() -> None:
+    said = (_start(input_tokens=9), _delta("text_delta", text="はい"))
+    assert not _assembled(*said, _last({})).ended
+    assembly = _assembled(*said, _last({"output_tokens": 2}, stop_reason="end_turn"), OVERLOADED)
+    assert assembly.ended
+    assert assembly.body()["usage"] == {"input_tokens": 9, "output_tokens": 2}
+
+
+def test_a_message_in_one_piece_is_a_stream_of_one() -> None:
+    message = {"type": "message", "content": [{"type": "text", "text": "はい"}], "usage": {}}
+    assembly = AnthropicAssembly(PARTY)
+    assembly.add(Event(json.dumps(message), BARE))
+    assert assembly.began
+    assert assembly.ended
+    assert assembly.body() == message
+
+
 def test_an_error_outside_any_event_is_one_as_well() -> None:
     assembly = AnthropicAssembly(PARTY)
     with pytest.raises(Unanswered) as caught:

@@ -192,3 +192,17 @@ def test_only_one_model_thinks_when_it_is_chosen_for_everything() -> None:
     llm = LLM | {"models": {"thinking": "openai:o3"}, "fallback": {"chain": ["openai"]}}
     only = models_settings(llm, {}).only("ollama:x")
     assert (only.default, only.uses, only.fallback) == ("ollama:x", {}, ())
+
+
+def test_a_key_is_never_named_after_another_variable_that_is_missing() -> None:
+    llm = {"providers": {"box": {"base_url": ""}, "own": {}}}
+    missing = {"box": "BOX_URL", "own": "OWN_SECRET"}
+    found = models_settings(llm, {}, missing, key_names={"own": "OWN_SECRET"}).providers
+    assert (found["box"].key_name, found["box"].missing) == ("BOX_API_KEY", "BOX_URL")
+    assert (found["own"].key_name, found["own"].missing) == ("OWN_SECRET", "OWN_SECRET")
+    kept = {"OWN_SECRET": "sk-own", "BOX_API_KEY": "sk-box"}
+    opened = models_settings(
+        llm, {}, missing, key_names={"own": "OWN_SECRET"}, stored_key=kept.get
+    ).providers
+    assert (opened["own"].api_key, opened["own"].missing) == ("sk-own", "")
+    assert (opened["box"].api_key, opened["box"].missing) == ("sk-box", "BOX_URL")

@@ -3,6 +3,7 @@
 import pytest
 
 from opencrab.adapters.providers.configuration import ProviderSettings
+from opencrab.adapters.providers.connection import address_of
 from opencrab.domain.errors import Invalid
 from tests.unit.adapters.providers.installed import (
     SETTINGS,
@@ -62,3 +63,20 @@ def test_an_unsafe_address_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(Invalid, match="https"):
         models.get("海")
     assert not transport.sent
+
+
+@pytest.mark.parametrize(
+    ("kind", "base_url", "address"),
+    [
+        ("llamacpp", "http://127.0.0.1:8080", "http://127.0.0.1:8080/v1"),
+        ("llamacpp", "http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1"),
+        ("llamacpp", "http://crab.local/llama", "http://crab.local/llama/v1"),
+        ("llamacpp", "", "http://localhost:8080/v1"),
+        ("ollama", "http://localhost:11434", "http://localhost:11434"),
+        ("ollama", "http://localhost:11434/v1/", "http://localhost:11434"),
+        ("ollama", "https://crab.example/ollama//v1", "https://crab.example/ollama"),
+        ("google", "", "https://generativelanguage.googleapis.com/v1beta"),
+    ],
+)
+def test_each_kind_is_asked_below_its_own_path(kind: str, base_url: str, address: str) -> None:
+    assert address_of(ProviderSettings("p", kind, base_url)) == address

@@ -8,6 +8,7 @@ import pytest
 from opencrab.adapters.providers.facts import (
     Facts,
     ModelSettings,
+    family_facts,
     listed_facts,
     own_facts,
     vendor_facts,
@@ -127,3 +128,56 @@ def test_vendors_say_what_holds_for_all_their_models() -> None:
     vendors = vendor_facts({"vendors": {"anthropic": {"hidden_tokens": 1_000, "vision": True}}})
     found = ModelSettings(vision=False).over(vendors["anthropic"])
     assert (found.hidden_tokens, found.vision) == (1_000, False)
+
+
+PIN = {"as_of": date(2026, 1, 1), "models": {"openai": {"gpt-5.2": {"input": 3, "output": 9}}}}
+
+
+@pytest.mark.parametrize(
+    ("fetched", "holds"),
+    [((1, 2), (3, 9)), ((4, 2), (4, 9)), ((0, 0), (3, 9)), ((4, 10), (4, 10))],
+)
+def test_a_price_that_the_owner_wrote_is_only_raised_by_a_list(
+    fetched: tuple[int, int], holds: tuple[int, int]
+) -> None:
+    newer = DatedPrice(price=price(*fetched), as_of=date(2026, 9, 9))
+    assert facts(PIN, {"openai:gpt-5.2": newer}).of("openai:gpt-5.2").price == price(*holds)
+
+
+@pytest.mark.parametrize("written", ["claude-opus-4.6", "claude-opus-4-6"])
+@pytest.mark.parametrize(
+    "asked", ["claude-opus-4.6", "claude-opus-4-6", "claude-opus-4-6-20260205"]
+)
+@pytest.mark.parametrize("provider", ["anthropic", "mine"])
+def test_own_and_fetched_facts_are_known_in_every_spelling(
+    written: str, asked: str, provider: str
+) -> None:
+    own = {"models": {provider: {written: {"max_output_tokens": 7}}}}
+    newer = {f"{provider}:{written}": DatedPrice(price=price(9, 99), as_of=date(2026, 9, 9))}
+    found = facts(own, newer).of(f"{provider}:{asked}")
+    assert (found.max_output_tokens, found.price) == (7, price(9, 99))
+
+
+def test_of_two_spellings_the_one_that_is_asked_for_wins() -> None:
+    both = {"claude-a-4.6": {"max_output_tokens": 1}, "claude-a-4-6": {"max_output_tokens": 2}}
+    known = facts({"models": {"anthropic": both}})
+    assert known.of("anthropic:claude-a-4.6").max_output_tokens == 1
+    assert known.of("anthropic:claude-a-4-6").max_output_tokens == 2
+
+
+@pytest.mark.parametrize(
+    ("families", "field"),
+    [
+        ({"names": ["x"]}, "families"),
+        ([{"stop": False}], "families.0.names"),
+        ([{"names": "grok"}], "families.0.names"),
+        ([{"names": ["x"], "stop": "maybe"}], "families.0.stop"),
+        ([{"names": ["x"]}, {"names": ["y"], "stpo": True}], "families.1.stpo"),
+        ([5], "families.0"),
+    ],
+)
+def test_a_family_that_is_none_is_invalid_and_named(families: Any, field: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        family_facts({"families": families})
+    assert caught.value.field == field
+    assert caught.value.cure

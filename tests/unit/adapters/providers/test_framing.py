@@ -35,6 +35,10 @@ def _framed(*chunks: bytes, kind: Framing = "sse") -> list[Event]:
         ("data: [DONE]\n\n", [Event("[DONE]")]),
         ("data: x\n\ndata: dropped\n", [Event("x")]),
         ("data: dropped", []),
+        ('data: x\n\nevent: end\ndata: {"蟹": 1}', [Event("x"), Event('{"蟹": 1}', "end")]),
+        ("data: [1]\n", [Event("[1]")]),
+        ('data: {"蟹":', []),
+        ("data: 12", []),
         ("event: lonely\n\ndata: x\n\n", [Event("x")]),
         ("data:\n\ndata: \n\n", []),
         ("", []),
@@ -102,6 +106,13 @@ def test_where_the_bytes_are_cut_makes_no_difference(
 def test_byte_for_byte_is_the_same_as_at_once(stream: bytes, kind: Framing) -> None:
     single = [stream[place : place + 1] for place in range(len(stream))]
     assert list(events(single, kind)) == list(events([stream], kind))
+
+
+@pytest.mark.parametrize("kind", ["sse", "ndjson"])
+def test_an_empty_piece_between_both_halves_of_a_line_end_changes_nothing(kind: Framing) -> None:
+    pieces = (b'data: {"a":\r', b"", b"\ndata: 1}\r", b"", b"\n\r", b"", b"\n")
+    assert _framed(*pieces, kind=kind) == _framed(b"".join(pieces), kind=kind)
+    assert len(_framed(b"data: 1\r", b"", b"\ndata: 2\r\n\r\n")) == 1
 
 
 def test_frames_come_as_soon_as_they_are_whole() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from opencrab.adapters.providers.google import BASE_URL, GoogleWire
+from opencrab.adapters.providers.connection import BASE_URLS
+from opencrab.adapters.providers.google import GoogleWire
 from opencrab.adapters.providers.wire import Endpoint, Party
 from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.record import Answer
@@ -22,7 +23,10 @@ SPOKEN = ("generate", "stream", "batchembed")
 
 def test_the_key_is_in_a_header_and_in_no_address() -> None:
     endpoint = Endpoint(
-        "google", BASE_URL, "geheim", extra_headers={"x-crab": "1", "x-goog-api-key": "?"}
+        "google",
+        BASE_URLS["google"],
+        "geheim",
+        extra_headers={"x-crab": "1", "x-goog-api-key": "?"},
     )
     headers = WIRE.headers(endpoint)
     assert headers["x-goog-api-key"] == "geheim"
@@ -34,7 +38,7 @@ def test_the_key_is_in_a_header_and_in_no_address() -> None:
         WIRE.embeddings_path("m"),
     ]
     assert not any("geheim" in str(path) or "key" in str(path) for path in paths)
-    assert "x-goog-api-key" not in WIRE.headers(Endpoint("google", BASE_URL))
+    assert "x-goog-api-key" not in WIRE.headers(Endpoint("google", BASE_URLS["google"]))
 
 
 @pytest.mark.parametrize(

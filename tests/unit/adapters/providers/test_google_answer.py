@@ -169,6 +169,12 @@ def test_input_has_the_cached_and_those_of_actions_and_output_the_thoughts() -> 
     )
 
 
+def test_what_the_total_holds_beyond_the_input_is_output() -> None:
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 40}
+    found = answer_of(_body({"text": "蟹"}, usageMetadata=usage), PARTY).usage
+    assert (found.input_tokens, found.output_tokens) == (10, 30)
+
+
 @pytest.mark.parametrize(
     "usage",
     [None, [], {}, {"promptTokenCount": -5}, {"promptTokenCount": float("nan")}],

@@ -126,6 +126,11 @@ def test_no_more_than_five_stop_sequences_are_sent() -> None:
     assert len(_body(stop=tuple("abcdefg"))["generationConfig"]["stopSequences"]) == 5
 
 
+def test_a_model_that_stops_at_no_text_is_named_none() -> None:
+    body = _body(stop=("終わり",), info=ModelInfo(name="google:gemma", stop=False))
+    assert "stopSequences" not in body["generationConfig"]
+
+
 def test_what_a_model_cannot_do_is_left_out() -> None:
     blind = ModelInfo(name="google:gemma", functions=False, temperature=False)
     picture = Said("user", "見て", images=(Image("image/png", "iVBORw0KGgo="),))

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opencrab.adapters.providers.connection import BASE_URLS
 from opencrab.adapters.providers.framing import events
-from opencrab.adapters.providers.google import BASE_URL, GoogleWire
+from opencrab.adapters.providers.google import GoogleWire
 from opencrab.adapters.providers.google_stream import GoogleAssembly
 from opencrab.adapters.providers.reading import parse
 from opencrab.adapters.providers.vendor import VendorModel
@@ -80,7 +81,7 @@ def test_a_stream_cut_at_any_byte_is_whole_or_cut_and_never_half() -> None:
 
 
 def test_a_model_whose_stream_is_cut_says_that_it_broke_off() -> None:
-    endpoint = Endpoint("google", BASE_URL, "geheimnis")
+    endpoint = Endpoint("google", BASE_URLS["google"], "geheimnis")
     info = ModelInfo("google:gemini-2.5-flash")
     faults = set[Fault]()
     whole = _read_or_cut([JAPANESE])
@@ -135,6 +136,20 @@ def test_an_error_in_the_middle_was_billed_if_anything_had_begun(
     assert caught.value.may_be_billed is began
     # What was counted so far is less than what is billed: the whole reservation is charged.
     assert caught.value.usage is None
+
+
+def test_an_error_after_the_prompt_was_counted_is_billed_without_a_count_that_is_not_final() -> (
+    None
+):
+    with pytest.raises(Unanswered) as caught:
+        read_stream(WIRE, [_frames({"usageMetadata": {"promptTokenCount": 100_000}}, ERROR)])
+    assert caught.value.may_be_billed
+    assert caught.value.usage is None
+
+
+def test_a_last_chunk_that_no_blank_line_ends_is_read() -> None:
+    whole = read_stream(WIRE, [JAPANESE])
+    assert read_stream(WIRE, [JAPANESE.rstrip()]) == whole
 
 
 @pytest.mark.parametrize("data", ["{", "NaN x", "[" * 200_000])

@@ -94,6 +94,13 @@ def test_an_address_that_is_none_is_unreachable(transport: HttpxTransport, url: 
     assert caught.value.fault is Fault.UNREACHABLE
 
 
+@pytest.mark.parametrize("host", [f"{'a' * 64}.example", "a..b"])
+def test_a_host_that_no_name_can_be_is_unreachable(transport: HttpxTransport, host: str) -> None:
+    with pytest.raises(Unanswered) as caught:
+        transport.send(f"http://{host}/v1", headers={}, body=b"{}", timeout_seconds=5)
+    assert (caught.value.fault, caught.value.may_be_billed) == (Fault.UNREACHABLE, False)
+
+
 def test_a_server_that_does_not_speak_tls_is_unreachable(transport: HttpxTransport) -> None:
     with serving(lambda got: Canned()) as stub, pytest.raises(Unanswered) as caught:
         transport.send(
@@ -285,6 +292,17 @@ def test_a_proxy_that_cannot_be_used_is_named_before_anything_is_sent(
     with pytest.raises(Invalid, match="proxy") as caught:
         new_client()
     assert "ALL_PROXY" in (caught.value.cure or "")
+
+
+@pytest.mark.parametrize("proxy", ["http://proxy:abc", "http://crab:geheim/1@proxy:1"])
+def test_a_proxy_whose_address_is_none_is_named_and_its_password_is_not(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    with pytest.raises(Invalid, match="HTTPS_PROXY") as caught:
+        new_client()
+    told = "".join(traceback.format_exception(caught.value))
+    assert "geheim" not in told
 
 
 def test_an_excerpt_is_one_short_line_without_control_characters() -> None:

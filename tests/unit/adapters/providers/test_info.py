@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from opencrab import settings
 from opencrab.adapters.providers.configuration import ModelsSettings, ProviderSettings
-from opencrab.adapters.providers.facts import ModelSettings
+from opencrab.adapters.providers.facts import ModelSettings, family_facts, own_facts
+from opencrab.domain.errors import Invalid
 from opencrab.domain.money import FREE, Price
 from opencrab.ports.model import ModelInfo
 from tests.unit.adapters.providers.installed import (
@@ -36,8 +38,12 @@ def test_only_the_owners_own_machine_and_gifts_are_free(
     assert models.get(provider.name).info.price == price
 
 
+SHIPPED = settings.load({}, {}).pricing
+
+
 def _info(provider: ProviderSettings, model: str = "m") -> ModelInfo:
-    models, _ = models_and_transport(ModelsSettings().with_provider(provider))
+    known = ModelsSettings(families=family_facts(SHIPPED)).with_provider(provider)
+    models, _ = models_and_transport(known)
     return models.get(f"{provider.name}:{model}").info
 
 
@@ -64,18 +70,86 @@ def test_a_model_is_private_where_its_owner_or_its_address_says_so(
     [
         ("openai", "gpt-4o", True), ("openai", "o3-mini", False), ("openai", "gpt-5.9", False),
         ("openrouter", "openai/gpt-6", False), ("openrouter", "x/o3d", False),
-        ("anthropic", "o3", True), ("openai", "gpt-50x", False), ("openai", "gpt-4.1", True),
+        ("openai", "gpt-10x", False), ("openai", "gpt-4.1", True), ("azure", "gpt-35-turbo", True),
+        ("azure", "gpt-5-mini", False), ("openai", "gpt-oss-20b", True), ("openai", "O3", False),
+        ("anthropic", "claude-opus-4.6", True), ("anthropic", "claude-opus-4.7", False),
+        ("anthropic", "claude-opus-4-8-20260301", False), ("anthropic", "claude-opus-5", False),
+        ("anthropic", "claude-opus-5.5", False), ("anthropic", "claude-sonnet-4.6", True),
+        ("anthropic", "claude-sonnet-5", False), ("anthropic", "claude-sonnet-5-5", False),
+        ("anthropic", "claude-haiku-4.5", True), ("anthropic", "claude-haiku-5.5", False),
+        ("anthropic", "claude-fable-5", False), ("anthropic", "claude-mythos-5-2", False),
+        ("openrouter", "anthropic/claude-opus-4.7", False), ("google", "gemini-5", True),
     ],
 )  # fmt: skip
 def test_what_looks_like_a_reasoning_model_takes_no_temperature(
     kind: str, model: str, *, takes: bool
 ) -> None:
-    assert _info(ProviderSettings("p", kind, api_key="k"), model).temperature is takes
+    url = "https://n.openai.azure.com" if kind == "azure" else ""
+    assert _info(ProviderSettings("p", kind, url, api_key="k"), model).temperature is takes
+
+
+def test_what_is_said_of_one_model_wins_over_its_family() -> None:
+    own = own_facts({"models": {"openai": {"o3": {"temperature": True}}}})
+    known = replace(SETTINGS, families=family_facts(SHIPPED), models=own)
+    models, _ = models_and_transport(known)
+    assert models.get("openai:o3").info.temperature is True
+    assert models.get("openai:o4-mini").info.temperature is False
+
+
+GROK = ProviderSettings("xai", "openai", "https://api.x.ai/v1", api_key="k")
+
+
+@pytest.mark.parametrize(
+    ("model", "thinks"),
+    [("grok-4.5", True), ("grok-4-0709", True), ("grok-code-fast-1", True), ("grok-3", False)],
+)
+def test_what_xais_models_think_is_set_aside_and_they_take_no_stop(
+    model: str, *, thinks: bool
+) -> None:
+    info = _info(GROK, model)
+    assert info.hidden_output_tokens == (32_768 if thinks else 0)
+    assert info.stop is not thinks
+    router = ProviderSettings("r", "openrouter", api_key="k")
+    assert _info(router, f"x-ai/{model}").hidden_output_tokens == info.hidden_output_tokens
+
+
+@pytest.mark.parametrize("kind", ["openai", "azure"])
+@pytest.mark.parametrize(
+    "model", ["gpt-5.2-pro", "gpt-5-pro-2025-10-06", "o1-pro", "gpt-5.3-codex", "codex-mini-latest"]
+)
+def test_a_model_that_only_responses_serve_says_so(kind: str, model: str) -> None:
+    url = "https://n.openai.azure.com" if kind == "azure" else ""
+    with pytest.raises(Invalid, match="Responses") as caught:
+        _info(ProviderSettings("p", kind, url, api_key="k"), model)
+    assert caught.value.cure
+
+
+def test_others_may_serve_a_model_of_that_name() -> None:
+    server = ProviderSettings("box", "openai", "http://gpu:8000/v1")
+    assert _info(server, "gpt-x-codex").name == "box:gpt-x-codex"
+    router = ProviderSettings("r", "openrouter", api_key="k")
+    assert _info(router, "openai/gpt-5.3-codex").name == "r:openai/gpt-5.3-codex"
+
+
+def test_a_deployment_on_azure_that_is_named_like_openais_model_costs_as_much() -> None:
+    azure = ProviderSettings("cloud", "azure", "https://n.openai.azure.com", api_key="k")
+    listed = {"openai:gpt-x": {"input": 1, "output": 2}, "azure:o1": {"input": 7, "output": 9}}
+    known = replace(SETTINGS.with_provider(azure), listing=lambda: {"models": listed})
+    models, _ = models_and_transport(known)
+    info = models.get("cloud:gpt-x").info
+    assert info.price is not None
+    assert info.price.output_per_million == 2_000_000
+    assert "OpenAI's" in " ".join(info.notes)
+    own = models.get("cloud:o1").info
+    assert own.price is not None
+    assert own.price.input_per_million == 7_000_000
+    assert "OpenAI's" not in " ".join(own.notes)
+    assert models.get("cloud:my-own").info.price is None
 
 
 def test_anthropics_cache_has_its_price_even_where_no_list_says_it() -> None:
-    settings = SETTINGS.with_model("anthropic:c", ModelSettings(price=PRICE))
-    price = models_and_transport(settings)[0].get("anthropic:c").info.price
+    known = SETTINGS.with_model("anthropic:c", ModelSettings(price=PRICE))
+    price = models_and_transport(known)[0].get("anthropic:c").info.price
     assert price is not None
     assert price.cached_per_million == 15_000
     assert price.cache_write_per_million == 187_500
@@ -83,12 +157,12 @@ def test_anthropics_cache_has_its_price_even_where_no_list_says_it() -> None:
 
 
 def test_the_vendors_own_models_are_known_under_any_name_of_the_provider() -> None:
-    settings = replace(
+    known = replace(
         SETTINGS.with_provider(ProviderSettings("mine", "openai", api_key="k")),
         listing=lambda: {"models": {"openai:gpt-x": {"input": 1, "output": 2}}},
         vendors={"openai": ModelSettings(hidden_tokens=7)},
     )
-    models, _ = models_and_transport(settings)
+    models, _ = models_and_transport(known)
     assert models.get("mine:gpt-x").info.price is not None
     assert models.get("mine:gpt-x").info.hidden_tokens == 7
     assert models.get("海:gpt-x").info.price is None

@@ -1,12 +1,12 @@
-"""llama.cpp's server: its own words for what went wrong, and where it listens."""
+"""llama.cpp's server: its own words for what went wrong."""
 
 import json
 
 import pytest
 
-from opencrab.adapters.providers.llamacpp import LlamaCppWire, base_url
+from opencrab.adapters.providers.llamacpp import LlamaCppWire
 from opencrab.adapters.providers.transport import Reply
-from opencrab.adapters.providers.wire import Event
+from opencrab.adapters.providers.wire import Endpoint, Event
 from opencrab.domain.fault import Fault, Unanswered
 from tests.unit.adapters.providers.recorded import PARTY
 
@@ -39,16 +39,6 @@ def test_its_errors_in_mid_stream_are_judged_alike() -> None:
     assert caught.value.fault is Fault.TOO_LONG
 
 
-@pytest.mark.parametrize(
-    ("url", "spoken"),
-    [
-        ("http://127.0.0.1:8080", "http://127.0.0.1:8080/v1"),
-        ("http://127.0.0.1:8080/", "http://127.0.0.1:8080/v1"),
-        ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
-        ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1"),
-        ("http://crab.local/llama", "http://crab.local/llama/v1"),
-    ],
-)
-def test_its_address_ends_in_the_version_of_the_format(url: str, spoken: str) -> None:
-    assert base_url(url) == spoken
-    assert base_url(spoken) == spoken
+def test_its_connections_are_not_kept() -> None:
+    headers = WIRE.headers(Endpoint("llama", "http://crab/v1", "鍵"))
+    assert headers == {"connection": "close", "authorization": "Bearer 鍵"}

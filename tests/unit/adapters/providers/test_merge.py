@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.configuration import ProviderSettings
+from opencrab.adapters.providers.configuration import ModelsSettings, ProviderSettings
+from opencrab.adapters.providers.merge import changed, merged
 from opencrab.domain.errors import Invalid
+from opencrab.domain.origin import origin_of, seal
 from opencrab.domain.preference import DatedPrice, Preferences, ProviderChange
 from opencrab.domain.routing import Use
 from tests.unit.adapters.providers.installed import (
@@ -102,10 +104,56 @@ def test_an_address_that_is_given_is_not_missing_any_more() -> None:
     azure = ProviderSettings(
         "azure", "azure", api_key="k", key_name="AZURE_KEY", missing="AZURE_ENDPOINT"
     )
-    change = {"azure": ProviderChange(base_url="https://n.openai.azure.com")}
+    url = "https://n.openai.azure.com"
+    origin = origin_of(url)
+    change = {"azure": ProviderChange(base_url=url, key_origin=origin, key_seal=seal(origin, "k"))}
     models = Shelf(providers=change).models(lambda: SETTINGS.with_provider(azure))
     assert models.get("azure:mine").info.name == "azure:mine"
+    unsaid = {"azure": ProviderChange(base_url=url)}
+    models = Shelf(providers=unsaid).models(lambda: SETTINGS.with_provider(azure))
+    with pytest.raises(Invalid, match="AZURE_KEY"):
+        models.get("azure:mine")
     keyless = replace(azure, api_key="", missing="AZURE_KEY")
     models = Shelf(providers=change).models(lambda: SETTINGS.with_provider(keyless))
     with pytest.raises(Invalid, match="AZURE_KEY"):
         models.get("azure:mine")
+
+
+OLD, NEW = "https://api.openai.com/v1", "https://new.example/v1"
+
+
+def moved(key: str = "sk-old", **change: Any) -> ProviderSettings:
+    """The provider after its owner changed it, with whatever key is kept by now."""
+    provider = ProviderSettings("openai", "openai", api_key=key, key_name="OPENAI_API_KEY")
+    return changed(provider, ProviderChange(**change))
+
+
+@pytest.mark.parametrize("url", [NEW, "https://api.openai.com:8443/v1", "http://localhost/v1"])
+def test_a_key_does_not_follow_its_provider_to_another_origin(url: str) -> None:
+    there = moved(base_url=url)
+    assert (there.api_key, there.base_url, there.problem) == ("", url, "")
+
+
+@pytest.mark.parametrize("url", ["https://API.openai.com:443/v2", "https://api.openai.com./v1"])
+def test_another_path_of_the_same_origin_keeps_the_key(url: str) -> None:
+    assert moved(base_url=url).api_key == "sk-old"
+
+
+@pytest.mark.parametrize(("key", "sent"), [("sk-new", "sk-new"), ("sk-old", ""), ("", "")])
+def test_only_the_key_that_was_given_for_an_origin_goes_there(key: str, sent: str) -> None:
+    origin = origin_of(NEW)
+    given = {"key_origin": origin, "key_seal": seal(origin, "sk-new")}
+    there = moved(key, base_url=NEW, **given)
+    assert there.api_key == sent
+    assert bool(there.problem) is not bool(sent)
+    assert "sk-" not in there.problem
+    assert moved(key, **given).api_key == ""
+
+
+def test_what_stands_for_a_key_that_only_workers_read_is_not_judged() -> None:
+    origin = origin_of(NEW)
+    change = ProviderChange(base_url=NEW, key_origin=origin, key_seal=seal(origin, "sk"))
+    provider = ProviderSettings("openai", "openai", api_key="elsewhere", unseen=True)
+    settings = ModelsSettings().with_provider(provider)
+    found = merged(settings, Preferences(providers={"openai": change})).providers["openai"]
+    assert (found.api_key, found.problem) == ("elsewhere", "")

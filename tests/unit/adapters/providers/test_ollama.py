@@ -1,6 +1,7 @@
 """Ollama's wire as a whole: what it is sent, and every recorded exchange read."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.actions import GROUPS, Registry
-from opencrab.adapters.providers.ollama import OllamaWire, base_url
+from opencrab.adapters.providers.ollama import OllamaWire
 from opencrab.adapters.providers.wire import Endpoint
 from opencrab.domain.agent import Agent
 from opencrab.domain.fault import Fault, Unanswered
@@ -66,18 +67,6 @@ def _body(
     return WIRE.to_wire(ChatRequest(**{**wanted, **changes}), info, stream=stream)
 
 
-@pytest.mark.parametrize(
-    ("given_", "expected"),
-    [
-        ("http://localhost:11434", "http://localhost:11434"),
-        ("http://localhost:11434/v1/", "http://localhost:11434"),
-        ("https://crab.example/ollama/v1", "https://crab.example/ollama"),
-    ],
-)
-def test_an_older_address_is_that_of_the_server_itself(given_: str, expected: str) -> None:
-    assert base_url(given_) == expected
-
-
 def test_a_key_is_sent_only_where_there_is_one() -> None:
     assert "authorization" not in WIRE.headers(Endpoint("ollama", "http://localhost:11434"))
     headers = WIRE.headers(Endpoint("ollama", "https://ollama.com", "geheim"))
@@ -107,14 +96,16 @@ def test_a_conversation_with_everything_fits_the_published_schema(
         "user",
         "assistant",
         "tool",
+        "tool",
     ]
-    _, user, assistant, result = body["messages"]
+    _, user, assistant, result, missing = body["messages"]
     assert user["images"] == ["iVBORw0KGgo="]
     assert assistant["tool_calls"] == [
         {"function": {"name": "ws_write", "arguments": {"path": "日記.md"}}},
         {"function": {"name": "", "arguments": {"unreadable": "{"}}},
     ]
     assert result == {"role": "tool", "tool_name": "ws_write", "content": '{"ok":true}'}
+    assert missing == {"role": "tool", "tool_name": "", "content": "no result is known"}
     assert body["options"] == {
         "num_ctx": 8_192,
         "num_predict": 200,
@@ -132,6 +123,15 @@ def test_the_schema_would_notice_a_field_that_does_not_exist(
 def test_the_whole_window_is_asked_for_since_ollama_cuts_without_a_word() -> None:
     whole = ModelInfo(name="ollama:qwen3", max_input_tokens=8_192, max_total_tokens=40_960)
     assert _body(info=whole)["options"]["num_ctx"] == 40_960
+
+
+def test_a_model_that_stops_at_no_text_is_named_none() -> None:
+    assert "stop" not in _body(info=replace(INFO, stop=False), stop=("終",))["options"]
+
+
+def test_a_result_that_nobody_asked_for_becomes_words() -> None:
+    message = _body(Returned("c9", "ws_read", "晴れ"))["messages"][-1]
+    assert message == {"role": "user", "content": "[ws_read → 晴れ]"}
 
 
 def test_what_a_model_cannot_do_is_left_out() -> None:
@@ -174,7 +174,7 @@ def test_any_conversation_fits_the_published_schema(
 ) -> None:
     body = _body(turns=tuple(turns))
     chat.validate(body)
-    assert len(body["messages"]) == 1 + len(turns)
+    assert len(body["messages"]) >= 1 + len(turns)
 
 
 def test_models_are_listed_by_the_name_that_is_asked_for() -> None:

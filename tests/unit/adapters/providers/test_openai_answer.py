@@ -111,21 +111,46 @@ def test_an_error_that_came_with_success_is_an_error(error: Any, fault: Fault) -
         assert caught.value.may_be_billed or "usage" not in body
 
 
-@pytest.mark.parametrize(
-    ("finish", "fault"),
-    [("content_filter", Fault.BLOCKED), ("error", Fault.SERVER_ERROR)],
-)
-def test_an_answer_that_was_stopped_before_its_first_word_is_none(
-    finish: str, fault: Fault
-) -> None:
-    body = completion({"content": None})
+def _finished(finish: str, message: Any) -> Any:
+    body = completion(message)
     body["choices"][0]["finish_reason"] = finish
+    return body
+
+
+def test_an_answer_that_was_filtered_before_its_first_word_is_none() -> None:
     with pytest.raises(Unanswered) as caught:
-        from_wire(body)
-    assert caught.value.fault is fault
+        from_wire(_finished("content_filter", {"content": None}))
+    assert caught.value.fault is Fault.BLOCKED
     assert caught.value.may_be_billed
-    body["choices"][0]["message"]["content"] = "途中まで"
-    assert from_wire(body).text == "途中まで"
+    assert from_wire(_finished("content_filter", {"content": "途中"})).text == "途中"
+
+
+@pytest.mark.parametrize("message", [{"content": None}, {"content": "途中"}, calling("a", "{}")])
+def test_an_answer_that_its_server_lost_is_none_however_much_of_it_came(message: Any) -> None:
+    with pytest.raises(Unanswered) as caught:
+        from_wire(_finished("error", message))
+    assert caught.value.fault is Fault.SERVER_ERROR
+    assert caught.value.may_be_billed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "read"),
+    [
+        ("", None),
+        (None, None),
+        ({}, None),
+        ({"a": 1}, None),
+        ('{"a": ', None),
+        ('{"a": 1}', {"a": 1}),
+    ],
+)
+def test_the_last_call_of_an_answer_that_was_cut_is_unread_unless_its_text_is_whole(
+    arguments: Any, read: Any
+) -> None:
+    given_: list[Any] = [{}, arguments]
+    entries = [calling("ws_write", each)["tool_calls"][0] for each in given_]
+    body = _finished("length", {"content": None, "tool_calls": entries})
+    assert [call.arguments for call in from_wire(body).calls] == [{}, read]
 
 
 @pytest.mark.parametrize(

@@ -62,16 +62,38 @@ def test_a_server_that_turned_us_away_has_not_billed() -> None:
         ({"message": "Model Not Exist"}, Fault.MODEL_GONE),
         ({"code": "content_filter", "message": "?"}, Fault.BLOCKED),
         ({"code": "content_policy_violation", "message": "?"}, Fault.BLOCKED),
+        ({"message": "Incorrect API key provided: xa***"}, Fault.AUTH),
         ("maximum context length is 4096 tokens", Fault.TOO_LONG),
         ({"message": "?", "metadata": {"raw": '{"message":"prompt is too long"}'}}, Fault.TOO_LONG),
     ],
 )
-@pytest.mark.parametrize("status", [400, 403, 429, 500])
+@pytest.mark.parametrize("status", [400, 403, 404, 413, 422, 429])
 def test_the_words_of_an_error_weigh_more_than_its_status(
     status: int, error: Any, fault: Fault
 ) -> None:
     assert _refused(status, error).fault is fault
     assert failure_within(error, PARTY, usage=NOTHING).fault is fault
+
+
+@pytest.mark.parametrize(
+    ("status", "fault"),
+    [
+        (401, Fault.AUTH), (402, Fault.QUOTA_SPENT), (500, Fault.SERVER_ERROR),
+        (502, Fault.SERVER_ERROR), (503, Fault.OVERLOADED), (529, Fault.OVERLOADED),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "words", ["the context window failed", "model not found", "content_filter"]
+)
+def test_a_status_that_can_mean_one_thing_only_weighs_more_than_words(
+    status: int, fault: Fault, words: str
+) -> None:
+    assert _refused(status, {"message": words}).fault is fault
+
+
+def test_a_key_that_is_refused_with_status_400_is_named() -> None:
+    error = _refused(400, "Incorrect API key provided: xa***. Get one at https://console.x.ai.")
+    assert (error.fault, error.cure) == (Fault.AUTH, "check CRAB_API_KEY")
 
 
 def test_an_invitation_to_pay_more_is_no_empty_account() -> None:

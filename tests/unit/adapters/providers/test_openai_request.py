@@ -181,14 +181,14 @@ def test_a_call_and_its_result_share_one_id_of_a_length_that_fits() -> None:
 
 
 def test_a_call_goes_out_with_its_own_words_unescaped() -> None:
-    (entry,) = _body(asking(Said("assistant", "", calls=(CALL,))))["messages"][-1]["tool_calls"]
+    (entry,) = _body(asking(Said("assistant", "", calls=(CALL,))))["messages"][1]["tool_calls"]
     assert json.loads(entry["function"]["arguments"]) == CALL.arguments
     assert "今日は晴れ" in entry["function"]["arguments"]
 
 
 def test_broken_arguments_go_out_as_an_object_that_shows_them() -> None:
     call = Call(id="c0", name="ws write!", arguments=None, raw='{"path": "日')
-    (entry,) = _body(asking(Said("assistant", "", calls=(call,))))["messages"][-1]["tool_calls"]
+    (entry,) = _body(asking(Said("assistant", "", calls=(call,))))["messages"][1]["tool_calls"]
     assert json.loads(entry["function"]["arguments"]) == {"unreadable": '{"path": "日'}
     assert entry["function"]["name"] == "ws_write_"
 
@@ -203,3 +203,32 @@ def test_no_text_makes_a_body_that_is_not_json(
     body = _body(request)
     assert body["messages"][1]["content"].encode() == text.encode("utf-8", "replace")
     assert 1 <= len(body["messages"][2]["tool_calls"][0]["function"]["name"]) <= 64
+
+
+def test_each_call_has_its_result_right_after_it_and_strays_become_words() -> None:
+    other = Call(id="c1", name="ws_read", arguments={})
+    turns = (
+        Returned("c7", "ws_list", "古い"),
+        Said("assistant", "", calls=(CALL, other)),
+        Returned("c9", "ws_move", "迷子"),
+        Returned("c1", "ws_read", "読んだ"),
+        Said("user", "次"),
+        Said("assistant", "", calls=(other,)),
+    )
+    _, *messages = _body(asking(*turns))["messages"]
+    assert [(each["role"], each["content"]) for each in messages] == [
+        ("user", "[ws_list → 古い]"),
+        ("assistant", None),
+        ("tool", "読んだ"),
+        ("tool", "no result is known"),
+        ("user", "[ws_move → 迷子]"),
+        ("user", "次"),
+        ("assistant", None),
+        ("tool", "no result is known"),
+    ]
+    assert [each.get("tool_call_id") for each in messages[2:4]] == ["c1", CALL.id]
+
+
+def test_a_model_that_stops_at_no_text_is_named_none() -> None:
+    assert "stop" not in _body(asking(stop=("終わり",)), stop=False)
+    assert "stop" in _body(asking(stop=("終わり",)))

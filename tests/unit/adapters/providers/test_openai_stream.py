@@ -238,6 +238,41 @@ def test_an_error_before_the_first_word_may_be_free() -> None:
     assert not caught.value.may_be_billed
 
 
+def test_tokens_counted_before_an_error_are_billed_but_may_not_be_all() -> None:
+    busy = {"error": {"code": 429, "message": "混雑"}}
+    counted = {"choices": [], "usage": USAGE}
+    for chunks, is_final in (
+        ([counted, busy], False),
+        ([{**busy, "usage": USAGE}], True),
+        ([_chunk({"content": "蟹"}, "stop"), counted, busy], True),
+    ):
+        with pytest.raises(Unanswered) as caught:
+            _answer(*chunks)
+        assert caught.value.may_be_billed
+        assert (caught.value.usage is not None) is is_final
+
+
+def test_an_answer_in_one_piece_is_a_stream_of_one() -> None:
+    message = {"role": "assistant", "content": [{"type": "text", "text": "蟹です"}]}
+    whole = {"choices": [{"index": 0, "message": message}], "usage": USAGE}
+    for frame in (_sent([whole]), json.dumps(whole, indent=1).encode()):
+        answer = read_stream(WIRE, [frame])
+        assert (answer.text, answer.usage.output_tokens) == ("蟹です", 4)
+    calls = [{"function": {"name": name, "arguments": "{}"}} for name in ("a", "b")]
+    whole["choices"] = [{"message": {"content": None, "tool_calls": calls}}]
+    assert [call.name for call in read_stream(WIRE, [_sent([whole])]).calls] == ["a", "b"]
+
+
+def test_a_message_that_repeats_all_that_was_said_is_not_said_twice() -> None:
+    last = {"choices": [{"index": 0, "message": {"content": "蟹です"}, "finish_reason": "stop"}]}
+    assert _answer(_chunk({"content": "蟹"}), _chunk({"content": "です"}), last).text == "蟹です"
+
+
+def test_a_last_chunk_that_no_blank_line_ends_is_read() -> None:
+    stream = _sent([_chunk({"content": "蟹"}), _chunk({}, "stop")])
+    assert read_stream(WIRE, [stream.rstrip()]).text == "蟹"
+
+
 @pytest.mark.parametrize("data", ["{", "日本", '{"choices": [', "[" * 100_000])
 def test_a_chunk_that_is_no_json_is_nonsense(data: str) -> None:
     with pytest.raises(Unanswered, match="蟹屋") as caught:

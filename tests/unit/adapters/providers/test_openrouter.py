@@ -14,6 +14,7 @@ from opencrab.adapters.providers.openrouter import OpenRouterWire
 from opencrab.adapters.providers.transport import Reply
 from opencrab.adapters.providers.wire import Endpoint, Party
 from opencrab.domain.fault import Fault, Unanswered
+from opencrab.domain.money import Price
 from opencrab.domain.record import Answer, Call
 from opencrab.ports.model import ChatRequest, ModelInfo, Returned, Said
 from tests.unit.adapters.providers.openai_cases import CASES, asked, asking
@@ -55,6 +56,24 @@ def test_every_kind_of_request_fits_the_published_schema(
     schema.validate(_body(request_, stream=True, temperature=False))
 
 
+@pytest.mark.parametrize(
+    ("price", "most"),
+    [
+        ((3_000_000, 15_000_000), ("3", "15")),
+        ((37_500, 1), ("0.0375", "0.000001")),
+        ((0, 0), ("0", "0")),
+    ],
+)
+def test_no_dearer_vendor_may_be_chosen_than_the_price_says(
+    schema: jsonschema.Draft202012Validator, price: tuple[int, int], most: tuple[str, str]
+) -> None:
+    known = Price(input_per_million=price[0], output_per_million=price[1])
+    body = _body(asking(), price=known)
+    schema.validate(body)
+    assert body["provider"] == {"max_price": {"prompt": most[0], "completion": most[1]}}
+    assert "provider" not in _body(asking())
+
+
 def test_the_schema_would_notice_a_field_that_does_not_exist(
     schema: jsonschema.Draft202012Validator,
 ) -> None:
@@ -89,7 +108,9 @@ def test_the_site_and_the_application_are_named_by_headers() -> None:
         ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}},
          210_000),
         ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": None}},
-         10_000),
+         None),
+        ({"cost": 0, "is_byok": True}, None),
+        ({"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": 0}}, 0),
     ],
 )  # fmt: skip
 def test_a_cost_in_dollars_is_rounded_up_and_nonsense_is_none(

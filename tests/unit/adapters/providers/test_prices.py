@@ -152,7 +152,7 @@ def test_nonsense_is_an_empty_list_and_no_error(document: Any) -> None:
 
 def fetched(document: Any, known: dict[str, Price | None], **more: Any) -> dict[str, Any]:
     transport = Replying(json.dumps(document).encode())
-    return newest_prices(transport, URL, known, TODAY, **more)
+    return dict(newest_prices(transport, URL, known, TODAY, **more).taken)
 
 
 def test_only_known_models_whose_price_changed_are_told() -> None:
@@ -195,3 +195,34 @@ def test_an_unsafe_address_is_refused_before_anything_is_sent(url: str) -> None:
 def test_what_is_no_list_is_told(body: bytes, status: int) -> None:
     with pytest.raises(Unavailable):
         newest_prices(Replying(body, status=status), URL, {}, TODAY)
+
+
+def test_prices_that_fall_far_are_refused_and_told() -> None:
+    document = published({"input_mtok": 0, "output_mtok": 0}) + published(
+        {"input_mtok": 0.9, "output_mtok": 3}, model="half"
+    )
+    known: dict[str, Price | None] = {"openai:m": price(2, 3), "openai:half": price(2, 3)}
+    transport = Replying(json.dumps(document).encode())
+    found = newest_prices(transport, URL, known, TODAY)
+    assert (dict(found.taken), set(found.refused)) == ({}, set(known))
+    fall = found.refused["openai:half"]
+    assert (fall.kept, fall.refused) == (price(2, 3), price(0.9, 3))
+    assert set(fetched(document, known, allow_lower=True)) == set(known)
+
+
+def test_a_list_of_prices_per_token_is_refused_whole() -> None:
+    document = published({"input_mtok": 0.00000125, "output_mtok": 0.00001}) + published(
+        {"input_mtok": 0.001, "output_mtok": 0.002}, model="small"
+    )
+    known: dict[str, Price | None] = {
+        "openai:m": price(1.25, 10),
+        "openai:small": price(0.05, 0.2),
+        "openai:x": None,
+    }
+    with pytest.raises(Unavailable, match="single tokens"):
+        fetched(document, known, allow_lower=True)
+
+
+def test_a_model_is_found_in_a_list_that_writes_it_otherwise() -> None:
+    document = published({"input_mtok": 4, "output_mtok": 5}, "anthropic", "claude-x-4.6")
+    assert list(fetched(document, {"anthropic:claude-x-4-6": None})) == ["anthropic:claude-x-4-6"]

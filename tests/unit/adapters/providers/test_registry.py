@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from threading import Thread
+from threading import Barrier, Thread
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from opencrab.adapters.providers.configuration import SCRIPTED, ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.detect import LocalServer
@@ -17,7 +18,7 @@ from opencrab.adapters.providers.transport import Transport
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, NotFound, Unavailable
 from opencrab.domain.money import FREE
-from opencrab.domain.preference import ProviderChange
+from opencrab.domain.preference import Preferences, ProviderChange
 from opencrab.domain.routing import Use
 from opencrab.ports.model import ChatRequest, Said
 from tests.contract.example import NOW
@@ -284,3 +285,39 @@ def test_the_model_for_embeddings_is_that_of_the_use() -> None:
             models.embedder(name)
     with pytest.raises(Invalid, match="no model makes embeddings"):
         models_and_transport()[0].embedder(None)
+
+
+def test_of_many_who_hear_of_a_newer_version_one_reads_it() -> None:
+    shelf = Shelf()
+    models = shelf.models()
+    models.get("openai")
+    version, before = shelf.put(aliases={"new": "openai:gpt-4o"}), shelf.reads
+    gate = Barrier(20)
+
+    def hear() -> None:
+        gate.wait()
+        models.refresh(version)
+
+    threads = [Thread(target=hear) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert shelf.reads == before + 1
+    assert models.get("new").info.name == "openai:gpt-4o"
+
+
+def test_preferences_that_cannot_be_read_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    shelf = Shelf(aliases={"new": "openai:gpt-4o"})
+    try:
+        Preferences.model_validate({"aliases": {"SECRET WORDS": "x"}})
+    except ValidationError as error:
+        shelf.trouble = error
+    models = shelf.models()
+    assert models.get("openai").info.name == "openai:gpt-4o"
+    models.refresh(5)
+    assert "left out" in caplog.text
+    assert "SECRET" not in caplog.text
+    shelf.trouble = None
+    models.refresh(shelf.put(aliases={"new": "openai:gpt-4o"}))
+    assert models.get("new").info.name == "openai:gpt-4o"

@@ -9,6 +9,7 @@ import pytest
 
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.money import Price
+from opencrab.domain.new_price import NewPrices, sorted_out
 from opencrab.domain.preference import DatedPrice
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 
@@ -50,12 +51,17 @@ class List:
     asked: list[tuple[dict[str, Price | None], dict[str, int]]] = field(default_factory=list)
 
     def __call__(
-        self, known: Mapping[str, Price | None], limits: Mapping[str, int], /
-    ) -> dict[str, DatedPrice]:
+        self,
+        known: Mapping[str, Price | None],
+        limits: Mapping[str, int],
+        /,
+        *,
+        allow_lower: bool = False,
+    ) -> NewPrices:
         self.asked.append((dict(known), dict(limits)))
         if self.error is not None:
             raise self.error
-        return self.prices
+        return sorted_out(self.prices, known, allow_lower=allow_lower)
 
 
 NEWEST = DatedPrice(
@@ -172,3 +178,56 @@ def test_providers_are_listed_with_what_they_lack(
     rows = program.run("--language", language, "providers").out.splitlines()[1:]
     assert all(state in row for state, row in zip(states, rows, strict=True))
     assert program.run("providers", "--json").json == list(providers)
+
+
+LOW = DatedPrice(price=Price(input_per_million=0, output_per_million=1), as_of=date(2026, 2, 17))
+DEAR = {**PRICE, "input_per_million": 4_000_000}
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "1 prices are kept"), ("ja", "1 件は")])
+def test_prices_that_fall_far_are_shown_and_not_sent(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    server.on("GET /llm/models", page(model("openai:x", DEAR)))
+    program.prices = List({"openai:x": LOW})
+    shown = program.run("--language", language, "models", "refresh-prices")
+    assert said in shown.out
+    assert "--allow-lower" in shown.out
+    assert "$4.00 / $10.00" in shown.out
+    assert server.sent("PUT") == []
+    rows = program.run("models", "refresh-prices", "--json").json
+    assert [(row["name"], row["refused"]) for row in rows] == [("openai:x", True)]
+    assert rows[0]["kept"]["input_per_million"] == 4_000_000
+
+
+def test_prices_may_fall_where_the_owner_says_so(program: Program, server: Server) -> None:
+    server.on("GET /llm/models", page(model("openai:x", DEAR)))
+    server.on("PUT /llm/prices", ok({"prices": {}, "refused": {}}))
+    program.prices = List({"openai:x": LOW})
+    assert "1 prices are new" in program.run("models", "refresh-prices", "--allow-lower").out
+    assert server.sent("PUT")[0]["allow_lower"] is True
+
+
+def test_what_the_server_refuses_is_told(program: Program, server: Server) -> None:
+    low = {"kept": DEAR, "refused": NEWEST.price.model_dump()}
+    server.on("GET /llm/models", page(*MODELS))
+    server.on("PUT /llm/prices", ok({"prices": {}, "refused": {"openai:x": low}}))
+    program.prices = List({"openai:x": NEWEST})
+    out = program.run("models", "refresh-prices").out
+    assert "no price has changed" in out
+    assert "1 prices are kept" in out
+
+
+@pytest.mark.parametrize(
+    ("args", "typed", "sent"), [((), ["n"], 0), ((), ["はい"], 1), (("--yes",), [], 1)]
+)
+def test_a_person_sees_the_new_prices_and_agrees_to_them(
+    program: Program, server: Server, args: tuple[str, ...], typed: list[str], sent: int
+) -> None:
+    server.on("GET /llm/models", page(*MODELS))
+    server.on("PUT /llm/prices", ok({"prices": {}, "refused": {}}))
+    program.prices = List({"openai:x": NEWEST})
+    shown = program.sit("models", "refresh-prices", *args, typed=typed)
+    assert "$2.00 / $0.50" in shown.out
+    assert len(server.sent("PUT")) == sent
+    assert ("no price was changed" in shown.out) is not bool(sent)

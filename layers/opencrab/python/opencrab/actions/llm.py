@@ -1,6 +1,6 @@
 """Choosing the language model that one thinks with, and knowing which there are."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -16,7 +16,9 @@ group = Group("llm")
 
 
 class SelectLlm(Value):
-    purpose: Use = Field(description="What the model is for")
+    purpose: Literal["thinking", "conversation", "analysis", "tool_calling", "creative"] = Field(
+        description="What the model is for"
+    )
     model_alias: ModelReference = Field(description="One of the aliases that you may select")
     reason: ShortText = Field(description="Why this model suits")
     duration: Duration = Duration.THIS_TURN
@@ -55,7 +57,7 @@ def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
     if arguments.duration is Duration.PERMANENT:
         _remember(arguments, context)
     choice = ModelChosen(
-        use=arguments.purpose,
+        use=Use(arguments.purpose),
         model=arguments.model_alias,
         duration=arguments.duration,
         reason=arguments.reason,
@@ -63,7 +65,7 @@ def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
     return ActionResult.done(
         choice,
         selected=arguments.model_alias,
-        purpose=arguments.purpose.value,
+        purpose=arguments.purpose,
         duration=arguments.duration.value,
     )
 
@@ -117,18 +119,18 @@ def _check(arguments: SelectLlm, context: ActionContext) -> None:
             f"{info.name!r} is not private, and you are to think with private models only",
             field="model_alias",
         )
-    if arguments.purpose is Use.TOOL_CALLING and not info.functions:
+    if not info.functions:
         raise Invalid(f"{info.name!r} cannot call actions", field="model_alias")
 
 
 def _remember(arguments: SelectLlm, context: ActionContext) -> None:
     """Make the choice the agent's own; a repeat finds it made, and disturbs no newer one."""
-    agent = context.agents.get(context.agent.id).agent
-    if agent.llm.models.get(arguments.purpose) == arguments.model_alias:
+    agent, use = context.agents.get(context.agent.id).agent, Use(arguments.purpose)
+    if agent.llm.models.get(use) == arguments.model_alias:
         return
     if agent.version != context.prepared["version"]:
         raise Conflict("somebody changed you meanwhile", cure="look again, then choose again")
-    models = agent.llm.models | {arguments.purpose: arguments.model_alias}
+    models = agent.llm.models | {use: arguments.model_alias}
     changed = agent.replaced(llm=agent.llm.replaced(models=models), updated_at=context.clock.now())
     context.agents.save(changed)
 

@@ -25,6 +25,7 @@ from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.rules import BUDGETS, rules_of
 from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.domain.money import Price
 from opencrab.domain.preference import Preferences
 from opencrab.domain.routing import Routing
 from opencrab.domain.turn import Turn
@@ -80,6 +81,9 @@ class DeployedModels:
         for later in {self._models, self._keyed}:
             if later.made is not None:
                 later.made.refresh(version)
+
+    def price(self, name: str) -> Price | None:
+        return self._models.get().price(name)
 
     def check(self, preferences: Preferences) -> None:
         self._models.get().check(preferences)
@@ -166,12 +170,13 @@ def thinking(load: Callable[..., "Settings"], secrets: Secrets | None) -> "Model
         configured.table("llm"),
         configured.pricing,
         configured.absent_below("llm.providers"),
+        key_names=configured.variables_of("api_key", "llm.providers"),
         listing=settings.listed_models,
         stored_key=None if secrets is None else secrets.get,
     )
-    return replace(
-        known, providers={each.name: _reachable(each) for each in known.providers.values()}
-    )
+    unseen = secrets is None
+    found = (_reachable(replace(each, unseen=unseen)) for each in known.providers.values())
+    return replace(known, providers={each.name: each for each in found})
 
 
 def _somewhere(name: str) -> str:
@@ -182,9 +187,9 @@ def _somewhere(name: str) -> str:
 def _reachable(provider: "ProviderSettings") -> "ProviderSettings":
     """The provider; absent where its address would be the function itself."""
     from opencrab.adapters.providers.address import is_this_machine
-    from opencrab.adapters.providers.connection import BASE_URLS
+    from opencrab.adapters.providers.connection import address
 
-    url = provider.base_url or BASE_URLS.get(provider.kind, "")
+    url = address(provider)
     if not url or not is_this_machine(url):
         return provider
     return replace(provider, problem="its base_url is the machine on which the function runs")
@@ -366,7 +371,9 @@ def _heartbeat(pulse: DynamoPulse) -> dict[str, str | None] | None:
     return {"at": None if last is None else last.isoformat()}
 
 
+@cache
 def _transport() -> "Transport":
+    """One for all models of a process, so that its connections are kept from turn to turn."""
     from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
 
     return HttpxTransport(new_client())

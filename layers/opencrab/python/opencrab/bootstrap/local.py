@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opencrab.adapters.providers.transport import Transport
     from opencrab.domain.cost import Sheet
     from opencrab.domain.money import Price
-    from opencrab.domain.preference import DatedPrice
+    from opencrab.domain.new_price import NewPrices
     from opencrab.engine.runtime import Runtime
     from opencrab.gateways.cli.options import UpOptions
     from opencrab.ports.secrets import Secrets
@@ -50,8 +50,12 @@ def _sheet() -> "Sheet":
 
 
 def _newest_prices(
-    known: "Mapping[str, Price | None]", limits: "Mapping[str, int]", /
-) -> "dict[str, DatedPrice]":
+    known: "Mapping[str, Price | None]",
+    limits: "Mapping[str, int]",
+    /,
+    *,
+    allow_lower: bool = False,
+) -> "NewPrices":
     """What models cost today by the public list, fetched when somebody asks."""
     from opencrab.adapters.providers.prices import newest_prices
     from opencrab.adapters.system_clock import SystemClock
@@ -59,7 +63,9 @@ def _newest_prices(
     url = str(settings.load({}).get("llm.prices_url"))
     network, today = _Network(), SystemClock().now().date()
     try:
-        return newest_prices(network.transport(), url, known, today, limits=limits)
+        return newest_prices(
+            network.transport(), url, known, today, limits=limits, allow_lower=allow_lower
+        )
     finally:
         network.close()
 
@@ -257,6 +263,7 @@ def _configured_models(secrets: "Secrets") -> "ModelsSettings":
         configured.table("llm"),
         configured.pricing,
         configured.absent_below("llm.providers"),
+        key_names=configured.variables_of("api_key", "llm.providers"),
         listing=settings.listed_models,
         stored_key=secrets.get,
     )

@@ -20,12 +20,12 @@ class Health(Value):
     paused_until: datetime | None = None
 
     def is_paused(self, now: datetime) -> bool:
-        """Whether nobody should ask it now."""
-        return self.paused_until is not None and now < self.paused_until
+        """Whether nobody should ask it now; a pause that no rule gives is a clock gone wrong."""
+        return self.paused_until is not None and now < self.paused_until <= now + _LONGEST
 
     def needs_probe(self, now: datetime) -> bool:
         """Whether its pause is over, so that one caller should try it and the others wait."""
-        return self.paused_until is not None and now >= self.paused_until
+        return self.paused_until is not None and not self.is_paused(now)
 
     def probed(self, now: datetime) -> "Health":
         """While one caller tries it."""

@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, ValidationError
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money import Price
@@ -21,11 +21,18 @@ ProviderName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$
 
 
 class ProviderChange(Value):
-    """What is different about one provider; None leaves it as it is configured."""
+    """What is different about one provider; None leaves it as it is configured.
+
+    `key_origin` is for whom its key was given, and `key_seal` which key that was (`domain.origin`):
+    no other key goes there, and this one nowhere else. Without them the key belongs to the
+    configured address.
+    """
 
     enabled: bool | None = None
     base_url: ShortText | None = None
     private: bool | None = None
+    key_origin: ShortText | None = None
+    key_seal: ShortText | None = None
 
 
 class DatedPrice(Value):
@@ -46,6 +53,18 @@ class Preferences(Value):
     prices: Annotated[dict[PricedName, DatedPrice], Field(max_length=PRICES)] = Field(
         default_factory=dict
     )
+
+    @classmethod
+    def read(cls, document: object) -> "Preferences":
+        """The preferences that a stored document holds; raises Invalid for one that cannot be."""
+        try:
+            return cls.model_validate(document)
+        except ValidationError as error:
+            raise Invalid(
+                f"the stored preferences cannot be read ({error.error_count()} problems)",
+                field="preferences",
+                cure="use the version of OpenCrab that wrote them, or restore a backup",
+            ) from None
 
     def document(self) -> str:
         """As the JSON that is stored; raises Invalid when no store would take it."""

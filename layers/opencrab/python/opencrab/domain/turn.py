@@ -140,17 +140,17 @@ class Turn(Value):
         """The header after a reservation became a cost: the difference is allowance again."""
         return self.replaced(allowance=self.allowance + reserved - cost, spent=self.spent + cost)
 
-    def returns(self) -> tuple[Draw, ...]:
+    def returns(self, today: str) -> tuple[Draw, ...]:
         """How a closing turn settles with the days that its money came from.
 
         What is left goes back, newest day first, to the last three days that it drew from: a turn
         that waited longer leaves the rest spent, so that one transaction is enough. What was spent
         beyond the allowance, because a provider counted more than was reserved, is taken from the
-        newest day whatever its limit.
+        newest day whatever its limit, or from today if nothing was ever drawn.
         """
         days = dict[str, MicroUsd]()
-        if self.allowance < 0 and self.blocks:
-            days[self.blocks[-1].day] = -self.allowance
+        if self.allowance < 0:
+            days[self.blocks[-1].day if self.blocks else today] = -self.allowance
         rest = max(self.allowance, 0)
         for block in reversed(self.blocks[-_DAYS:]):
             back = min(rest, block.micro_usd)
@@ -184,8 +184,8 @@ class Turn(Value):
         return Block(day=day, micro_usd=micro_usd, scopes=self._further_scopes(limits))
 
     def _further_scopes(self, limits: Limits) -> tuple[str, ...]:
-        if self.scopes is not None:
-            return self.scopes
+        if self.scopes is not None or self.blocks:
+            return self.scopes or ()
         session = session_scope(self.session_id) if limits.session_micro_usd is not None else None
         beats = heartbeat_scope(self.agent_id) if self.trigger is Trigger.HEARTBEAT else None
         public = public_scope(self.principal_id) if self.authority is Authority.PUBLIC else None

@@ -28,7 +28,7 @@ def close(
     """
     now = work.runtime.clock.now()
     header = turn or work.turn
-    draws = header.returns()
+    draws = header.returns(now.strftime("%Y-%m-%d"))
     if len(draws) > DRAWS_BESIDE_CARRIED and work.carried:
         work.save(work.turn, progress=True)
     text = shortened(speech or notice)

@@ -25,9 +25,15 @@ _PER_MESSAGE = 8
 
 
 def build_request(
-    work: Work, info: ModelInfo, manner: Manner, instructions: tuple[Instruction, ...]
+    work: Work,
+    info: ModelInfo,
+    manner: Manner,
+    instructions: tuple[Instruction, ...],
+    share: float = 1.0,
 ) -> ChatRequest:
     """The request for the turn's next model call, asked in the manner of its use.
+
+    `share` is how much of the usual room the history may take.
 
     Raises Invalid when even the fixed parts do not fit the model.
     """
@@ -48,7 +54,7 @@ def build_request(
             f"model {info.name!r} takes {most} tokens; this turn needs about {fixed}",
             cure="choose a model with a larger input limit, or send less at once",
         )
-    room = high_water(most, rules) - fixed
+    room = round((high_water(most, rules) - fixed) * share)
     return ChatRequest(
         model=info.name.partition(":")[2],
         actions=schemas,

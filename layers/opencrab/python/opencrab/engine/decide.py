@@ -1,14 +1,15 @@
 """Decide: choose a model, reserve, ask, save the answer; the only place that calls a model."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Stopped, Unavailable
 from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.health import Health, failed
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.money import Draw, Limits
+from opencrab.domain.money import Draw
 from opencrab.domain.record import Answer, CallState, ModelIntent, ModelResult
+from opencrab.domain.routing import Manner
 from opencrab.domain.thinking import ThinkContext, think_context
 from opencrab.domain.transcript import Attempt
 from opencrab.domain.turn import Block, Turn, TurnStatus, draws_for
@@ -17,9 +18,13 @@ from opencrab.engine import router
 from opencrab.engine.close import close
 from opencrab.engine.context import build_request
 from opencrab.engine.phrases import budget_phrase, phrase
+from opencrab.engine.reservation import reservation
 from opencrab.engine.work import Work
 from opencrab.ports.journal import Boundary
-from opencrab.ports.model import ChatModel, ChatRequest, Said
+from opencrab.ports.model import ChatModel, ChatRequest
+
+_SHARES = (0.5, 0.25, 0.0)
+"""How much of the usual history is shown where the turn's budget could not pay for all of it."""
 
 _TOLD = 300
 """Characters of each model's error that a person is told."""
@@ -27,7 +32,7 @@ _TOLD = 300
 
 @dataclass(frozen=True)
 class _Call:
-    """A model call that is about to be made: to whom, what for, and under which limits."""
+    """A model call that is about to be made: to whom, what for, and how its provider fares."""
 
     model: ChatModel
     listed: tuple[ChatModel, ...]
@@ -35,7 +40,6 @@ class _Call:
     body: bytes
     context: ThinkContext
     chosen_by: str
-    limits: Limits
     health: Health | None
 
 
@@ -67,32 +71,54 @@ def decide(work: Work) -> int | None:
 
 def _next(work: Work, boundary: Boundary) -> int | None:
     """Ask whoever is to be asked now, or say how long to wait."""
-    context = _context(work)
-    routing = work.runtime.models.routing
-    chosen = routing.chosen(context.use, work.basis, work.transcript.choices)
-    listed = router.candidates(work.runtime.models, chosen, work.profile.agent)
-    picked = _picked(work, listed, boundary)
+    models, context = work.runtime.models, _context(work)
+    leader, chosen_by = router.leader(models, context.use, work.basis, work.transcript.choices)
+    listed = router.candidates(models, leader, work.profile.agent)
+    manner = models.routing.manner(context.use)
+    work.limits = boundary.limits or work.runtime.rules.limits
     wished, work.retry_after_seconds = work.retry_after_seconds, None
-    if wished is not None:
-        seconds = router.wait_seconds(picked, work.turn.id, wished)
-        if seconds > 0:
+    while True:
+        picked = _picked(work, listed, boundary)
+        if wished is not None and (seconds := router.wait_seconds(picked, work.turn.id, wished)):
             return seconds
+        try:
+            request, body = _request(work, picked.model, manner, boundary)
+        except Invalid:
+            if picked.model.info.name == leader.info.name:
+                raise
+            listed = tuple(other for other in listed if other.info.name != picked.model.info.name)
+            continue
+        by = chosen_by if picked.model.info.name == leader.info.name else "fallback"
+        call = _Call(picked.model, listed, request, body, context, by, picked.health)
+        _ask(work, call, _reserved(work, call, picked, boundary))
+        return None
+
+
+def _request(
+    work: Work, model: ChatModel, manner: Manner, boundary: Boundary
+) -> tuple[ChatRequest, bytes]:
+    """The request and its bytes, with less history where the turn could not pay for more."""
+    room = work.limits.turn_micro_usd - work.turn.spent
+    request = build_request(work, model.info, manner, boundary.instructions)
+    body = model.encode(request)
+    for share in _SHARES:
+        if reservation(model.info, request, body) <= room:
+            break
+        request = build_request(work, model.info, manner, boundary.instructions, share)
+        body = model.encode(request)
+    return request, body
+
+
+def _reserved(work: Work, call: _Call, picked: router.Pick, boundary: Boundary) -> ModelIntent:
+    """Reserve for the call; whoever cannot leaves the probe of a provider to somebody else."""
     heard = set(work.transcript.heard)
     fresh = tuple(item.id for item in boundary.instructions if item.id not in heard)
-    manner = routing.manner(context.use)
-    request = build_request(work, picked.model.info, manner, boundary.instructions)
-    call = _Call(
-        model=picked.model,
-        listed=listed,
-        request=request,
-        body=picked.model.encode(request),
-        context=context,
-        chosen_by=chosen.by if picked.model is listed[0] else "fallback",
-        limits=boundary.limits or work.runtime.rules.limits,
-        health=boundary.health.get(picked.model.info.provider),
-    )
-    _ask(work, call, _reserve(work, call, fresh))
-    return None
+    try:
+        return _reserve(work, call, fresh)
+    except (Exhausted, Stopped):
+        if picked.probe is not None and picked.health is not None:
+            _noted(work, call.model.info.provider, picked.probe, picked.health)
+        raise
 
 
 def _context(work: Work) -> ThinkContext:
@@ -103,22 +129,25 @@ def _context(work: Work) -> ThinkContext:
 
 
 def _picked(work: Work, listed: tuple[ChatModel, ...], boundary: Boundary) -> router.Pick:
-    """Whom to ask; a provider whose pause is over is tried by one caller, the others go on."""
+    """Whom to ask; a provider whose pause is over is tried by one caller, the others go on.
+
+    Raises Invalid when the choice of models has changed since the last one failed, so that nobody
+    is left.
+    """
     now = work.runtime.clock.now()
     attempts = work.transcript.attempts
     picked = router.pick(listed, attempts, boundary.health, now)
     if picked is not None and picked.probe is not None:
         provider = picked.model.info.provider
         probed = picked.probe.probed(now)
-        if not _noted(work, provider, probed, picked.probe):
-            health = {**boundary.health, provider: probed}
-            picked = router.pick(listed, attempts, health, now)
+        if _noted(work, provider, probed, picked.probe):
+            return replace(picked, health=probed)
+        health = {**boundary.health, provider: probed}
+        picked = router.pick(listed, attempts, health, now)
     if picked is None:
-        raise Invalid(
-            "every model that may be asked has failed in this step",
-            cure="the choice of models was changed meanwhile: send the message again",
-        )
-    return picked
+        told = _last_words(work) or "there is no model left to ask"
+        raise Invalid(told, cure="the choice of models was changed meanwhile: send it again")
+    return replace(picked, health=boundary.health.get(picked.model.info.provider))
 
 
 def _noted(work: Work, provider: str, health: Health, before: Health | None) -> bool:
@@ -131,14 +160,7 @@ def _noted(work: Work, provider: str, health: Health, before: Health | None) -> 
 def _reserve(work: Work, call: _Call, heard: tuple[str, ...]) -> ModelIntent:
     """Write the intent with its reservation, drawing a block from the day's budgets if needed."""
     info, context = call.model.info, call.context
-    if info.price is None:
-        raise Invalid(
-            f"the price of model {info.name!r} is unknown, so it may not be used",
-            cure="set it in config/pricing.toml, or choose another model",
-        )
-    amount = info.price.reservation(
-        request_tokens=_most_tokens(call), max_output_tokens=call.request.max_output_tokens
-    )
+    amount = reservation(info, call.request, call.body)
     intent = ModelIntent(
         n=work.next_n,
         model=info.name,
@@ -154,35 +176,22 @@ def _reserve(work: Work, call: _Call, heard: tuple[str, ...]) -> ModelIntent:
         basis=work.basis if work.transcript.basis is None else None,
     )
     day = work.runtime.clock.now().strftime("%Y-%m-%d")
-    block = work.turn.block_for(amount, day, call.limits)
+    block = work.turn.block_for(amount, day, work.limits)
     try:
-        _intend(work, intent, block, call.limits)
+        _intend(work, intent, block)
     except Exhausted:
         missing = amount - work.turn.allowance
         if block is None or block.micro_usd <= missing:
             raise
-        _intend(work, intent, block.replaced(micro_usd=missing), call.limits)
+        _intend(work, intent, block.replaced(micro_usd=missing))
     return intent
 
 
-def _most_tokens(call: _Call) -> int:
-    """An upper bound of a request's tokens: no token is shorter than one byte of UTF-8.
-
-    Pictures are counted as their vendor does, and what it adds itself comes on top.
-    """
-    images = [
-        image for turn in call.request.turns if isinstance(turn, Said) for image in turn.images
-    ]
-    info = call.model.info
-    words = len(call.body) - sum(len(image.data) for image in images)
-    return words + len(images) * info.image_tokens + info.hidden_tokens
-
-
-def _intend(work: Work, intent: ModelIntent, block: Block | None, limits: Limits) -> None:
+def _intend(work: Work, intent: ModelIntent, block: Block | None) -> None:
     draws: tuple[Draw, ...] = ()
     if block is not None:
         own = work.profile.agent.day_limit_micro_usd
-        draws = draws_for(work.turn, block, limits, own)
+        draws = draws_for(work.turn, block, work.limits, own)
     work.save(work.turn.reserving(intent.reserved, block), intent, draws=draws, unless_stopped=True)
 
 
@@ -210,10 +219,16 @@ def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
 
 
 def _cost(answer: Answer, intent: ModelIntent) -> MicroUsd:
-    """What an answer cost; one that does not say how many tokens it took costs its reservation."""
-    if intent.price is None or not answer.usage.is_counted:
+    """What an answer cost; one that does not say how many tokens it took costs its reservation.
+
+    So do words that nobody counted.
+    """
+    usage = answer.usage
+    said = answer.text or answer.calls
+    halved = said and usage.output_tokens <= 0 and usage.reported_micro_usd is None
+    if intent.price is None or not usage.is_counted or halved:
         return intent.reserved
-    return intent.price.cost(answer.usage)
+    return intent.price.cost(usage)
 
 
 def _answered(work: Work, result: ModelResult, turn: Turn) -> None:
@@ -257,12 +272,19 @@ def _unanswered(
 
 def _told(work: Work, call: _Call, last: Unanswered) -> OpenCrabError:
     """What a person should know of a step that nobody answered: every model's last word."""
-    words = {attempt.model: attempt.error for attempt in work.transcript.attempts}
-    if not words.keys() - {call.model.info.name}:
+    name = call.model.info.name
+    if all(attempt.model == name for attempt in work.transcript.attempts):
         return last
-    words[call.model.info.name] = last.message
-    told = "; ".join(f"{model}: {error[:_TOLD]}" for model, error in words.items())
-    return Unanswered(told, last.fault, cure=last.cure)
+    words = f"{_last_words(work, besides=name)}; {name}: {last.message[:_TOLD]}"
+    return Unanswered(words, last.fault, cure=last.cure)
+
+
+def _last_words(work: Work, *, besides: str = "") -> str:
+    """What each model that failed in this step said last."""
+    words = {attempt.model: attempt.error for attempt in work.transcript.attempts}
+    return "; ".join(
+        f"{model}: {error[:_TOLD]}" for model, error in words.items() if model != besides
+    )
 
 
 def _cost_of_failure(intent: ModelIntent, error: Unanswered) -> MicroUsd:
@@ -274,8 +296,8 @@ def _cost_of_failure(intent: ModelIntent, error: Unanswered) -> MicroUsd:
 def _lasting(error: Unanswered) -> Fault:
     """The fault; one that passes too late for this turn is another provider's chance."""
     wait = error.retry_after_seconds or 0.0
-    too_long = error.fault is Fault.RATE_LIMITED and wait > router.LONGEST_WAIT_SECONDS
-    return Fault.QUOTA_SPENT if too_long else error.fault
+    too_late = error.fault.may_pass and wait > router.LONGEST_WAIT_SECONDS
+    return Fault.QUOTA_SPENT if too_late else error.fault
 
 
 def _is_last(work: Work, call: _Call, result: ModelResult) -> bool:

@@ -32,6 +32,7 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
         session=session,
         history=history,
         next_n=turn.sequence,
+        limits=runtime.rules.limits,
         declared_done=declared,
     )
 

@@ -4,13 +4,17 @@ Every change makes a new version of the one document; workers take it over befor
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 from opencrab.domain.agent import Agent
-from opencrab.domain.errors import Conflict, Invalid, NotFound, Unavailable
+from opencrab.domain.errors import Conflict, Invalid, NotFound, OpenCrabError, Unavailable
+from opencrab.domain.new_price import Fall, sorted_out
+from opencrab.domain.origin import origin_of, seal
 from opencrab.domain.preference import PRICES, DatedPrice, Preferences, ProviderChange
 from opencrab.domain.routing import Basis, Chosen, LlmConfig, Use
+from opencrab.domain.secret import require_secret
 from opencrab.engine.creation import require_model
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.model import Directory, ProviderState
@@ -103,38 +107,49 @@ def change_provider(
 ) -> Stored:
     """Change what is said of one provider, and keep its key.
 
-    In `changes` None returns a matter to the configuration. Raises NotFound for a provider that
-    nobody configured, Invalid for a setting that cannot work, Conflict as `change_aliases`.
+    In `changes` None returns a matter to the configuration. Who moves a provider that has a key
+    gives the new one with it, or "" where none is taken. Raises NotFound for a provider that nobody
+    configured, Invalid for a setting that cannot work, Conflict as `change_aliases`, and
+    Unavailable when the key cannot be kept.
     """
-    known = _providers(runtime).get(name)
-    if known is None:
-        raise NotFound(
-            f"there is no provider {name!r}", field="name", cure="see the list of providers"
-        )
-    if key is not None and not known.key_name:
-        raise Invalid(f"provider {name!r} takes no key", field="key", cure="leave it out")
+    known = _provider(runtime, name, changes, key)
+    before = ProviderChange()
 
     def alter(old: Preferences) -> Preferences:
-        change = old.providers.get(name, ProviderChange()).replaced(**changes)
+        nonlocal before
+        before = old.providers.get(name, ProviderChange())
+        change = _with_key(known, before, before.replaced(**changes), key)
         try:
             directory_of(runtime).check(Preferences(providers={name: change}))
         except Invalid as error:
             raise Invalid(error.message, field="base_url", cure=error.cure) from error
         return old.replaced(providers={**old.providers, name: change})
 
-    def keep() -> None:
-        if key is not None:
-            _keep_key(runtime, known.key_name, key)
-
-    return _change(runtime, alter, version, keep)
+    # The new address comes first: until its key is kept, the seal holds the old one back.
+    saved = _change(runtime, alter, version)
+    if not key:
+        return saved
+    try:
+        _keep_key(runtime, known.key_name, key)
+    except OpenCrabError:
+        _take_back(runtime, name, before, saved)
+        raise
+    # A worker that looked in between learns of the key by a newer version.
+    return _change(runtime, lambda preferences: preferences, None)
 
 
 def change_prices(
-    runtime: Runtime, prices: Mapping[str, DatedPrice | None], *, version: int | None = None
-) -> Stored:
+    runtime: Runtime,
+    prices: Mapping[str, DatedPrice | None],
+    *,
+    allow_lower: bool = False,
+    version: int | None = None,
+) -> tuple[Stored, Mapping[str, Fall]]:
     """Take over prices that are not older than what is kept; None forgets what was fetched.
 
-    Raises Invalid for an unknown provider, a date that has not come, and too many prices.
+    Those that fall far change nothing and are answered, unless `allow_lower` says that they may: a
+    list with a mistake in it must not make everything free. Raises Invalid for an unknown provider,
+    a date that has not come, and too many prices.
     """
     providers = _providers(runtime)
     latest = (runtime.clock.now() + timedelta(days=1)).date()
@@ -147,13 +162,21 @@ def change_prices(
                 cure="use the day on which it was read",
             )
 
+    refused: Mapping[str, Fall] = {}
+
     def alter(old: Preferences) -> Preferences:
-        kept = dict(old.prices)
-        for name, price in prices.items():
-            if price is None:
-                kept.pop(name, None)
-            elif name not in kept or price.as_of >= kept[name].as_of:
-                kept[name] = price
+        nonlocal refused
+        new = {
+            name: price
+            for name, price in prices.items()
+            if price and (name not in old.prices or price.as_of >= old.prices[name].as_of)
+        }
+        known = {name: directory_of(runtime).price(name) for name in new}
+        found = sorted_out(new, known, allow_lower=allow_lower)
+        refused = found.refused
+        forgotten = {name for name, price in prices.items() if price is None}
+        kept = {name: price for name, price in old.prices.items() if name not in forgotten}
+        kept |= found.taken
         if len(kept) > PRICES:
             raise Invalid(
                 f"at most {PRICES} prices are kept, and these would be {len(kept)}",
@@ -162,7 +185,7 @@ def change_prices(
             )
         return old.replaced(prices=kept)
 
-    return _change(runtime, alter, version)
+    return _change(runtime, alter, version), refused
 
 
 def resolved(
@@ -238,12 +261,7 @@ def _effective(runtime: Runtime, agent: Agent, use: Use) -> Effective:
         return Effective(model=chosen.model, by=chosen.by, problem=error.message)
 
 
-def _change(
-    runtime: Runtime,
-    alter: Alter,
-    version: int | None,
-    before_saving: Callable[[], None] = lambda: None,
-) -> Stored:
+def _change(runtime: Runtime, alter: Alter, version: int | None) -> Stored:
     """Save what `alter` makes of the preferences; made anew when others were faster."""
     attempts = ATTEMPTS if version is None else 1
     while True:
@@ -251,7 +269,6 @@ def _change(
         stored = current(runtime)
         _require_version(stored, version)
         wanted = alter(stored.preferences)
-        before_saving()
         try:
             saved = runtime.home.preferences.save(wanted, stored.version)
         except Conflict:
@@ -299,6 +316,65 @@ def _require_version(stored: Stored, version: int | None) -> None:
 
 def _providers(runtime: Runtime) -> dict[str, ProviderState]:
     return {state.name: state for state in directory_of(runtime).providers()}
+
+
+def _provider(
+    runtime: Runtime, name: str, changes: Mapping[str, Any], key: str | None
+) -> ProviderState:
+    """The provider that is to be changed, if it can have such a key."""
+    known = _providers(runtime).get(name)
+    if known is None:
+        raise NotFound(
+            f"there is no provider {name!r}", field="name", cure="see the list of providers"
+        )
+    if key is not None and not known.key_name:
+        raise Invalid(f"provider {name!r} takes no key", field="key", cure="leave it out")
+    if key == "" and "base_url" not in changes:
+        raise Invalid(
+            "an empty key says that a new address takes none, and no address is given",
+            field="key",
+            cure="give base_url as well, or a key, or leave it out",
+        )
+    if key:
+        require_secret(known.key_name, key)
+    return known
+
+
+def _with_key(
+    known: ProviderState, before: ProviderChange, change: ProviderChange, key: str | None
+) -> ProviderChange:
+    """The change with the address that its key is for; raises Invalid where a key is needed."""
+    configured = origin_of(known.configured_url)
+    there = origin_of(change.base_url or known.configured_url)
+    if key:
+        if there == configured and before.key_origin is None:
+            return change
+        return change.replaced(key_origin=there, key_seal=seal(there, key))
+    moved = there != origin_of(before.base_url or known.configured_url)
+    if moved and key is None and known.has_key and there != (before.key_origin or configured):
+        raise Invalid(
+            f"the key of provider {known.name!r} was given for another address than {there}",
+            field="key",
+            cure='give the key for the new address as well, or key "" if it takes none',
+        )
+    return change
+
+
+def _take_back(runtime: Runtime, name: str, before: ProviderChange, saved: Stored) -> None:
+    """Return to the old key of a provider, if nobody changed anything since.
+
+    One that was never moved stays where it is, and without a key: whether the new one was kept
+    after all is not known, and nothing would hold it back from the old address.
+    """
+    change = saved.preferences.providers.get(name)
+    if change is None or before == change or (change.key_seal and not before.key_seal):
+        return
+    providers = {**saved.preferences.providers, name: before}
+    with suppress(OpenCrabError):
+        again = runtime.home.preferences.save(
+            saved.preferences.replaced(providers=providers), saved.version
+        )
+        runtime.models.refresh(again.version)
 
 
 def _keep_key(runtime: Runtime, name: str, key: str) -> None:

@@ -61,9 +61,9 @@ def system_text(profile: Profile, session: Session) -> str:
 
 def volatile(work: Work) -> str:
     """What changes from call to call, kept behind everything that a cache could hold."""
-    turn, rules = work.turn, work.runtime.rules
+    turn = work.turn
     now = work.runtime.clock.now().strftime("%Y-%m-%d %H:%M UTC")
-    left = max(rules.limits.turn_micro_usd - turn.spent, 0) / 1_000_000
+    left = max(work.limits.turn_micro_usd - turn.spent, 0) / 1_000_000
     steps = work.calls_left
     routing = work.runtime.models.routing
     models = models_note(work.profile.agent, routing, work.basis, work.transcript.choices)

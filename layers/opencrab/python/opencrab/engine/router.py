@@ -14,7 +14,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.fault import Course
 from opencrab.domain.health import Health
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.routing import Chosen
+from opencrab.domain.routing import Basis, ModelChosen, Use
 from opencrab.domain.transcript import Attempt
 from opencrab.ports.model import ChatModel, Models
 
@@ -27,9 +27,7 @@ LAST_RETRIES = 1
 LONGEST_WAIT_SECONDS = 60.0
 """A longer wait is no wait but a failure: somebody is waiting for the answer."""
 
-
 _CHOSEN_BY = {
-    "session": "what the agent chose for this session",
     "permanent": "in the agent's llm config",
     "agent": "the agent's own",
     "use": "in [llm.models]",
@@ -41,24 +39,48 @@ class Pick:
     """The model to ask now.
 
     `again` is how many times it failed in this step already; `probe` is its provider's health when
-    its pause is over, so that only one caller need try it.
+    its pause is over, so that only one caller need try it; `health` is what it is now.
     """
 
     model: ChatModel
     again: int = 0
     probe: Health | None = None
+    health: Health | None = None
 
 
-def candidates(models: Models, chosen: Chosen, agent: Agent) -> tuple[ChatModel, ...]:
+def leader(
+    models: Models, use: Use, basis: Basis, choices: Sequence[ModelChosen]
+) -> tuple[ChatModel, str]:
+    """The model for a use, and who chose it.
+
+    What the agent chose for this turn or session, and cannot be used any more, gives way to what
+    would hold without it: nobody could take it back. Of all other choices nobody may guess why they
+    were made, so no other model stands in. Raises Invalid naming what is missing, and where.
+    """
+    chosen = models.routing.chosen(use, basis, choices)
+    try:
+        return models.get(chosen.model), chosen.by
+    except Invalid as error:
+        if chosen.by == "turn":
+            return leader(models, use, basis, ())
+        if chosen.by == "session":
+            return leader(models, use, basis.replaced(session={}), ())
+        where = _CHOSEN_BY.get(chosen.by)
+        if where is None:
+            raise
+        message = f"{error.message}; model {chosen.model!r} is {where}"
+        raise Invalid(message, field="model", cure=error.cure) from None
+
+
+def candidates(models: Models, leader: ChatModel, agent: Agent) -> tuple[ChatModel, ...]:
     """The chosen model and who may take its place, first to last.
 
     A private model is replaced by private ones only, and a private agent thinks with no other. Who
-    takes a place must know how to call actions. Raises Invalid when the chosen model cannot be
-    used, naming what is missing: nobody may guess why it was chosen, so no other stands in.
+    takes a place must have a price and know how to call actions. Raises Invalid when a private
+    agent has no private model.
     """
-    leader = _leader(models, chosen)
     others = (_found(models, name) for name in models.routing.fallback)
-    able = [model for model in others if model is not None and model.info.functions]
+    able = [model for model in others if model is not None and _stands_in(model)]
     confined = leader.info.private or agent.llm.private
     listed = [leader, *able]
     if confined:
@@ -112,18 +134,11 @@ def wait_seconds(pick_: Pick, turn_id: str, asked_for: float | None) -> int:
         return 0
     spread = int(content_hash(f"{turn_id} {pick_.again}".encode())[:8], 16) / 0xFFFFFFFF
     backoff = 2 ** (pick_.again - 1) * (1 + spread / 4)
-    return -int(-max(backoff, asked_for or 0.0) // 1)
+    return -int(-min(max(backoff, asked_for or 0.0), LONGEST_WAIT_SECONDS) // 1)
 
 
-def _leader(models: Models, chosen: Chosen) -> ChatModel:
-    try:
-        return models.get(chosen.model)
-    except Invalid as error:
-        where = _CHOSEN_BY.get(chosen.by)
-        if where is None:
-            raise
-        message = f"{error.message}; model {chosen.model!r} is {where}"
-        raise Invalid(message, field="model", cure=error.cure) from None
+def _stands_in(model: ChatModel) -> bool:
+    return model.info.functions and model.info.price is not None
 
 
 def _found(models: Models, name: str) -> ChatModel | None:

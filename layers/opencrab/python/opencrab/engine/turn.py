@@ -103,7 +103,7 @@ def _abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
         turn=ended,
         expected=turn.sequence,
         records=tuple(unknown(intent) for intent in lost),
-        draws=turn.returns(),
+        draws=turn.returns(now.strftime("%Y-%m-%d")),
         usage=tuple(usage_row(turn, intent, unknown(intent), now) for intent in lost),
         at=now,
     )

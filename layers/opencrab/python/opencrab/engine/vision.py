@@ -6,6 +6,7 @@ elsewhere stays the text that it is, and nobody from outside may have an agent l
 
 from base64 import b64encode
 from dataclasses import replace
+from itertools import islice
 
 from opencrab.domain.authority import Authority
 from opencrab.domain.errors import Invalid, NotFound
@@ -47,8 +48,9 @@ def _images(work: Work) -> tuple[Image, ...]:
     if work.images is None:
         line = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
         references = _references(line) if line is not None else []
-        found = (_image(work, reference) for reference in references[:IMAGES])
-        work.images = tuple(image for image in found if image is not None)
+        found = (_image(work, reference) for reference in references)
+        seen_ones = (image for image in found if image is not None)
+        work.images = tuple(islice(seen_ones, IMAGES))
     return work.images
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from opencrab.domain.agent import Profile
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.line import Audience, Line, LineKind
-from opencrab.domain.money import Draw
+from opencrab.domain.money import Draw, Limits
 from opencrab.domain.record import ModelIntent, ModelResult, Record
 from opencrab.domain.routing import Basis
 from opencrab.domain.session import Session, SessionChange
@@ -46,8 +46,8 @@ class Work:
 
     Results of pure calls are `carried`: they reach the journal with the next change, because a
     crash before it only means running them again. `next_n` numbers the next record; a number is
-    used up only when its record is carried or saved. `retry_after_seconds` is what the model call
-    that failed just now wishes for.
+    used up only when its record is carried or saved. `limits` are those of the newest look, and
+    `retry_after_seconds` is what the model call that failed just now wishes for.
     """
 
     runtime: Runtime
@@ -63,6 +63,7 @@ class Work:
     shown: tuple[Group, ...] | None = None
     images: tuple[Image, ...] | None = None
     retry_after_seconds: float | None = None
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def basis(self) -> Basis:

@@ -16,4 +16,7 @@ class Budgets(Protocol):
         """The limits that were set while the installation runs; None leaves the configured ones."""
 
     def set_limits(self, limits: Limits | None) -> None:
-        """Set all limits; the next reservation of every turn goes by them."""
+        """Set all limits; the next reservation of every turn goes by them.
+
+        A session that had no limit has its first one from its next turn on.
+        """

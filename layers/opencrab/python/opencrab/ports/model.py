@@ -75,8 +75,9 @@ class ModelInfo:
     """What is known of a model; `price` None means unknown, and an unknown price is refused.
 
     A `private` model runs where its owner says that nothing leaves: it is never replaced by one
-    that is not. `hidden_tokens` is what a vendor adds to each request and bills; an image costs at
-    most `image_tokens`.
+    that is not. `hidden_tokens` is what a vendor adds to each request and bills, and
+    `hidden_output_tokens` what it may think beyond `max_output_tokens` and bills as well; an image
+    costs at most `image_tokens`. `stop` tells whether texts may be named at which it stops.
     """
 
     name: str
@@ -88,7 +89,9 @@ class ModelInfo:
     vision: bool = False
     temperature: bool = True
     private: bool = False
+    stop: bool = True
     hidden_tokens: int = 0
+    hidden_output_tokens: int = 0
     image_tokens: int = 5_000
     notes: tuple[str, ...] = field(default=())
 
@@ -123,6 +126,7 @@ class ProviderState:
     """A provider as it is set up; `missing` is what it lacks, and empty when it can be used.
 
     `key_name` names the secret that its key is; it is empty where no key is taken.
+    `configured_url` is where it is unless somebody says otherwise.
     """
 
     name: str
@@ -134,6 +138,7 @@ class ProviderState:
     missing: str = ""
     default_model: str = ""
     key_name: str = ""
+    configured_url: str = ""
 
 
 class ChatModel(Protocol):
@@ -186,6 +191,9 @@ class Directory(Protocol):
 
     def providers(self) -> tuple[ProviderState, ...]:
         """Every provider, by name."""
+
+    def price(self, name: str) -> Price | None:
+        """What a `provider:model` costs as far as anybody knows, set up or not."""
 
     def check(self, preferences: Preferences) -> None:
         """See that the providers could work so; raises Invalid, such as for an open address."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from pynamodb.expressions.operand import Path
 
-from opencrab.adapters.dynamodb.item import Item, Schema, shard
+from opencrab.adapters.dynamodb.item import Item, Schema, shard, with_defaults
 from opencrab.adapters.dynamodb.listing import page_of
 from opencrab.adapters.dynamodb.table import Cancelled, Table, Write, absent, put
 from opencrab.domain.agent import Agent, Profile
@@ -13,7 +13,7 @@ from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.identity import Identity
 from opencrab.domain.soul import Soul
 
-SCHEMA = Schema("agent")
+SCHEMA = Schema("agent", (with_defaults,))
 LIST = "agent"
 AGENT, IDENTITY, SOUL = "A", "IDENTITY", "SOUL"
 

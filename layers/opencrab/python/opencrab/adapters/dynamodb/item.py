@@ -57,6 +57,11 @@ class Schema:
         return fields
 
 
+def with_defaults(fields: Fields) -> Fields:
+    """A migration to a version whose new fields all have defaults."""
+    return fields
+
+
 def attribute(value: Any) -> dict[str, Any]:
     """A value as an attribute: text and sets of it, whole numbers, truth, lists and maps.
 

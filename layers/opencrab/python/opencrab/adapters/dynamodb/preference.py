@@ -47,4 +47,4 @@ def to_item(stored: Stored) -> Item:
 def from_item(item: Item) -> Stored:
     """The document that an item holds."""
     fields = SCHEMA.fields(item)
-    return Stored(Preferences.model_validate(json.loads(fields["body"])), fields["version"])
+    return Stored(Preferences.read(json.loads(fields["body"])), fields["version"])

@@ -4,12 +4,12 @@ from datetime import datetime, timedelta
 
 from pydantic import ConfigDict, TypeAdapter
 
-from opencrab.adapters.dynamodb.item import Item, Schema, ttl
+from opencrab.adapters.dynamodb.item import Item, Schema, ttl, with_defaults
 from opencrab.adapters.dynamodb.table import Table, Write, absent, put
 from opencrab.adapters.dynamodb.turn import partition
 from opencrab.domain.record import Record, record_key
 
-SCHEMA = Schema("record")
+SCHEMA = Schema("record", (with_defaults,))
 LIFE = timedelta(days=90)
 """From its writing: 14 days in a queue and 35 after the turn's end leave 41 for an approval."""
 

@@ -12,7 +12,7 @@ from threading import Lock
 
 from pynamodb.expressions.operand import Path
 
-from opencrab.adapters.dynamodb.item import Item, Schema, shard
+from opencrab.adapters.dynamodb.item import Item, Schema, shard, with_defaults
 from opencrab.adapters.dynamodb.listing import page_of
 from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
@@ -27,7 +27,7 @@ from opencrab.adapters.dynamodb.table import (
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.session import Session, SessionStatus
 
-SCHEMA = Schema("session")
+SCHEMA = Schema("session", (with_defaults,))
 LIST = "session"
 HEAD = "S"
 ATTEMPTS = 10

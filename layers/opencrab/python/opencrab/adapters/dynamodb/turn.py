@@ -14,6 +14,7 @@ from opencrab.adapters.dynamodb.item import (
     moment,
     shard,
     ttl,
+    with_defaults,
 )
 from opencrab.adapters.dynamodb.table import (
     ConditionFailed,
@@ -27,7 +28,7 @@ from opencrab.adapters.dynamodb.table import (
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn import Stop, Turn, TurnStatus
 
-SCHEMA = Schema("turn")
+SCHEMA = Schema("turn", (with_defaults,))
 RETENTION = timedelta(days=35)
 DUE = "turn"
 HEADER = "H"

@@ -1,1 +1,1 @@
-"""Language models behind one port: OpenAI-shaped servers, local ones, and one that is scripted."""
+"""Language models of seven kinds of providers behind one port, and one that follows a script."""

@@ -6,13 +6,25 @@ from urllib.parse import SplitResult, urlsplit
 
 from opencrab.domain.errors import Invalid
 
-_METADATA_NAMES = {"metadata.google.internal", "metadata", "instance-data"}
-_METADATA_ADDRESSES = {
-    ipaddress.ip_address("100.100.100.200"),
-    ipaddress.ip_address("fd00:ec2::254"),
-}
+_METADATA_NAMES = {"metadata.google.internal", "metadata.goog", "metadata"}
+_METADATA_LABEL = "instance-data"
+_METADATA_NETWORKS = tuple(
+    map(
+        ipaddress.ip_network,
+        ("100.100.100.200/32", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:c1::a9fe:a9fe/128"),
+    )
+)
 _SHARED_SPACE = ipaddress.ip_network("100.64.0.0/10")
 _LOCAL_SUFFIXES = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_LONGEST_NAME = 253
+_NAME = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})*\.?", re.IGNORECASE)
+_PLACE = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::[0-9]*)?", re.IGNORECASE)
+_CORRECT = "correct base_url in [llm.providers.{}]"
+_PUNYCODE = (
+    "use letters a to z, digits, '-' and '.', or an IPv6 address in brackets; "
+    "write a name in another script in punycode, as in xn--r8jz45g.jp"
+)
 _NUMERIC_LABEL = re.compile(r"(?:\d+|0x[0-9a-f]*)", re.IGNORECASE)
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -32,6 +44,8 @@ def checked_base_url(url: str, *, provider: str) -> str:
         raise _invalid(provider, "must not contain a user name or password: use api_key")
     if parts.query or parts.fragment:
         raise _invalid(provider, "must end with its path: leave out '?' and '#'")
+    if not _is_plain(parts.netloc):
+        raise _invalid(provider, "has a host that is no plain name or address", _PUNYCODE)
     if _is_metadata(host, provider):
         raise _invalid(provider, f"must not be the cloud's metadata address {host!r}")
     if parts.scheme == "http" and not is_private(url):
@@ -41,7 +55,7 @@ def checked_base_url(url: str, *, provider: str) -> str:
 
 def is_private(url: str) -> bool:
     """Whether the address is this machine or on a private network, as far as its form tells."""
-    host = (urlsplit(url).hostname or "").rstrip(".")
+    host = _host(url)
     address = _numeric(host)
     if address is not None:
         shared = address.version == 4 and address in _SHARED_SPACE  # noqa: PLR2004  - IPv4
@@ -51,11 +65,32 @@ def is_private(url: str) -> bool:
 
 def is_this_machine(url: str) -> bool:
     """Whether the address is the very machine that asks."""
-    host = (urlsplit(url).hostname or "").rstrip(".")
+    host = _host(url)
     address = _numeric(host)
     if address is not None:
         return address.is_loopback or address.is_unspecified
     return host == "localhost" or host.endswith(".localhost")
+
+
+def _host(url: str) -> str:
+    """The host without the dot that may end it; empty for one that no rule here understands."""
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    return (parts.hostname or "").removesuffix(".") if _is_plain(place) else ""
+
+
+def _is_plain(place: str) -> bool:
+    """Whether a host, with or without a port, is what it seems to be to whoever looks it up.
+
+    Other scripts have signs that look-ups take for dots and digits.
+    """
+    found = _PLACE.fullmatch(place)
+    if found is None:
+        return False
+    host = found["host"]
+    if host.startswith("["):
+        return _numeric(host[1:-1]) is not None
+    return len(host) <= _LONGEST_NAME and _NAME.fullmatch(host) is not None
 
 
 def _split(url: str, provider: str) -> SplitResult:
@@ -71,13 +106,13 @@ def _split(url: str, provider: str) -> SplitResult:
 
 def _is_metadata(host: str, provider: str) -> bool:
     """Whether the host hands out credentials; unusual spellings of numbers are refused."""
-    name = host.rstrip(".")
+    name = host.removesuffix(".")
     address = _numeric(name)
     if address is None:
         if _NUMERIC_LABEL.fullmatch(name.rpartition(".")[2]):
             raise _invalid(provider, f"has a host that is no usual IP address: {host!r}")
-        return name in _METADATA_NAMES
-    return address.is_link_local or address in _METADATA_ADDRESSES
+        return name in _METADATA_NAMES or name.partition(".")[0] == _METADATA_LABEL
+    return address.is_link_local or any(address in network for network in _METADATA_NETWORKS)
 
 
 def _numeric(host: str) -> _Address | None:
@@ -85,13 +120,19 @@ def _numeric(host: str) -> _Address | None:
         address = ipaddress.ip_address(host)
     except ValueError:
         return None
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return mapped or address
+    return address if isinstance(address, ipaddress.IPv4Address) else _inner(address)
 
 
-def _invalid(provider: str, problem: str) -> Invalid:
+def _inner(address: ipaddress.IPv6Address) -> _Address:
+    """The IPv4 address that one of IPv6 stands for, if it does."""
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
+
+
+def _invalid(provider: str, problem: str, cure: str = _CORRECT) -> Invalid:
     return Invalid(
         f"the base_url of provider {provider!r} {problem}",
         field=f"llm.providers.{provider}.base_url",
-        cure=f"correct base_url in [llm.providers.{provider}]",
+        cure=cure.format(provider),
     )

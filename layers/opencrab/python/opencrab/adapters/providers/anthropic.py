@@ -19,14 +19,6 @@ from opencrab.ports.model import ChatRequest, Embeddings, ModelInfo
 VERSION = "2023-06-01"
 """The version that we speak, whatever newer ones there are."""
 
-BASE_URL = "https://api.anthropic.com"
-
-HIDDEN_TOKENS = 1_000
-"""Most tokens that Anthropic adds to a request with tools and bills, with room for new models.
-
-The largest that it has published is 530, for a prompt that explains tools to the model.
-"""
-
 _MOST_MODELS = 1_000
 
 
@@ -35,7 +27,7 @@ class AnthropicWire:
 
     framing: Framing = "sse"
 
-    def __init__(self, base_url: str = BASE_URL) -> None:
+    def __init__(self, base_url: str = "") -> None:
         self._root = "" if base_url.rstrip("/").endswith("/v1") else "/v1"
 
     def chat_path(self, model: str, *, stream: bool) -> str:  # noqa: ARG002  - both are in the body

@@ -6,6 +6,7 @@ from opencrab.adapters.providers.anthropic_error import told_failure
 from opencrab.adapters.providers.anthropic_replay import replay, wire_name
 from opencrab.adapters.providers.reading import (
     count,
+    is_unsure,
     label,
     listing,
     mapping,
@@ -85,25 +86,23 @@ def _calls(blocks: list[dict[str, Any]], *, cut: bool) -> tuple[Call, ...]:
 
 
 def _call(call_id: str, use: dict[str, Any], *, cut: bool) -> Call:
-    """A call; what came of one that was cut is no argument, however whole it looks.
-
-    Servers close the brackets of what the limit cut, or leave an empty object. Only the text of a
-    stream tells, and there the end is missing.
-    """
+    """A call; what came of one that was cut is no argument, however whole it looks."""
     arguments = use.get("input")
-    unsure = cut and not (isinstance(arguments, str) and arguments.strip())
-    readable = None if unsure else read_arguments(arguments)
+    readable = None if cut and is_unsure(arguments) else read_arguments(arguments)
     kept = "" if readable is not None else raw(arguments)
     return Call(id=call_id, name=label(use.get("name")), arguments=readable, raw=kept)
 
 
 def _usage(usage: dict[str, Any]) -> Usage:
-    """Token counts; what a cache took or gave is not in Anthropic's input_tokens, but in ours."""
+    """Token counts; what a cache took or gave is not in Anthropic's input_tokens, but in ours.
+
+    What was written to a cache for nobody says how long counts as the dearer, for an hour.
+    """
     cached = count(usage.get("cache_read_input_tokens"))
     parts = mapping(usage.get("cache_creation"))
-    long = count(parts.get("ephemeral_1h_input_tokens"))
     short = count(parts.get("ephemeral_5m_input_tokens"))
-    short = max(short, count(usage.get("cache_creation_input_tokens")) - long)
+    long = count(parts.get("ephemeral_1h_input_tokens"))
+    long = max(long, count(usage.get("cache_creation_input_tokens")) - short)
     output = count(usage.get("output_tokens"))
     thinking = count(mapping(usage.get("output_tokens_details")).get("thinking_tokens"))
     return Usage(

@@ -2,9 +2,16 @@
 
 from typing import Any
 
-from opencrab.adapters.providers.reading import mapping, parse, retry_after, shown
-from opencrab.adapters.providers.text import repaired
-from opencrab.adapters.providers.transport import Reply, excerpt
+from opencrab.adapters.providers import refusal
+from opencrab.adapters.providers.reading import mapping, retry_after
+from opencrab.adapters.providers.refusal import (
+    billed_by,
+    body_in,
+    by_status,
+    key_place,
+    redirected,
+)
+from opencrab.adapters.providers.transport import Reply
 from opencrab.adapters.providers.wire import Party
 from opencrab.domain.fault import Fault, Unanswered
 
@@ -20,16 +27,6 @@ _STATUS = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-_FAULTS = {
-    401: Fault.AUTH,
-    402: Fault.QUOTA_SPENT,
-    403: Fault.AUTH,
-    404: Fault.MODEL_GONE,
-    408: Fault.TIMEOUT,
-    413: Fault.TOO_LONG,
-    429: Fault.RATE_LIMITED,
-    529: Fault.OVERLOADED,
-}
 _TOO_LONG = (
     "prompt is too long",
     "exceed context limit",
@@ -37,7 +34,12 @@ _TOO_LONG = (
     "available context size",
     "request_too_large",
 )
-_UNPAID = ("credit balance is too low", "billing_error", "enforced_spend_limit_reached")
+_UNPAID = (
+    "credit balance is too low",
+    "billing_error",
+    "enforced_spend_limit_reached",
+    "reached your specified",
+)
 _ADVICE = {
     Fault.AUTH: ("{name} refused the key in {where}", "check {where}"),
     Fault.QUOTA_SPENT: (
@@ -57,22 +59,21 @@ _ADVICE = {
     Fault.BAD_REQUEST: ("{name} refused the request ({status})", ""),
 }
 _FAILED = ("{name} failed ({status})", "")
-_REDIRECTED = (
-    "{name} answered with a redirect ({status})",
-    "set base_url to the address that it redirects to",
-)
-_REDIRECT, _REQUEST, _SERVER, _BEYOND = 300, 400, 500, 600
-_TOLD_LENGTH = 500
+_REQUEST, _SERVER, _BEYOND = 400, 500, 600
 
 
 def failure(reply: Reply, party: Party) -> Unanswered:
     """The error for a reply whose status is not 200."""
-    try:
-        body = parse(reply.body)
-    except Unanswered:
-        body = excerpt(reply.body)
-    final = reply.headers.get("x-should-retry", "").strip().lower() == "false"
-    return _sorted(reply.status, body, party, final=final, wait=retry_after(reply.headers))
+    if moved := redirected(reply, party):
+        return moved
+    return _sorted(
+        reply.status,
+        body_in(reply),
+        party,
+        final=reply.headers.get("x-should-retry", "").strip().lower() == "false",
+        wait=retry_after(reply.headers),
+        billed=billed_by(reply.status),
+    )
 
 
 def told_failure(body: Any, party: Party, *, billed: bool | None = None) -> Unanswered:
@@ -101,39 +102,40 @@ def _sorted(
     fault = _fault(status, _marks(error), final=final)
     message, cure = _advice(fault, status, party)
     return Unanswered(
-        f"{message}: {_told(error)}", fault, cure=cure, billed=billed, retry_after_seconds=wait
+        f"{message}: {refusal.told(_said(error))}",
+        fault,
+        cure=cure,
+        billed=billed,
+        retry_after_seconds=wait,
     )
 
 
 def _fault(status: int, marks: str, *, final: bool) -> Fault:
     if status >= _SERVER:
-        return _FAULTS.get(status, Fault.SERVER_ERROR)
+        return by_status(status)
     if any(mark in marks for mark in _UNPAID):
         return Fault.QUOTA_SPENT
     if any(mark in marks for mark in _TOO_LONG):
         return Fault.TOO_LONG
-    fault = _FAULTS.get(status, Fault.BAD_REQUEST)
+    fault = by_status(status)
     return Fault.QUOTA_SPENT if final and fault is Fault.RATE_LIMITED else fault
 
 
 def _advice(fault: Fault, status: int, party: Party) -> tuple[str, str | None]:
     """What happened, and the cure where people can do something."""
-    redirected = _REDIRECT <= status < _REQUEST
-    happened, cure = _REDIRECTED if redirected else _ADVICE.get(fault, _FAILED)
+    happened, cure = _ADVICE.get(fault, _FAILED)
     names = {
         "name": party.provider,
         "model": party.model or "the model",
-        "where": party.key_name or "the api_key of this provider",
+        "where": key_place(party),
         "status": status,
     }
     return happened.format(**names), cure.format(**names) or None
 
 
-def _told(error: Any) -> str:
-    """What the provider said, on one line."""
-    message = error.get("message") if isinstance(error, dict) else error
-    text = message if isinstance(message, str) and message.strip() else shown(error)
-    return " ".join(repaired(text).split())[:_TOLD_LENGTH]
+def _said(error: Any) -> Any:
+    message = mapping(error).get("message")
+    return message if isinstance(message, str) and message.strip() else error
 
 
 def _marks(error: Any) -> str:

@@ -43,7 +43,7 @@ def to_wire(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str,
     if request.system.strip():
         body["system"] = [{"type": "text", "text": request.system, "cache_control": _LONG}]
     body["messages"] = _messages(request, model, tools=bool(tools), vision=info.vision)
-    stop = [words for words in request.stop if words.strip()]
+    stop = [words for words in request.stop if words.strip() and info.stop]
     if stop:
         body["stop_sequences"] = stop
     if info.temperature and request.temperature is not None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.adapters.providers.anthropic_error import told_failure
-from opencrab.adapters.providers.reading import mapping, parse
+from opencrab.adapters.providers.reading import count, mapping, parse
 from opencrab.adapters.providers.wire import Event, Party
 
 _DELTAS = {
@@ -44,7 +44,9 @@ class AnthropicAssembly:
         self._message: dict[str, Any] = {}
         self._usage: dict[str, Any] = {}
         self._blocks: dict[int, _Block] = {}
+        self._whole: dict[str, Any] | None = None
         self._began = False
+        self._stopped = False
         self._ended = False
 
     @property
@@ -53,15 +55,19 @@ class AnthropicAssembly:
 
     @property
     def ended(self) -> bool:
-        return self._ended
+        """Whether all blocks and counts have come: with a reason to stop, or in one piece."""
+        return self._ended or self._stopped
 
     def add(self, event: Event) -> None:
+        """Take one event; the counts of an opening are on the bill, but not all that will be."""
         if self._ended or not event.data.strip():
             return
         data = mapping(parse(event.data.encode("utf-8", "replace")))
-        if data.get("error") or data.get("type") == "error":
-            raise told_failure(data, self._party, billed=True if self._began else None)
-        self._take(data.get("type") or event.name, data)
+        if not (data.get("error") or data.get("type") == "error"):
+            self._take(data.get("type") or event.name, data)
+        elif not self._stopped:
+            counted = any(map(count, self._usage.values()))
+            raise told_failure(data, self._party, billed=self._began or counted or None)
 
     def _take(self, kind: Any, data: dict[str, Any]) -> None:
         match kind:
@@ -72,12 +78,19 @@ class AnthropicAssembly:
             case "content_block_delta":
                 self._append(_place(data), mapping(data.get("delta")))
             case "message_delta":
-                self._message.update(mapping(data.get("delta")))
+                delta = mapping(data.get("delta"))
+                self._message.update(delta)
                 self._count(data.get("usage"))
+                self._stopped = self._stopped or bool(delta.get("stop_reason"))
             case "message_stop":
                 self._ended = True
+            case "message":
+                self._whole = data
+                self._began = self._ended = True
 
     def body(self) -> Any:
+        if self._whole is not None:
+            return self._whole
         if not self._message and not self._blocks:
             return {}
         content = [block.whole() for _, block in sorted(self._blocks.items())]

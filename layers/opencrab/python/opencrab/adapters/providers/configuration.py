@@ -8,7 +8,14 @@ from typing import Any, Literal, get_args
 from pydantic import ValidationError
 
 from opencrab.adapters.providers.address import checked_base_url
-from opencrab.adapters.providers.facts import Listing, ModelSettings, own_facts, vendor_facts
+from opencrab.adapters.providers.facts import (
+    Family,
+    Listing,
+    ModelSettings,
+    family_facts,
+    own_facts,
+    vendor_facts,
+)
 from opencrab.adapters.providers.table import (
     check_keys,
     flag_in,
@@ -53,7 +60,9 @@ class ProviderSettings:
 
     `key_name` names the secret or environment variable of the key; `missing` is the variable
     without which the provider is absent; `problem` is why it cannot be used for another reason.
-    `private` None goes by the address. `script` is a file for kind `scripted`.
+    `private` None goes by the address. `script` is a file for kind `scripted`. `configured_url` is
+    its address before its owner changed it. `unseen` says that the key only stands for one that
+    this process cannot read, and must not be judged.
     """
 
     name: str
@@ -73,6 +82,8 @@ class ProviderSettings:
     private: bool | None = None
     stream: bool = True
     timeout_seconds: float | None = None
+    configured_url: str | None = None
+    unseen: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,8 @@ class ModelsSettings:
     """All providers, who is asked for what, and facts of models by `provider:model`.
 
     `default`, `uses`, `fallback` and the values of `aliases` name a model, a provider or an alias.
-    `vendors` are facts of all models of a kind of provider; `listing` reads the public prices.
+    `vendors` are facts of all models of a kind of provider, `families` of those of alike names;
+    `listing` reads the public prices.
     """
 
     default: str = SCRIPTED
@@ -93,6 +105,7 @@ class ModelsSettings:
     self_selection: bool = True
     selectable: tuple[str, ...] = ()
     vendors: Mapping[str, ModelSettings] = field(default_factory=dict)
+    families: tuple[Family, ...] = ()
     listing: Listing = dict
 
     def with_provider(self, provider: ProviderSettings) -> "ModelsSettings":
@@ -114,18 +127,25 @@ def models_settings(
     pricing: Mapping[str, Any],
     missing: Mapping[str, str] | None = None,
     *,
+    key_names: Mapping[str, str] | None = None,
     listing: Listing = dict,
     stored_key: Callable[[str], str | None] | None = None,
 ) -> ModelsSettings:
     """The settings that the tables `[llm]` of the configuration and of the price list amount to.
 
-    `missing` names, for each provider that is absent, the environment variable that is not set.
+    `missing` names, for each provider that is absent, the environment variable that is not set, and
+    `key_names` the one of each provider's api_key.
     `stored_key` is asked for each provider's key, and wins over the configured one. `listing` reads
     the public prices. Raises Invalid, naming the place, for what cannot be meant.
     """
-    absent = missing or {}
+    absent, keys = missing or {}, key_names or {}
     providers = {
-        name: _provider(name, table_at(table, f"llm.providers.{name}"), absent.get(name, ""))
+        name: _provider(
+            name,
+            table_at(table, f"llm.providers.{name}"),
+            absent.get(name, ""),
+            keys.get(name) or key_name(name),
+        )
         for name, table in table_at(llm.get("providers", {}), "llm.providers").items()
     }
     if stored_key is not None:
@@ -144,6 +164,7 @@ def models_settings(
         self_selection=flag_in(selection, "enabled", "llm.self_selection") is not False,
         selectable=texts_in(selection, "allowed_aliases", "llm.self_selection"),
         vendors=vendor_facts(pricing),
+        families=family_facts(pricing),
         listing=listing,
     )
     _check_references(settings)
@@ -221,7 +242,9 @@ def _check_references(settings: ModelsSettings) -> None:
             )
 
 
-def _provider(name: str, table: Mapping[str, Any], missing: str) -> ProviderSettings:
+def _provider(
+    name: str, table: Mapping[str, Any], missing: str, key_variable: str
+) -> ProviderSettings:
     place = f"llm.providers.{name}"
     check_keys(table, _PROVIDER_KEYS, place)
     if ":" in name or not name.strip():
@@ -245,7 +268,7 @@ def _provider(name: str, table: Mapping[str, Any], missing: str) -> ProviderSett
         organization=text_in(table, "organization", place),
         site_url=text_in(table, "site_url", place),
         app_name=text_in(table, "app_name", place),
-        key_name=text_in(table, "key_name", place) or missing or key_name(name),
+        key_name=text_in(table, "key_name", place) or key_variable,
         missing=missing,
         script=text_in(table, "script", place),
         api_version=text_in(table, "api_version", place),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 BASE_URLS = {
     "openai": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com",
+    # v1beta on purpose: only there may a function's parameters be a JSON Schema.
     "google": "https://generativelanguage.googleapis.com/v1beta",
     "openrouter": "https://openrouter.ai/api/v1",
     "ollama": OLLAMA_URL,
@@ -53,7 +54,7 @@ def lacking(provider: ProviderSettings) -> str:
         return provider.problem
     if name := missing_key(provider):
         return f"{name} is not set"
-    if provider.kind != "scripted" and not (provider.base_url or BASE_URLS.get(provider.kind)):
+    if provider.kind != "scripted" and not address(provider):
         return "it has no base_url"
     return ""
 
@@ -71,14 +72,19 @@ def is_vendors_own(provider: ProviderSettings) -> bool:
     return provider.base_url.rstrip("/") in {"", BASE_URLS.get(provider.kind, "")}
 
 
+def address(provider: ProviderSettings, base_url: str | None = None) -> str:
+    """Where a provider is with its own base_url or another; empty when nobody says."""
+    given = provider.base_url if base_url is None else base_url
+    return given or BASE_URLS.get(provider.kind, "")
+
+
 def address_of(provider: ProviderSettings) -> str:
     """The address below which the wire's paths lie; raises Invalid for an unsafe one."""
-    url = provider.base_url or BASE_URLS.get(provider.kind, "")
-    url = checked_base_url(url, provider=provider.name)
+    url = checked_base_url(address(provider), provider=provider.name)
     if provider.kind == "llamacpp" and not url.endswith("/v1"):
         return f"{url}/v1"
     if provider.kind == "ollama":
-        return url.removesuffix("/v1")
+        return url.removesuffix("/v1").rstrip("/")
     if provider.kind == "azure" and "/openai" not in url:
         return f"{url}/openai/v1"
     return url
@@ -89,7 +95,7 @@ def stays_private(provider: ProviderSettings) -> bool:
     if provider.private is not None:
         return provider.private
     if provider.kind in LOCAL_KINDS or provider.kind == "openai":
-        return is_private(provider.base_url or BASE_URLS[provider.kind])
+        return is_private(address(provider))
     return False
 
 
@@ -103,7 +109,7 @@ def costs_nothing(provider: ProviderSettings, model: str) -> bool:
         return True
     if provider.kind == "openrouter":
         return model.endswith(":free")
-    if provider.kind in OPENAI_SHAPED and is_private(provider.base_url or BASE_URLS[provider.kind]):
+    if provider.kind in OPENAI_SHAPED and is_private(address(provider)):
         return provider.kind == "llamacpp" or provider.private is True
     return False
 

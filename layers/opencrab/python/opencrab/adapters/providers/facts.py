@@ -6,14 +6,18 @@ The public one has hundreds of entries, so that each is looked at when its model
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
-from typing import Any
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any, TypeVar
 
-from opencrab.adapters.providers.prices import micro_usd, price_of, spellings
-from opencrab.adapters.providers.table import check_keys, count_in, flag_in, table_at
+from opencrab.adapters.providers.prices import by_normal_name, micro_usd, price_of, spellings
+from opencrab.adapters.providers.table import check_keys, count_in, flag_in, table_at, texts_in
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money import Price
+from opencrab.domain.new_price import dearer
 from opencrab.domain.preference import DatedPrice
 
+T = TypeVar("T")
 Listing = Callable[[], Mapping[str, Any]]
 """Reads the exported price list."""
 
@@ -25,8 +29,9 @@ _NUMBERS = {
     "max_total_tokens": 1,
     "image_tokens": 0,
     "hidden_tokens": 0,
+    "hidden_output_tokens": 0,
 }
-_ABILITIES = ("functions", "vision", "temperature")
+_ABILITIES = ("functions", "vision", "temperature", "stop", "chat")
 _LISTED = {*_PARTS, "context", "max_input_tokens", "also"}
 _UNDATED = date.min
 
@@ -35,7 +40,8 @@ _UNDATED = date.min
 class ModelSettings:
     """A model's limits, abilities and price, as far as they are known.
 
-    `parts` are prices in US dollars per million tokens that complete those of another list.
+    `parts` are prices in US dollars per million tokens that complete those of another list. `chat`
+    False means that its vendor offers it in another format only than the one that is spoken here.
     """
 
     max_input_tokens: int | None = None
@@ -46,8 +52,11 @@ class ModelSettings:
     functions: bool | None = None
     vision: bool | None = None
     temperature: bool | None = None
+    stop: bool | None = None
+    chat: bool | None = None
     image_tokens: int | None = None
     hidden_tokens: int | None = None
+    hidden_output_tokens: int | None = None
     parts: Mapping[str, Any] = field(default_factory=dict)
     as_of: date = _UNDATED
 
@@ -71,8 +80,30 @@ class ModelSettings:
 
 
 @dataclass(frozen=True)
+class Family:
+    """What holds for all models whose names look alike, at any vendor or at some `kinds`.
+
+    `names` are patterns for what comes after the last "/", in small letters and dashes for dots.
+    """
+
+    names: tuple[str, ...]
+    facts: ModelSettings
+    kinds: tuple[str, ...] = ()
+
+    def has(self, kind: str | None, model: str) -> bool:
+        """Whether a model is one of them; `kind` is None where its vendor does not serve it."""
+        if self.kinds and kind not in self.kinds:
+            return False
+        name = model.rpartition("/")[2].lower().replace(".", "-")
+        return any(fnmatchcase(name, pattern) for pattern in self.names)
+
+
+@dataclass(frozen=True)
 class Facts:
-    """What is known of any model, from three lists: ours, the public one, and newer prices."""
+    """What is known of any model, from three lists: ours, the public one, and newer prices.
+
+    A newer price wins over the public list; over ours, which the owner wrote, where it is dearer.
+    """
 
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
     listing: Listing = dict
@@ -81,17 +112,27 @@ class Facts:
     def of(self, *names: str) -> ModelSettings:
         """The facts under the first of the names that a list has, in whatever spelling."""
         tried = tuple(dict.fromkeys(each for name in names for each in spellings(name)))
-        own = next((self.models[name] for name in tried if name in self.models), ModelSettings())
+        own = _of(tried, self.models, self._own_by_name) or ModelSettings()
         facts = own.over(self._listed(tried))
-        newer = next((self.dated[name] for name in tried if name in self.dated), None)
-        if newer is not None and newer.as_of > facts.as_of:
-            facts = replace(facts, price=newer.price, as_of=newer.as_of)
-        return facts
+        newer = _of(tried, self.dated, self._dated_by_name)
+        if newer is None or newer.as_of <= facts.as_of:
+            return facts
+        pinned = facts.price if own.price is not None or own.parts else None
+        price = newer.price if pinned is None else dearer(pinned, newer.price)
+        return replace(facts, price=price, as_of=newer.as_of)
 
     def names(self) -> Iterator[str]:
         """Every `provider:model` that a list has."""
         yield from self.models
         yield from _entries(self.listing())
+
+    @cached_property
+    def _own_by_name(self) -> Mapping[str, ModelSettings]:
+        return by_normal_name(self.models)
+
+    @cached_property
+    def _dated_by_name(self) -> Mapping[str, DatedPrice]:
+        return by_normal_name(self.dated)
 
     def _listed(self, tried: tuple[str, ...]) -> ModelSettings:
         document = self.listing()
@@ -100,6 +141,12 @@ class Facts:
         if name is None:
             return ModelSettings()
         return listed_facts(entries[name], f"models.json: {name}", _date(document, "models.json"))
+
+
+def _of(tried: tuple[str, ...], exact: Mapping[str, T], by_name: Mapping[str, T]) -> T | None:
+    """What a list has under one of the names; as it is written, or in another spelling."""
+    names = ((table, name) for table in (exact, by_name) for name in tried)
+    return next((table[name] for table, name in names if name in table), None)
 
 
 def own_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
@@ -121,6 +168,28 @@ def vendor_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
         kind: _own(table, f"vendors.{kind}", _UNDATED)
         for kind, table in table_at(pricing.get("vendors", {}), "vendors").items()
     }
+
+
+def family_facts(pricing: Mapping[str, Any]) -> tuple[Family, ...]:
+    """What holds for models of alike names; raises Invalid as `own_facts`."""
+    tables = pricing.get("families", [])
+    if not isinstance(tables, list):
+        raise Invalid(
+            "families in pricing.toml must be tables",
+            field="families",
+            cure="write [[families]] above each",
+        )
+    return tuple(_family(table, f"families.{place}") for place, table in enumerate(tables))
+
+
+def _family(table: Any, place: str) -> Family:
+    names = texts_in(table_at(table, place), "names", place)
+    if not names:
+        raise Invalid(
+            f"[{place}] names no models", field=f"{place}.names", cure='write names = ["o3*"]'
+        )
+    facts = {key: value for key, value in table.items() if key not in {"names", "kinds"}}
+    return Family(names, _own(facts, place, _UNDATED), texts_in(table, "kinds", place))
 
 
 def listed_facts(entry: Any, place: str, as_of: date) -> ModelSettings:

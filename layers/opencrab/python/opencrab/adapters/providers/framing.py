@@ -15,6 +15,9 @@ BARE = "bare"
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _BARE_START = ("{", "[", ",")
+_WHOLE_START = ("{", "[")
+"""A number may have been cut and still be one; neither of these can."""
+
 _FIELDS = {"data", "event", "id", "retry"}
 
 
@@ -67,7 +70,7 @@ def _server_sent(lines: Iterator[tuple[str, bool]]) -> Iterator[Event]:
     """Server-sent events; one that no blank line ends is dropped, as is one without content.
 
     Unlike the standard, JSON that stands outside any field is kept: it is how an error comes that
-    a server met in the middle of a stream.
+    a server met in the middle of a stream. So is the last event if it is JSON and whole.
     """
     frame, bare = _Frame(), list[str]()
     for number, (raw, _) in enumerate(lines):
@@ -85,6 +88,9 @@ def _server_sent(lines: Iterator[tuple[str, bool]]) -> Iterator[Event]:
         elif event := frame.ended():
             yield event
     yield from _bare(bare)
+    last = frame.ended()
+    if last and last.data.lstrip().startswith(_WHOLE_START) and _is_json(last.data):
+        yield last
 
 
 class _Frame:

@@ -16,9 +16,6 @@ from opencrab.domain.money import Usage
 from opencrab.domain.record import Answer
 from opencrab.ports.model import ChatRequest, Embeddings, ModelInfo
 
-BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
-"""v1beta on purpose: only there may a function's parameters be a JSON Schema."""
-
 
 class GoogleWire:
     """The format of Google's Generative Language API."""

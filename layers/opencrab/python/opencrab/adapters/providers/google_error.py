@@ -3,17 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from opencrab.adapters.providers.reading import (
-    label,
-    listing,
-    mapping,
-    parse,
-    retry_after,
-    seconds,
-    shown,
-)
-from opencrab.adapters.providers.text import repaired
-from opencrab.adapters.providers.transport import Reply, excerpt
+from opencrab.adapters.providers import refusal
+from opencrab.adapters.providers.reading import label, listing, mapping, seconds
+from opencrab.adapters.providers.refusal import by_status, key_place, refused
+from opencrab.adapters.providers.transport import Reply
 from opencrab.adapters.providers.wire import Party
 from opencrab.domain.fault import Fault, Unanswered
 
@@ -42,43 +35,12 @@ _BY_NAME = {
     "ABORTED": Fault.SERVER_ERROR,
     "DATA_LOSS": Fault.SERVER_ERROR,
 }
-_BY_STATUS = {
-    401: Fault.AUTH,
-    402: Fault.QUOTA_SPENT,
-    403: Fault.AUTH,
-    404: Fault.MODEL_GONE,
-    408: Fault.TIMEOUT,
-    413: Fault.TOO_LONG,
-    429: Fault.RATE_LIMITED,
-    499: Fault.SERVER_ERROR,
-    503: Fault.OVERLOADED,
-    504: Fault.TIMEOUT,
-    529: Fault.OVERLOADED,
-}
-_REDIRECT = 300
-_BAD_REQUEST = 400
-_REQUEST_TIMEOUT = 408
-_SERVER_ERROR = 500
-_TOLD_LENGTH = 500
+_OTHERS = {499: Fault.SERVER_ERROR, 504: Fault.TIMEOUT}
 
 
 def failure_of_reply(reply: Reply, party: Party) -> Unanswered:
     """The error for a reply whose status is not 200."""
-    try:
-        body = parse(reply.body)
-    except Unanswered:
-        body = excerpt(reply.body)
-    if _REDIRECT <= reply.status < _BAD_REQUEST:
-        return Unanswered(
-            f"{party.provider} answered with a redirect ({reply.status})",
-            Fault.BAD_REQUEST,
-            cure="set base_url to the address that it redirects to",
-        )
-    billed = False if reply.status == _REQUEST_TIMEOUT else None
-    found = failure_of(body, party, status=reply.status, billed=billed)
-    if found.retry_after_seconds is None:
-        found.retry_after_seconds = retry_after(reply.headers)
-    return found
+    return refused(reply, party, failure_of)
 
 
 def failure_of(
@@ -116,15 +78,9 @@ def _fault(
         return Fault.QUOTA_SPENT
     code = error.get("code")
     number = status or (code if isinstance(code, int) else 0)
-    fault = _BY_NAME.get(label(error.get("status"))) or _by_number(number)
+    fault = _BY_NAME.get(label(error.get("status"))) or by_status(number, _OTHERS)
     vain = fault is Fault.RATE_LIMITED and _waiting_is_vain(details)
     return Fault.QUOTA_SPENT if vain else fault
-
-
-def _by_number(status: int) -> Fault:
-    known = _BY_STATUS.get(status)
-    bad = _REDIRECT <= status < _SERVER_ERROR
-    return known or (Fault.BAD_REQUEST if bad else Fault.SERVER_ERROR)
 
 
 def _waiting_is_vain(details: list[dict[str, Any]]) -> bool:
@@ -148,10 +104,7 @@ def _wait(details: list[dict[str, Any]]) -> float | None:
 
 
 def _told(error: Any) -> str:
-    """What Google said, on one line."""
-    told = mapping(error).get("message") or mapping(error).get("status") or error
-    text = told if isinstance(told, str) else shown(told)
-    return " ".join(repaired(text).split())[:_TOLD_LENGTH]
+    return refusal.told(mapping(error).get("message") or mapping(error).get("status") or error)
 
 
 _OTHERWISE = "{party.provider} failed: {told}"
@@ -169,7 +122,7 @@ _MESSAGES = {
 def _cure(fault: Fault, party: Party) -> str | None:
     match fault:
         case Fault.AUTH:
-            return f"check {party.key_name or 'the api_key of this provider'}"
+            return f"check {key_place(party)}"
         case Fault.QUOTA_SPENT:
             return "raise the quota or add credit at Google, or use another model"
         case Fault.MODEL_GONE:

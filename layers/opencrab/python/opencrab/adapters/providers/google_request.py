@@ -49,7 +49,7 @@ def _limits(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
     limits: dict[str, Any] = {"maxOutputTokens": request.max_output_tokens}
     if request.temperature is not None and info.temperature:
         limits["temperature"] = request.temperature
-    stop = [text for text in request.stop if text][:_STOP_SEQUENCES]
+    stop = [text for text in request.stop if text and info.stop][:_STOP_SEQUENCES]
     return limits | ({"stopSequences": stop} if stop else {})
 
 

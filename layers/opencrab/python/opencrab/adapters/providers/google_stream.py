@@ -44,7 +44,8 @@ class GoogleAssembly:
         """Add one chunk; raises Unanswered for an error."""
         chunk = mapping(chunk)
         if chunk.get("error"):
-            raise failure_of(chunk, self._party, billed=self._began or None)
+            counted = bool(self._rest.get("usageMetadata"))
+            raise failure_of(chunk, self._party, billed=self._began or counted or None)
         for key in ("usageMetadata", "modelVersion", "promptFeedback"):
             if chunk.get(key):
                 self._rest[key] = chunk[key]

@@ -1,23 +1,22 @@
 """Requests over httpx: which of its errors mean that nothing left, and which that it may have."""
 
-import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
-from threading import Timer
+from ssl import SSLContext
 from time import monotonic
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
+from opencrab.adapters.providers.timed_stream import NeverHeard, TimedBackend
 from opencrab.adapters.providers.transport import REPLY_BYTES, Opened, Reply
 from opencrab.domain.errors import Invalid
 from opencrab.domain.fault import Fault, Unanswered
 
-CONNECT_SECONDS = 10.0
-
-_LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20)
+_NEW = httpx.Limits(max_connections=100, max_keepalive_connections=0)
+_LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=300.0)
 _HEADERS = {"user-agent": "opencrab", "accept-encoding": "identity"}
 
 _NOTHING_LEFT = (
@@ -28,9 +27,9 @@ _NOTHING_LEFT = (
     httpx.UnsupportedProtocol,
     httpx.LocalProtocolError,
     httpx.InvalidURL,
-    UnicodeEncodeError,
+    UnicodeError,
 )
-_UNTOLD = (httpx.LocalProtocolError, httpx.InvalidURL, UnicodeEncodeError)
+_UNTOLD = (httpx.LocalProtocolError, httpx.InvalidURL, UnicodeError)
 """Errors whose own words may quote a header or an address."""
 
 
@@ -41,28 +40,62 @@ def new_client() -> httpx.BaseTransport:
     and each request costs a third less CPU. The proxies of the environment are honoured, but never
     for this machine itself, where local models run. Raises Invalid when one cannot be used.
     """
+    context = httpx.create_ssl_context()
+    proxies = {
+        scheme: proxy
+        for scheme, proxy in getproxies().items()
+        if scheme in {"http", "https", "all"}
+    }
+    proxied = {scheme: _proxied(scheme, proxy, context) for scheme, proxy in proxies.items()}
+    return _ByProxy(_Way(context), proxied)
+
+
+def _proxied(scheme: str, proxy: str, context: SSLContext) -> httpx.BaseTransport:
+    """The way through a proxy, whose address may hold a password and is not quoted."""
     try:
-        return _ByProxy(
-            {
-                scheme: httpx.HTTPTransport(
-                    proxy=proxy if "://" in proxy else f"http://{proxy}", limits=_LIMITS
-                )
-                for scheme, proxy in getproxies().items()
-                if scheme in {"http", "https", "all"}
-            }
-        )
-    except (ImportError, ValueError) as error:
+        return _Way(context, proxy if "://" in proxy else f"http://{proxy}")
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        name = f"{scheme.upper()}_PROXY"
+        why = "" if isinstance(error, httpx.InvalidURL | UnicodeError) else f": {error}"
         raise Invalid(
-            f"a proxy in the environment cannot be used: {error}",
-            cure="correct or unset HTTP_PROXY, HTTPS_PROXY and ALL_PROXY",
-        ) from error
+            f"the proxy in {name} of the environment cannot be used{why}",
+            cure=f"correct or unset {name}",
+        ) from None
+
+
+class _Pool(httpx.HTTPTransport):
+    """Connections that keep to the deadline of each request; httpx has no setting for it."""
+
+    def __init__(self, context: SSLContext, limits: httpx.Limits, proxy: str | None) -> None:
+        super().__init__(verify=context, limits=limits, proxy=proxy)
+        self._pool._network_backend = TimedBackend()  # noqa: SLF001
+
+
+class _Way(httpx.BaseTransport):
+    """Connections that are kept, and new ones for what a kept one did not hear."""
+
+    def __init__(self, context: SSLContext, proxy: str | None = None) -> None:
+        self._kept = _Pool(context, _LIMITS, proxy)
+        self._new = _Pool(context, _NEW, proxy)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return self._kept.handle_request(request)
+        except NeverHeard:
+            return self._new.handle_request(request)
+
+    def close(self) -> None:
+        self._kept.close()
+        self._new.close()
 
 
 class _ByProxy(httpx.BaseTransport):
     """One pool of direct connections, and one for each proxy of the environment."""
 
-    def __init__(self, proxied: Mapping[str, httpx.BaseTransport]) -> None:
-        self._direct = httpx.HTTPTransport(limits=_LIMITS)
+    def __init__(
+        self, direct: httpx.BaseTransport, proxied: Mapping[str, httpx.BaseTransport]
+    ) -> None:
+        self._direct = direct
         self._proxied = proxied
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -106,29 +139,29 @@ class HttpxTransport:
     def _opened(
         self, url: str, headers: Mapping[str, str], body: bytes | None, timeout_seconds: float
     ) -> Iterator[Opened]:
-        exchange = _Exchange(_origin(url), timeout_seconds, monotonic() + timeout_seconds)
+        deadline = monotonic() + timeout_seconds
+        exchange = _Exchange(_origin(url), timeout_seconds, deadline)
         with exchange.explained():
-            response = self._client.handle_request(_request(url, headers, body, timeout_seconds))
+            patience = dict.fromkeys(("connect", "read", "write"), deadline)
+            request = _request(url, headers, body, {**patience, "pool": timeout_seconds})
+            response = self._client.handle_request(request)
         try:
-            with exchange.limited(response):
-                chunks = exchange.chunks(response)
-                yield Opened(response.status_code, dict(response.headers), chunks)
+            yield Opened(response.status_code, dict(response.headers), exchange.chunks(response))
         finally:
             with suppress(httpx.HTTPError):
                 response.close()
 
 
 def _request(
-    url: str, headers: Mapping[str, str], body: bytes | None, timeout_seconds: float
+    url: str, headers: Mapping[str, str], body: bytes | None, patience: Mapping[str, float]
 ) -> httpx.Request:
-    patience = dict.fromkeys(("read", "write", "pool"), timeout_seconds)
-    patience["connect"] = min(timeout_seconds, CONNECT_SECONDS)
+    """A request; but for `pool`, its timeouts are points in time, as TimedStream has them."""
     request = httpx.Request(
         "GET" if body is None else "POST",
         url,
         headers={**_HEADERS, **headers},
         content=body,
-        extensions={"timeout": patience},
+        extensions={"timeout": dict(patience)},
     )
     if not request.url.host:
         raise httpx.UnsupportedProtocol("the address names no host")
@@ -157,22 +190,6 @@ class _Exchange:
             self._check_time()
 
     @contextmanager
-    def limited(self, response: httpx.Response) -> Iterator[None]:
-        """Shut the connection down at the deadline: each read of httpx has a timeout of its own."""
-        stream = response.extensions.get("network_stream")
-        connection = stream.get_extra_info("socket") if stream is not None else None
-        if connection is None:
-            yield
-            return
-        timer = Timer(max(self.deadline - monotonic(), 0), _shut_down, (connection,))
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    @contextmanager
     def explained(self, *, begun: bool = False) -> Iterator[None]:
         """Turn the errors of httpx into faults; once a reply has begun, everything has left."""
         try:
@@ -181,7 +198,7 @@ class _Exchange:
             if isinstance(error, _NOTHING_LEFT) and not begun:
                 raise self._unreachable(error) from None
             raise self._too_late() from None
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             if isinstance(error, _NOTHING_LEFT) and not begun:
                 raise self._unreachable(error) from None
             if monotonic() >= self.deadline:
@@ -203,12 +220,6 @@ class _Exchange:
     def _too_late(self) -> Unanswered:
         message = f"{self.origin} did not answer within {self.timeout_seconds:g} s"
         return Unanswered(message, Fault.TIMEOUT)
-
-
-def _shut_down(connection: socket.socket) -> None:
-    """Wake whoever reads; past TLS, whose state belongs to the reading thread."""
-    with suppress(OSError):
-        socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def _is_here(host: str) -> bool:

@@ -1,11 +1,10 @@
 """What the engine is told of a model: what the lists know, and careful guesses for the rest."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from opencrab.adapters.providers.configuration import ProviderSettings
+from opencrab.adapters.providers.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.connection import (
     LOCAL_KINDS,
     costs_nothing,
@@ -19,18 +18,37 @@ from opencrab.ports.model import ModelInfo
 _INPUT_TOKENS = {"ollama": 8_192, "llamacpp": 4_096}
 _OTHER_INPUT_TOKENS = 32_768
 _OUTPUT_TOKENS = 4_096
-_REASONING_MODEL = re.compile(r"(?:.*/)?(?:o\d|gpt-(?:[5-9]|\d\d))(?!\d)")
-_OPENAIS = frozenset({"openai", "azure", "openrouter"})
+_NO_CHAT = "its vendor offers it over another interface only: it cannot be used here"
 _SCRIPTED = "no language model: it follows a script or simple rules"
 
 
-def model_info(
-    provider: ProviderSettings, model: str, facts: Facts, vendor: ModelSettings
-) -> ModelInfo:
-    """What is known of a provider's model; `vendor` is what holds for all models of its kind."""
+def known_of(
+    settings: ModelsSettings, facts: Facts, provider: ProviderSettings, model: str
+) -> ModelSettings:
+    """What the lists say of a provider's model: of itself, of models named alike, of the vendor."""
+    name, kind = f"{provider.name}:{model}", provider.kind
+    own = is_vendors_own(provider) or kind == "azure"
+    known = facts.of(name, f"{kind}:{model}") if own else facts.of(name)
+    if kind == "azure" and known.price is None:
+        known = _as_at_openai(known, facts, model)
+    for family in settings.families:
+        if family.has(kind if own else None, model):
+            known = known.over(family.facts)
+    return known.over(settings.vendors.get(kind, ModelSettings()))
+
+
+def _as_at_openai(known: ModelSettings, facts: Facts, model: str) -> ModelSettings:
+    """Azure's facts of a deployment that has the name of OpenAI's model: it is usually that one."""
+    there = facts.of(f"openai:{model}")
+    if there.price is None:
+        return known
+    note = f"its price is OpenAI's for {model!r}, as Azure's own is not known"
+    return known.over(replace(there, notes=(*there.notes, note)))
+
+
+def model_info(provider: ProviderSettings, model: str, known: ModelSettings) -> ModelInfo:
+    """What the engine is told of a provider's model of which this is known."""
     name = f"{provider.name}:{model}"
-    names = (name, f"{provider.kind}:{model}") if is_vendors_own(provider) else (name,)
-    known = facts.of(*names).over(vendor)
     tokens_in = known.max_input_tokens or _INPUT_TOKENS.get(provider.kind, _OTHER_INPUT_TOKENS)
     price = _price(provider, model, known.price)
     info = ModelInfo(
@@ -42,11 +60,11 @@ def model_info(
         price=price,
         functions=known.functions is not False,
         vision=known.vision is True,
-        temperature=_takes_temperature(provider, model)
-        if known.temperature is None
-        else known.temperature,
+        temperature=known.temperature is not False,
+        stop=known.stop is not False,
         private=stays_private(provider),
         hidden_tokens=known.hidden_tokens or 0,
+        hidden_output_tokens=known.hidden_output_tokens or 0,
         notes=_notes(provider, name, known, price),
     )
     images = known.image_tokens
@@ -78,11 +96,6 @@ def _or_share(given: int | None, plain: int, share: Fraction) -> int:
     return int(-(-plain * share // 1)) if given is None else given
 
 
-def _takes_temperature(provider: ProviderSettings, model: str) -> bool:
-    """Whether it looks like anything but one of OpenAI's reasoning models, which refuse one."""
-    return provider.kind not in _OPENAIS or _REASONING_MODEL.match(model) is None
-
-
 def _notes(
     provider: ProviderSettings, name: str, known: ModelSettings, price: Price | None
 ) -> tuple[str, ...]:
@@ -92,4 +105,5 @@ def _notes(
     unknown = (
         f"the {what} of {name!r} is not known" for what, value in wanted.items() if value is None
     )
-    return (*known.notes, *unknown)
+    silent = (_NO_CHAT,) if known.chat is False else ()
+    return (*known.notes, *silent, *unknown)

@@ -26,9 +26,3 @@ class LlamaCppWire(OpenAIWire):
             Fault.BAD_REQUEST,
             cure="start the server with this ability, such as --embeddings or --jinja",
         )
-
-
-def base_url(url: str) -> str:
-    """The address below which the format is spoken, whether or not the owner wrote its `/v1`."""
-    plain = url.rstrip("/")
-    return plain if plain.endswith("/v1") else f"{plain}/v1"

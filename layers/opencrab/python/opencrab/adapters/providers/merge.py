@@ -16,13 +16,18 @@ from opencrab.adapters.providers.configuration import (
     check_target,
     target,
 )
-from opencrab.adapters.providers.connection import DEFAULT_MODELS, lacking
+from opencrab.adapters.providers.connection import DEFAULT_MODELS, address, lacking
 from opencrab.domain.errors import Invalid
+from opencrab.domain.origin import origin_of, seal
 from opencrab.domain.preference import Preferences, ProviderChange
 from opencrab.domain.routing import Routing
 
 log = logging.getLogger(__name__)
 
+_OTHER_KEY = (
+    "the key {0.key_name} is not the one that was given for its address: give it again, as with "
+    "PUT /api/llm/providers/{0.name}"
+)
 ALWAYS_THERE = ProviderSettings(name="scripted", kind="scripted")
 
 
@@ -65,13 +70,33 @@ def changed(provider: ProviderSettings, change: ProviderChange) -> ProviderSetti
         base_url = checked_base_url(change.base_url, provider=provider.name)
         # What else than a key is missing, is the address that is given here.
         missing = missing if missing == provider.key_name else ""
-    return replace(
+    moved = replace(
         provider,
         base_url=base_url,
+        configured_url=provider.base_url,
         missing=missing,
         enabled=provider.enabled if change.enabled is None else change.enabled,
         private=provider.private if change.private is None else change.private,
     )
+    return _with_own_key(moved, change)
+
+
+def _with_own_key(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
+    """The provider without a key that was given for another address.
+
+    Keys and addresses are kept in two places, and others may change either at the same time: so
+    it is here, where they meet, that a key is held back.
+    """
+    there = origin_of(address(provider))
+    belongs = change.key_origin or origin_of(address(provider, provider.configured_url))
+    if there != belongs:
+        lacks_key = provider.missing == provider.key_name
+        return replace(provider, api_key="", missing="" if lacks_key else provider.missing)
+    if change.key_seal is None or provider.unseen or provider.missing:
+        return provider
+    if seal(there, provider.api_key) == change.key_seal:
+        return provider
+    return replace(provider, api_key="", problem=_OTHER_KEY.format(provider))
 
 
 def routing_of(settings: ModelsSettings) -> Routing:

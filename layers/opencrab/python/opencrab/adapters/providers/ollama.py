@@ -3,6 +3,7 @@
 from typing import Any
 
 from opencrab.adapters.providers import openai_embedding
+from opencrab.adapters.providers.history import settled
 from opencrab.adapters.providers.ollama_answer import OllamaAssembly, answer_of
 from opencrab.adapters.providers.ollama_error import failure_of, failure_of_reply
 from opencrab.adapters.providers.reading import count, label, listing, mapping
@@ -12,11 +13,6 @@ from opencrab.domain.fault import Unanswered
 from opencrab.domain.money import Usage
 from opencrab.domain.record import Answer, Call
 from opencrab.ports.model import ActionSchema, ChatRequest, Embeddings, ModelInfo, Returned, Said
-
-
-def base_url(url: str) -> str:
-    """The address of the server itself, also where a configuration names its OpenAI-shaped part."""
-    return url.rstrip("/").removesuffix("/v1").rstrip("/")
 
 
 class OllamaWire:
@@ -36,7 +32,7 @@ class OllamaWire:
         if request.actions and info.functions:
             body["tools"] = [_tool(action) for action in request.actions]
         system = [{"role": "system", "content": request.system}] if request.system else []
-        body["messages"] = [*system, *(_message(turn, info) for turn in request.turns)]
+        body["messages"] = [*system, *(_message(turn, info) for turn in settled(request.turns))]
         return body | {"stream": stream, "options": _options(request, info)}
 
     def from_wire(self, body: Any, party: Party) -> Answer:
@@ -80,7 +76,7 @@ def _options(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
     }
     if request.temperature is not None and info.temperature:
         options["temperature"] = request.temperature
-    stop = [text for text in request.stop if text]
+    stop = [text for text in request.stop if text and info.stop]
     return options | ({"stop": stop} if stop else {})
 
 

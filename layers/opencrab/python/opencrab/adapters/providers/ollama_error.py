@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from opencrab.adapters.providers.reading import mapping, parse, retry_after, shown
-from opencrab.adapters.providers.text import repaired
-from opencrab.adapters.providers.transport import Reply, excerpt
+from opencrab.adapters.providers import refusal
+from opencrab.adapters.providers.reading import mapping
+from opencrab.adapters.providers.refusal import by_status, key_place, refused
+from opencrab.adapters.providers.transport import Reply
 from opencrab.adapters.providers.wire import Party
 from opencrab.domain.fault import Fault, Unanswered
 
@@ -26,23 +27,8 @@ _BY_WORDS = (
     (Fault.OVERLOADED, ("server busy", "maximum pending requests")),
     (Fault.AUTH, ("unauthorized",)),
 )
-_BY_STATUS = {
-    401: Fault.AUTH,
-    402: Fault.QUOTA_SPENT,
-    403: Fault.AUTH,
-    404: Fault.MODEL_GONE,
-    408: Fault.TIMEOUT,
-    413: Fault.TOO_LONG,
-    429: Fault.RATE_LIMITED,
-    503: Fault.OVERLOADED,
-    504: Fault.TIMEOUT,
-}
+_OTHERS = {504: Fault.TIMEOUT}
 _NO_ACTIONS = "does not support tools"
-_REDIRECT = 300
-_BAD_REQUEST = 400
-_REQUEST_TIMEOUT = 408
-_SERVER_ERROR = 500
-_TOLD_LENGTH = 500
 _SENTENCES = {
     Fault.AUTH: "{provider} refused the key: {told}",
     Fault.TOO_LONG: "the request is too long for {model} of {provider}: {told}",
@@ -64,20 +50,7 @@ _CURES = {
 
 def failure_of_reply(reply: Reply, party: Party) -> Unanswered:
     """The error for a reply whose status is not 200."""
-    try:
-        body = parse(reply.body)
-    except Unanswered:
-        body = excerpt(reply.body)
-    if _REDIRECT <= reply.status < _BAD_REQUEST:
-        return Unanswered(
-            f"{party.provider} answered with a redirect ({reply.status})",
-            Fault.BAD_REQUEST,
-            cure="set base_url to the address that it redirects to",
-        )
-    billed = False if reply.status == _REQUEST_TIMEOUT else None
-    found = failure_of(body, party, status=reply.status, billed=billed)
-    found.retry_after_seconds = retry_after(reply.headers)
-    return found
+    return refused(reply, party, failure_of)
 
 
 def failure_of(
@@ -90,11 +63,11 @@ def failure_of(
         return _missing(told, party)
     if _NO_ACTIONS in words:
         return _without_actions(told, party)
-    fault = _by_words(words) or _by_status(status)
+    fault = _by_words(words) or by_status(status, _OTHERS)
     names = {
         "provider": party.provider,
         "model": party.model or "the model",
-        "key": party.key_name or "the api_key of this provider",
+        "key": key_place(party),
         "told": told,
     }
     sentence = _SENTENCES.get(fault, "{provider} failed: {told}")
@@ -125,15 +98,7 @@ def _by_words(words: str) -> Fault | None:
     return next((fault for fault, marks in _BY_WORDS if any(mark in words for mark in marks)), None)
 
 
-def _by_status(status: int) -> Fault:
-    known = _BY_STATUS.get(status)
-    bad = _REDIRECT <= status < _SERVER_ERROR
-    return known or (Fault.BAD_REQUEST if bad else Fault.SERVER_ERROR)
-
-
 def _told(body: Any) -> str:
-    """What Ollama said, on one line; the other APIs in it wrap the sentence once more."""
+    """What Ollama said; the other APIs in it wrap the sentence once more."""
     error = mapping(body).get("error") or body
-    told = mapping(error).get("message") or error
-    text = told if isinstance(told, str) else shown(told)
-    return " ".join(repaired(text).split())[:_TOLD_LENGTH]
+    return refusal.told(mapping(error).get("message") or error)

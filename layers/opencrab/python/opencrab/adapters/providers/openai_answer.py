@@ -7,6 +7,7 @@ from typing import Any
 from opencrab.adapters.providers.openai_error import failure_within
 from opencrab.adapters.providers.reading import (
     count,
+    is_unsure,
     label,
     listing,
     mapping,
@@ -28,6 +29,9 @@ REPLAY_BYTES = 256 * 1024
 """Most that is kept to be sent back with the next request of the turn."""
 
 _NOBODY = Party()
+_CUT = "length"
+_FILTERED = "content_filter"
+_FAILED = "error"
 
 
 def usage(body: dict[str, Any], party: Party) -> Usage:  # noqa: ARG001  - one kind of function
@@ -55,15 +59,15 @@ def from_wire(body: Any, party: Party = _NOBODY, counting: Counting = usage) -> 
     """The answer that a chat completion carries.
 
     Lenient wherever servers are known to be careless; raises Unanswered when the body holds an
-    error instead, or no answer at all.
+    error instead, or no answer at all, or the half of one that its server lost.
     """
     counted = counting(mapping(body), party)
     choice = _first_choice(body, party, counted)
     message = mapping(choice.get("message"))
     words = sort_blocks(repaired(_content(message)))
-    calls = _calls(message)
     finish = label(choice.get("finish_reason"))
-    if finish in {"content_filter", "error"} and not words.text and not calls:
+    calls = _calls(message, cut=finish == _CUT)
+    if finish == _FAILED or (finish == _FILTERED and not words.text and not calls):
         raise failure_within(finish, party, usage=counted, began=True)
     thought = Reflection(
         judgment="\n".join(filter(None, (_reasoning(message), words.thought))),
@@ -126,18 +130,23 @@ def _entries(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"function": older}] if not entries and isinstance(older, dict) else entries
 
 
-def _calls(message: dict[str, Any]) -> tuple[Call, ...]:
-    return tuple(_call(f"c{index}", entry) for index, entry in enumerate(_entries(message)))
+def _calls(message: dict[str, Any], *, cut: bool) -> tuple[Call, ...]:
+    entries = _entries(message)
+    last = entries[-1] if cut and entries else None
+    return tuple(
+        _call(f"c{index}", entry, cut=entry is last) for index, entry in enumerate(entries)
+    )
 
 
-def _call(call_id: str, entry: dict[str, Any]) -> Call:
+def _call(call_id: str, entry: dict[str, Any], *, cut: bool) -> Call:
+    """A call; one that was cut before its arguments, or whose brackets a server closed, is none."""
     if "function" in entry:
         function = mapping(entry["function"])
         arguments = function.get("arguments")
     else:
         function = mapping(entry.get("custom"))
         arguments = function.get("input", entry)
-    readable = read_arguments(arguments)
+    readable = None if cut and is_unsure(arguments) else read_arguments(arguments)
     return Call(
         id=call_id,
         name=label(function.get("name")),

@@ -4,17 +4,21 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from opencrab.adapters.providers.reading import mapping, parse, retry_after, seconds, shown
-from opencrab.adapters.providers.text import repaired
+from opencrab.adapters.providers import refusal
+from opencrab.adapters.providers.reading import mapping, retry_after, seconds, shown
+from opencrab.adapters.providers.refusal import (
+    billed_by,
+    body_in,
+    by_status,
+    key_place,
+    redirected,
+)
 from opencrab.adapters.providers.transport import Reply, excerpt
 from opencrab.adapters.providers.wire import Party
 from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.money import Usage
 
-_OK = 200
-_REDIRECT = 300
 _BAD_REQUEST = 400
-_REQUEST_TIMEOUT = 408
 _SERVER_ERROR = 500
 _NO_STATUS = 600
 _TOLD_LENGTH = 500
@@ -40,6 +44,7 @@ _BY_WORDS = (
             "have any credits",
         ),
     ),
+    (Fault.AUTH, ("incorrect api key", "invalid_api_key")),
     (
         Fault.BLOCKED,
         (
@@ -55,20 +60,14 @@ _BY_WORDS = (
         ),
     ),
 )  # fmt: skip
-_BY_STATUS = {
-    401: Fault.AUTH,
-    402: Fault.QUOTA_SPENT,
-    403: Fault.AUTH,
-    404: Fault.MODEL_GONE,
-    408: Fault.TIMEOUT,
+_OTHERS = {
     409: Fault.RATE_LIMITED,
     410: Fault.MODEL_GONE,
-    413: Fault.TOO_LONG,
     425: Fault.RATE_LIMITED,
-    429: Fault.RATE_LIMITED,
-    503: Fault.OVERLOADED,
-    529: Fault.OVERLOADED,
 }
+_WORDS_DECIDE = {400, 403, 404, 413, 422, 429}
+"""Where a status may mean many things; elsewhere it knows better than what some text mentions."""
+
 _WITHOUT_STATUS = (
     (Fault.OVERLOADED, ("overloaded", "unavailable")),
     (Fault.RATE_LIMITED, ("rate_limit", "rate limit", "too many requests")),
@@ -103,21 +102,18 @@ _SENTENCES = {
 
 def failure(reply: Reply, party: Party) -> Unanswered:
     """The error for a reply whose status is not 200."""
+    if moved := redirected(reply, party):
+        return moved
     error = _error_in(reply)
-    if _REDIRECT <= reply.status < _BAD_REQUEST:
-        return Unanswered(
-            f"{party.provider} answered with a redirect ({reply.status})",
-            Fault.BAD_REQUEST,
-            cure="set base_url to the address that it redirects to",
-        )
-    fault = _by_words(_BY_WORDS, error) or _by_status(reply.status, error)
+    by_words = _by_words(_BY_WORDS, error) if reply.status in _WORDS_DECIDE else None
+    fault = by_words or _by_status(reply.status, error)
     if fault is Fault.RATE_LIMITED and reply.headers.get("x-should-retry") == "false":
         fault = Fault.QUOTA_SPENT
     return _unanswered(
         fault,
         f"({reply.status}) {_told(error)}",
         party,
-        billed=False if reply.status == _REQUEST_TIMEOUT else None,
+        billed=billed_by(reply.status),
         wait=_wait(reply.headers, error),
     )
 
@@ -150,7 +146,7 @@ def _unanswered(
     names = {
         "provider": party.provider,
         "model": repr(party.model) if party.model else "the model",
-        "key": party.key_name or "the api_key of this provider",
+        "key": key_place(party),
     }
     return Unanswered(
         sentence.format(**names, told=told),
@@ -163,11 +159,11 @@ def _unanswered(
 
 
 def _by_status(status: int, error: Any) -> Fault:
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
-    if status >= _SERVER_ERROR:
-        return Fault.OVERLOADED if "overloaded" in _marks(error) else Fault.SERVER_ERROR
-    return Fault.BAD_REQUEST if status >= _BAD_REQUEST else Fault.NONSENSE
+    if status < _BAD_REQUEST:
+        return Fault.NONSENSE
+    fault = by_status(status, _OTHERS)
+    busy = fault is Fault.SERVER_ERROR and "overloaded" in _marks(error)
+    return Fault.OVERLOADED if busy else fault
 
 
 def _by_code(error: Any) -> Fault:
@@ -210,11 +206,8 @@ def _until_reset(headers: Mapping[str, str]) -> float | None:
 
 def _error_in(reply: Reply) -> Any:
     """The error object of a reply, or the beginning of whatever came instead."""
-    try:
-        body = parse(reply.body)
-    except Unanswered:
-        return excerpt(reply.body) or "no explanation"
-    return mapping(body).get("error") or body or excerpt(reply.body)
+    body = body_in(reply)
+    return mapping(body).get("error") or body or excerpt(reply.body) or "no explanation"
 
 
 def _told(error: Any) -> str:
@@ -223,9 +216,7 @@ def _told(error: Any) -> str:
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error.get("code") or error
     text = error if isinstance(error, str) else shown(error)
-    if isinstance(behind, str):
-        text = f"{text[:_TOLD_LENGTH]}: {behind}"
-    return " ".join(repaired(text[:_MARKS_LENGTH]).split())[:_TOLD_LENGTH]
+    return refusal.told(f"{text[:_TOLD_LENGTH]}: {behind}" if isinstance(behind, str) else text)
 
 
 def _marks(error: Any) -> str:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from opencrab.adapters.providers.history import settled
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.record import Call
 from opencrab.ports.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
@@ -38,7 +39,8 @@ def _limits(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
     limits: dict[str, Any] = {"max_tokens": request.max_output_tokens}
     if request.temperature is not None:
         limits["temperature"] = request.temperature
-    if stops := [stop for stop in request.stop if stop][:_MOST_STOPS]:
+    stops = [stop for stop in request.stop if stop][:_MOST_STOPS]
+    if stops and info.stop:
         limits["stop"] = stops
     return limits
 
@@ -55,7 +57,7 @@ def _tool(action: ActionSchema) -> dict[str, Any]:
 def _messages(request: ChatRequest, info: ModelInfo) -> Iterator[dict[str, Any]]:
     """The conversation; what a vendor wants back goes back to the same model only."""
     ids: dict[str, str] = {}
-    for turn in request.turns:
+    for turn in settled(request.turns) if info.functions else request.turns:
         if isinstance(turn, Returned):
             yield _returned(turn, ids, info)
             continue

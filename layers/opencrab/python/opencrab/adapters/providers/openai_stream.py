@@ -9,6 +9,7 @@ from opencrab.adapters.providers.openai_error import failure_within
 from opencrab.adapters.providers.reading import label, listing, mapping, shown
 from opencrab.adapters.providers.wire import Event, Party
 from opencrab.domain.fault import Fault, Unanswered
+from opencrab.domain.money import Usage
 
 _WORDS = ("content", "refusal", "reasoning_content", "reasoning")
 _DONE = "[DONE]"
@@ -25,6 +26,7 @@ class ChatAssembly:
         self._calls = list[_Call]()
         self._by_index = dict[int, _Call]()
         self._details = list[_Detail]()
+        self._whole: dict[str, Any] | None = None
         self._chose = False
         self._model: Any = None
         self._usage: Any = None
@@ -34,15 +36,20 @@ class ChatAssembly:
     @property
     def began(self) -> bool:
         """Whether any word, thought or call has come."""
-        return bool(any(self._words.values()) or self._calls or self._details)
+        pieces = any(self._words.values()) or self._calls or self._details
+        return bool(pieces or self._whole)
 
     @property
     def ended(self) -> bool:
         """Whether the last chunk has come; a server that marks none has told why it stopped."""
-        return self._done or self._finish is not None
+        return self._done or self._finish is not None or self._whole is not None
 
     def add(self, event: Event) -> None:
-        """Take one chunk; what follows the end is ignored, as are choices after the first."""
+        """Take one chunk; what follows the end is ignored, as are choices after the first.
+
+        An error counts even after a reason to finish: OpenRouter sends both in one chunk, and who
+        reports one after all words does not vouch for them.
+        """
         text = event.data.strip()
         if self._done or text == _DONE:
             self._done = True
@@ -53,8 +60,7 @@ class ChatAssembly:
         choices = [mapping(choice) for choice in listing(chunk.get("choices"))]
         choice = next((each for each in choices if each.get("index") in (0, None)), {})
         if error := chunk.get("error") or choice.get("error"):
-            usage = self._counting({"usage": self._usage}, self._party)
-            raise failure_within(error, self._party, usage=usage, began=self.began)
+            raise self._failed(error, is_final=bool(chunk.get("usage")))
         self._take(choice)
 
     def body(self) -> Any:
@@ -66,9 +72,17 @@ class ChatAssembly:
             message["tool_calls"] = [call.entry() for call in self._calls]
         if self._details:
             message["reasoning_details"] = [detail.entry() for detail in self._details]
-        choice = {"message": message, "finish_reason": self._finish}
+        choice = {"message": self._whole or message, "finish_reason": self._finish}
         choices = [choice] if self._chose else []
         return {"model": self._model, "choices": choices, "usage": self._usage}
+
+    def _failed(self, error: Any, *, is_final: bool) -> Unanswered:
+        """The error; tokens counted before it are on the bill, but may not be all that will be."""
+        usage = self._counting({"usage": self._usage}, self._party)
+        began = self.began or usage.is_counted
+        if not is_final and self._finish is None:
+            usage = Usage()
+        return failure_within(error, self._party, usage=usage, began=began)
 
     def _parsed(self, text: str) -> dict[str, Any]:
         try:
@@ -79,6 +93,11 @@ class ChatAssembly:
 
     def _take(self, choice: dict[str, Any]) -> None:
         self._chose = self._chose or bool(choice)
+        self._finish = choice.get("finish_reason") or self._finish
+        if isinstance(choice.get("message"), dict) and not choice.get("delta"):
+            # An answer in one piece, or one more time all that has come in pieces.
+            self._whole = self._whole if self.began else choice["message"]
+            return
         delta = mapping(choice.get("delta"))
         for name, pieces in self._words.items():
             if isinstance(piece := delta.get(name), str) and piece:
@@ -89,7 +108,6 @@ class ChatAssembly:
             self._take_call({"index": 0, "function": delta["function_call"]})
         for detail in listing(delta.get("reasoning_details")):
             self._take_detail(mapping(detail))
-        self._finish = choice.get("finish_reason") or self._finish
 
     def _take_call(self, entry: dict[str, Any]) -> None:
         kind = "custom" if "custom" in entry else "function"

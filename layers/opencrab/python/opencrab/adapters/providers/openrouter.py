@@ -9,7 +9,8 @@ from opencrab.adapters.providers.reading import mapping, parse, retry_after
 from opencrab.adapters.providers.transport import Reply
 from opencrab.adapters.providers.wire import Party
 from opencrab.domain.fault import Fault, Unanswered
-from opencrab.domain.money import Usage
+from opencrab.domain.money import Price, Usage
+from opencrab.ports.model import ChatRequest, ModelInfo
 
 _FREE = ":free"
 _IN_FLIGHT = "openrouter_in_flight_budget"
@@ -19,6 +20,11 @@ _MOST_MICRO_USD = 10**12
 
 class OpenRouterWire(OpenAIWire):
     """Its own site and application are named by headers of the endpoint."""
+
+    def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
+        """As elsewhere; no vendor may be chosen whose price is above the one that we set aside."""
+        body = super().to_wire(request, info, stream=stream)
+        return body if info.price is None else body | {"provider": _most(info.price)}
 
     def usage(self, body: dict[str, Any], party: Party) -> Usage:
         return super().usage(body, party).replaced(reported_micro_usd=_cost(body, party))
@@ -32,16 +38,32 @@ class OpenRouterWire(OpenAIWire):
         return Unanswered(found.message, Fault.RATE_LIMITED, retry_after_seconds=wait)
 
 
+def _most(price: Price) -> dict[str, Any]:
+    """The dearest vendor that we take, in dollars per million tokens."""
+    most = {
+        "prompt": _dollars(price.input_per_million),
+        "completion": _dollars(price.output_per_million),
+    }
+    return {"max_price": most}
+
+
+def _dollars(micro_usd: int) -> str:
+    return f"{Decimal(micro_usd) / _MICRO:f}"
+
+
 def _cost(body: dict[str, Any], party: Party) -> int | None:
-    """What the call cost, rounded up; with a key of the owner's own, its vendor's share as well."""
+    """What the call cost, rounded up; with a key of the owner's own, its vendor's share as well.
+
+    None where that share is not told: the vendor bills it all the same.
+    """
     if party.model.endswith(_FREE):
         return 0
     usage = mapping(body.get("usage"))
     cost = _micro_usd(usage.get("cost"))
     if cost is None or usage.get("is_byok") is not True:
         return cost
-    upstream = mapping(usage.get("cost_details")).get("upstream_inference_cost")
-    return cost + (_micro_usd(upstream) or 0)
+    upstream = _micro_usd(mapping(usage.get("cost_details")).get("upstream_inference_cost"))
+    return None if upstream is None else cost + upstream
 
 
 def _micro_usd(dollars: Any) -> int | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from opencrab.adapters.providers.address import checked_base_url
@@ -18,6 +18,7 @@ from opencrab.adapters.providers.transport import Transport
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.fault import Unanswered
 from opencrab.domain.money import Price
+from opencrab.domain.new_price import NewPrices, is_per_token, sorted_out
 from opencrab.domain.preference import PRICES, DatedPrice
 
 PROVIDERS = {
@@ -34,6 +35,9 @@ PROVIDERS = {
 MOST_USD = 10_000
 """No million tokens costs more; whatever says so is a mistake."""
 
+T = TypeVar("T")
+
+_CLAUDE = "claude-"
 _OK = 200
 _TIMEOUT_SECONDS = 20.0
 _MICRO_USD = 1_000_000
@@ -119,34 +123,60 @@ def newest_prices(
     today: date,
     *,
     limits: Mapping[str, int] | None = None,
-) -> dict[str, DatedPrice]:
+    allow_lower: bool = False,
+) -> NewPrices:
     """Fetch the public list, and tell which of the known models cost something else by now.
 
     `limits` are the most input tokens that each model is given: where the price rises below that,
-    the dearest one is told. Raises Invalid for an unsafe address and Unavailable when there is no
-    list.
+    the dearest one is told. A price that falls far is refused unless `allow_lower` says otherwise.
+    Raises Invalid for an unsafe address and Unavailable when there is no list, or one in another
+    unit.
     """
-    listed = read_list(_fetched(transport, url), today)
+    listed = by_normal_name(read_list(_fetched(transport, url), today))
     if not listed:
         raise Unavailable(
             f"the price list at {url!r} has no model in it", cure="correct prices_url in [llm]"
         )
-    newest = {}
-    for name, price in known.items():
-        entry = _find(listed, name)
-        found = None if entry is None else entry.price((limits or {}).get(name))
-        if found is not None and found != price:
-            newest[name] = DatedPrice(price=found, as_of=today)
-    return dict(list(newest.items())[:PRICES])
+    found = {name: _found(listed, name, (limits or {}).get(name)) for name in known}
+    pairs = [(price, new) for name, price in known.items() if price and (new := found[name])]
+    if is_per_token(pairs):
+        raise Unavailable(
+            f"the price list at {url!r} looks like one of single tokens, and nothing is taken of "
+            "it: each price that we know is ten times as high or more",
+            cure="name a list in US dollars per million tokens as prices_url in [llm]",
+        )
+    newest = {
+        name: DatedPrice(price=new, as_of=today)
+        for name, new in found.items()
+        if new is not None and new != known[name]
+    }
+    return sorted_out(dict(list(newest.items())[:PRICES]), known, allow_lower=allow_lower)
+
+
+def _found(listed: Mapping[str, Listed], name: str, limit: int | None) -> Price | None:
+    entry = _find(listed, name)
+    return None if entry is None else entry.price(limit)
 
 
 def spellings(name: str) -> tuple[str, ...]:
     """A `provider:model` and the other ways in which Anthropic's models are written."""
-    provider, _, model = name.partition(":")
-    if provider != "anthropic":
+    dashed = normal(name)
+    if dashed == name and not name.partition(":")[2].startswith(_CLAUDE):
         return (name,)
-    dashed = anthropic_name(model)
-    return (name, f"{provider}:{dashed}", f"{provider}:{re.sub(r'-20[0-9]{6}$', '', dashed)}")
+    return (name, dashed, re.sub(r"-20[0-9]{6}$", "", dashed))
+
+
+def normal(name: str) -> str:
+    """The one spelling of a `provider:model` under which all lists are searched."""
+    provider, _, model = name.partition(":")
+    return f"{provider}:{anthropic_name(model)}" if model.startswith(_CLAUDE) else name
+
+
+def by_normal_name(entries: Mapping[str, T]) -> dict[str, T]:
+    """Entries by the one spelling of their names; one that is written so itself goes first."""
+    return {normal(name): entry for name, entry in entries.items()} | {
+        name: entry for name, entry in entries.items() if normal(name) == name
+    }
 
 
 def anthropic_name(model: str) -> str:

@@ -81,6 +81,15 @@ def read_arguments(arguments: Any) -> dict[str, Any] | None:
         return None
 
 
+def is_unsure(arguments: Any) -> bool:
+    """Whether nothing tells if the arguments of a call that was cut are all that was meant.
+
+    Servers close the brackets of what the limit cut, or leave an empty object. Only the text of a
+    stream tells, and there the end is missing.
+    """
+    return not (isinstance(arguments, str) and arguments.strip())
+
+
 def raw(arguments: Any) -> str:
     """Unreadable arguments as text, cut to RAW_BYTES."""
     text = arguments if isinstance(arguments, str) else shown(arguments)

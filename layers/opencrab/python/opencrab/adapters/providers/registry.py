@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from threading import RLock
 
+from pydantic import ValidationError
+
 from opencrab.adapters.providers import connection
 from opencrab.adapters.providers.configuration import SCRIPTED, ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.detect import LocalServer
 from opencrab.adapters.providers.facts import Facts, ModelSettings
-from opencrab.adapters.providers.info import model_info
+from opencrab.adapters.providers.info import known_of, model_info
 from opencrab.adapters.providers.merge import (
     ALWAYS_THERE,
     check,
@@ -22,6 +24,7 @@ from opencrab.adapters.providers.merge import (
 )
 from opencrab.adapters.providers.transport import Transport
 from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
+from opencrab.domain.money import Price
 from opencrab.domain.preference import Preferences
 from opencrab.domain.routing import Routing, Use
 from opencrab.ports.model import ChatModel, Embedder, ModelInfo, ProviderHealth, ProviderState
@@ -96,7 +99,9 @@ class ProviderModels:
         if reading is None or version <= reading.stored.version:
             return
         with self._lock:
-            self._read_again()
+            # Whoever waited here may find that another has read it meanwhile.
+            if self._reading is None or version > self._reading.stored.version:
+                self._read_again()
 
     def infos(self) -> tuple[ModelInfo, ...]:
         reading = self._current()
@@ -124,16 +129,24 @@ class ProviderModels:
             ProviderState(
                 name=each.name,
                 kind=each.kind,
-                base_url=each.base_url or connection.BASE_URLS.get(each.kind, ""),
+                base_url=connection.address(each),
                 enabled=each.enabled,
                 private=connection.stays_private(each),
                 has_key=bool(each.api_key),
                 missing=connection.missing_key(each) or connection.lacking(each),
                 default_model=default_model(reading.settings, each),
                 key_name="" if each.kind == "scripted" else each.key_name,
+                configured_url=connection.address(each, each.configured_url),
             )
             for each in sorted(self._known(reading), key=lambda each: each.name)
         )
+
+    def price(self, name: str) -> Price | None:
+        reading = self._current()
+        try:
+            return self._info(reading, *resolved(reading.settings, name)).price
+        except Invalid:
+            return None
 
     def check(self, preferences: Preferences) -> None:
         check(self._current().settings, preferences)
@@ -208,8 +221,9 @@ class ProviderModels:
     def _stored_now(self) -> Stored:
         try:
             return self._stored()
-        except Invalid as error:
-            log.error("the stored preferences are left out: %s", error.message)  # noqa: TRY400
+        except (Invalid, ValidationError) as error:
+            problem = error.message if isinstance(error, Invalid) else _counted(error)
+            log.error("the stored preferences are left out: %s", problem)  # noqa: TRY400
             return nothing_stored()
 
     def _known(self, reading: _Reading) -> tuple[ProviderSettings, ...]:
@@ -238,12 +252,21 @@ class ProviderModels:
         if provider.kind == "scripted":
             return connection.scripted_model(provider, info)
         connection.address_of(provider)
+        if self._known_of(reading, provider, model).chat is False:
+            raise Invalid(
+                f"{info.name!r} is offered by its vendor over another interface only, such as "
+                "OpenAI's Responses API, which is not spoken here",
+                field="model",
+                cure="choose another model, or set chat = true for it in config/pricing.toml",
+            )
         with _unusable():
             return connection.chat_model(provider, model, info, self._transport())
 
     def _info(self, reading: _Reading, provider: ProviderSettings, model: str) -> ModelInfo:
-        vendor = reading.settings.vendors.get(provider.kind, ModelSettings())
-        return model_info(provider, model, reading.facts, vendor)
+        return model_info(provider, model, self._known_of(reading, provider, model))
+
+    def _known_of(self, reading: _Reading, provider: ProviderSettings, model: str) -> ModelSettings:
+        return known_of(reading.settings, reading.facts, provider, model)
 
 
 @contextmanager
@@ -253,6 +276,11 @@ def _unusable() -> Iterator[None]:
         yield
     except Refused as error:
         raise Invalid(error.message, field="model", cure=error.cure) from error
+
+
+def _counted(error: ValidationError) -> str:
+    """What a document is not, without quoting it."""
+    return f"they cannot be read: {error.error_count()} of their parts are not what they must be"
 
 
 def default_model_of(provider: ProviderSettings) -> str:

@@ -28,7 +28,9 @@ class Opened:
 
 
 class Transport(Protocol):
-    """Carries one request to a server, without retries and without following redirects.
+    """Carries one request to a server, without following redirects.
+
+    It goes out once, but for a kept connection that had ended before and so heard nothing of it.
 
     Every failure is Unanswered: UNREACHABLE when no connection came about, so that nothing was
     sent; TIMEOUT when the time was over, be it before the first byte or in the middle; BROKEN_OFF

@@ -4,13 +4,14 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, TypeVar
 
 from opencrab.adapters.providers.framing import events
 from opencrab.adapters.providers.reading import parse
+from opencrab.adapters.providers.secrecy import Secrecy
 from opencrab.adapters.providers.transport import Opened, Reply, Transport
-from opencrab.adapters.providers.wire import Assembly, Endpoint, Party, Wire
+from opencrab.adapters.providers.wire import Assembly, Endpoint, Event, Party, Wire
 from opencrab.domain.errors import OpenCrabError, Refused
 from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.money import Usage
@@ -22,80 +23,75 @@ BATCH = 100
 
 _OK = 200
 _ERROR_BYTES = 256 * 1024
-_SHORTEST_SECRET = 6
 _JSON = {"content-type": "application/json"}
-_HIDDEN = "***"
 _CUT = {Fault.TIMEOUT, Fault.BROKEN_OFF}
 _MISREAD = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 """What reading raises where a wire was not lenient enough."""
 
 Clock = Callable[[], float]
+T = TypeVar("T")
 
 
-class VendorModel:
-    """A ChatModel behind any wire; `clock` counts seconds from anywhere, as time.monotonic does.
+@dataclass(eq=False)
+class _Vendor:
+    """One model behind any wire; `clock` counts seconds from anywhere, as time.monotonic does.
 
     Raises Refused when no header can carry the endpoint's key.
     """
 
-    def __init__(
-        self,
-        wire: Wire,
-        endpoint: Endpoint,
-        model: str,
-        info: ModelInfo,
-        transport: Transport,
-        *,
-        stream: bool = True,
-        clock: Clock = time.monotonic,
-    ) -> None:
-        self._line = _Line(wire, endpoint, model, transport)
-        self._wire = wire
-        self._model = model
-        self._info = info
-        self._stream = stream
-        self._clock = clock
+    wire: Wire
+    endpoint: Endpoint
+    model: str
+    info: ModelInfo
+    transport: Transport
+    _: KW_ONLY
+    clock: Clock = time.monotonic
 
-    @property
-    def info(self) -> ModelInfo:
-        return self._info
+    def __post_init__(self) -> None:
+        self._line = _Line(self.wire, self.endpoint, self.model, self.transport)
+
+
+@dataclass(eq=False)
+class VendorModel(_Vendor):
+    """A ChatModel behind any wire, whole or as a `stream`."""
+
+    stream: bool = field(default=True, kw_only=True)
 
     def encode(self, request: ChatRequest) -> bytes:
-        request = replace(request, model=self._model)
-        return _encoded(self._wire.to_wire(request, self._info, stream=self._stream))
+        request = replace(request, model=self.model)
+        return _encoded(self.wire.to_wire(request, self.info, stream=self.stream))
 
     def chat(self, request: ChatRequest, body: bytes) -> Answer:
         with self._line.guarded():
-            path = self._wire.chat_path(self._model, stream=self._stream)
-            if self._stream:
+            path = self.wire.chat_path(self.model, stream=self.stream)
+            if self.stream:
                 answer = self._streamed(path, body, request.timeout_seconds)
             else:
                 reply = self._line.send(path, body, request.timeout_seconds)
-                answer = self._wire.from_wire(parse(reply.body), self._line.party)
-            return answer if answer.model else answer.replaced(model=self._model)
+                answer = self._line.answer(reply.body)
+            answer = answer if answer.model else answer.replaced(model=self.model)
+            return self._line.secrecy.answer(answer)
 
     def _streamed(self, path: str, body: bytes, timeout_seconds: float) -> Answer:
-        line, started = self._line, self._clock()
+        line, started = self._line, self.clock()
         with line.open(path, body, timeout_seconds) as opened:
-            if _comes_whole(opened, self._wire):
-                whole = line.masked(b"".join(opened.chunks))
-                return self._wire.from_wire(parse(whole), line.party)
-            assembly = self._wire.assembly(line.party)
+            if _comes_whole(opened, self.wire):
+                return line.answer(b"".join(opened.chunks))
+            assembly = self.wire.assembly(line.party)
             first = self._assembled(assembly, opened, started)
         if not assembly.ended:
             message = f"{line.party.provider} broke off in the middle of the answer"
             raise Unanswered(message, Fault.BROKEN_OFF, billed=True)
-        answer = self._wire.from_wire(assembly.body(), line.party)
-        return answer.replaced(first_token_ms=first)
+        return line.assembled(assembly.body()).replaced(first_token_ms=first)
 
     def _assembled(self, assembly: Assembly, opened: Opened, started: float) -> int | None:
         """Hand the stream to the assembly; after how many milliseconds its first words came."""
         first = None
         try:
-            for event in events(opened.chunks, self._wire.framing):
-                assembly.add(replace(event, data=self._line.hidden(event.data)))
+            for event in events(opened.chunks, self.wire.framing):
+                self._line.add(event, assembly)
                 if first is None and assembly.began:
-                    first = _milliseconds(self._clock() - started)
+                    first = _milliseconds(self.clock() - started)
         except Unanswered as error:
             error.may_be_billed = error.may_be_billed or assembly.began
             # An answer that came to its own end needs nothing of what was cut off after it.
@@ -104,35 +100,15 @@ class VendorModel:
         return first
 
 
-class VendorEmbedder:
-    """An Embedder behind any wire; raises Refused as VendorModel does."""
-
-    def __init__(
-        self,
-        wire: Wire,
-        endpoint: Endpoint,
-        model: str,
-        info: ModelInfo,
-        transport: Transport,
-        *,
-        clock: Clock = time.monotonic,
-    ) -> None:
-        self._line = _Line(wire, endpoint, model, transport)
-        self._wire = wire
-        self._model = model
-        self._info = info
-        self._clock = clock
-
-    @property
-    def info(self) -> ModelInfo:
-        return self._info
+class VendorEmbedder(_Vendor):
+    """An Embedder behind any wire."""
 
     def embed(self, texts: tuple[str, ...], *, timeout_seconds: float) -> Embeddings:
-        deadline = self._clock() + timeout_seconds
-        whole = Embeddings(vectors=(), model=self._model)
+        deadline = self.clock() + timeout_seconds
+        whole = Embeddings(vectors=(), model=self.model)
         for start in range(0, len(texts), BATCH):
             try:
-                part = self._batch(texts[start : start + BATCH], deadline - self._clock())
+                part = self._batch(texts[start : start + BATCH], deadline - self.clock())
             except Unanswered as error:
                 if start and not error.may_be_billed:
                     # The batches before this one were answered, and are on the bill.
@@ -144,7 +120,7 @@ class VendorEmbedder:
 
     def _batch(self, texts: tuple[str, ...], timeout_seconds: float) -> Embeddings:
         party = self._line.party
-        path = self._wire.embeddings_path(self._model)
+        path = self.wire.embeddings_path(self.model)
         if path is None:
             raise Unanswered(
                 f"{party.provider} has no embeddings",
@@ -154,9 +130,12 @@ class VendorEmbedder:
         if timeout_seconds <= 0:
             raise Unanswered("the time for embeddings is over", Fault.TIMEOUT, billed=False)
         with self._line.guarded():
-            body = _encoded(self._wire.embeddings_to_wire(self._model, texts))
+            body = _encoded(self.wire.embeddings_to_wire(self.model, texts))
             reply = self._line.send(path, body, timeout_seconds)
-            return self._wire.embeddings_from_wire(parse(reply.body), texts, party)
+            return self._line.read(
+                reply.body,
+                lambda body: self.wire.embeddings_from_wire(parse(body), texts, party),
+            )
 
 
 def provider_health(
@@ -172,7 +151,7 @@ def provider_health(
         line = _Line(wire, endpoint, "", transport)
         with line.guarded():
             reply = line.send(wire.models_path(), None, timeout_seconds)
-            models = wire.models_from_wire(parse(reply.body))
+            models = line.read(reply.body, lambda body: wire.models_from_wire(parse(body)))
     except OpenCrabError as error:
         return ProviderHealth(
             ok=False,
@@ -180,7 +159,11 @@ def provider_health(
             problem=error.message,
             cure=error.cure or "check the base_url of the provider, or try again later",
         )
-    return ProviderHealth(ok=True, latency_ms=_milliseconds(clock() - started), models=models)
+    return ProviderHealth(
+        ok=True,
+        latency_ms=_milliseconds(clock() - started),
+        models=tuple(map(line.secrecy.words, models)),
+    )
 
 
 @dataclass(frozen=True)
@@ -208,6 +191,11 @@ class _Line:
                 )
 
     @property
+    def secrecy(self) -> Secrecy:
+        """What hides the key."""
+        return Secrecy(self.endpoint.api_key)
+
+    @property
     def party(self) -> Party:
         """Whom errors are about."""
         return Party(self.endpoint.provider, self.model, self.endpoint.key_name)
@@ -220,9 +208,9 @@ class _Line:
             body=body,
             timeout_seconds=timeout_seconds,
         )
-        reply = replace(reply, body=self.masked(reply.body))
         if reply.status != _OK:
-            raise self.wire.failure(reply, self.party)
+            told = replace(reply, body=self.secrecy.error(reply.body))
+            raise self.wire.failure(told, self.party)
         return reply
 
     @contextmanager
@@ -235,7 +223,7 @@ class _Line:
             timeout_seconds=timeout_seconds,
         ) as opened:
             if opened.status != _OK:
-                told = self.masked(_beginning(opened.chunks))
+                told = self.secrecy.error(_beginning(opened.chunks))
                 raise self.wire.failure(Reply(opened.status, told, opened.headers), self.party)
             yield opened
 
@@ -245,29 +233,39 @@ class _Line:
         try:
             yield
         except OpenCrabError as error:
-            error.message = self.hidden(error.message)
+            error.message = self.secrecy.words(error.message)
             error.args = (error.message,)
-            error.cure = error.cure and self.hidden(error.cure)
+            error.cure = error.cure and self.secrecy.words(error.cure)
             raise error from None
         except _MISREAD as error:
             message = f"the answer of {self.endpoint.provider} cannot be read"
             raise Unanswered(f"{message} ({type(error).__name__})", Fault.NONSENSE) from None
 
-    def hidden(self, text: str) -> str:
-        """The text without the key, which some servers quote back."""
-        key = self.endpoint.api_key
-        return text.replace(key, _HIDDEN) if len(key) >= _SHORTEST_SECRET else text
+    def answer(self, body: bytes) -> Answer:
+        """The answer that a body holds."""
+        return self.read(body, lambda body: self.wire.from_wire(parse(body), self.party))
 
-    def masked(self, body: bytes) -> bytes:
-        """A body without the key, nor its beginning where the body was cut."""
-        key = self.endpoint.api_key.encode()
-        if len(key) < _SHORTEST_SECRET:
-            return body
-        body = body.replace(key, _HIDDEN.encode())
-        for length in range(len(key) - 1, _SHORTEST_SECRET - 1, -1):
-            if body.endswith(key[:length]):
-                return body[:-length] + _HIDDEN.encode()
-        return body
+    def assembled(self, body: Any) -> Answer:
+        """The answer that a stream has become."""
+        try:
+            return self.wire.from_wire(body, self.party)
+        except Unanswered:
+            return self.wire.from_wire(self.secrecy.value(body), self.party)
+
+    def add(self, event: Event, assembly: Assembly) -> None:
+        """Hand an event to an assembly."""
+        try:
+            assembly.add(event)
+        except Unanswered:
+            told = self.secrecy.error(event.data.encode("utf-8", "replace"))
+            assembly.add(replace(event, data=told.decode("utf-8", "replace")))
+
+    def read(self, body: bytes, read: Callable[[bytes], T]) -> T:
+        """What reading a body comes to; an error is read again from the body without the key."""
+        try:
+            return read(body)
+        except Unanswered:
+            return read(self.secrecy.error(body))
 
     def _headers(self) -> dict[str, str]:
         return {"accept": "application/json", **self.wire.headers(self.endpoint)}

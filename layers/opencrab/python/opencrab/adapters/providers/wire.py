@@ -60,8 +60,8 @@ class Assembly(Protocol):
     def add(self, event: Event) -> None:
         """Take one frame; frames of unknown kinds are ignored.
 
-        Raises Unanswered for an error inside the stream (billed, if anything had begun), and for a
-        frame that is no JSON.
+        Raises Unanswered for an error inside the stream (billed, if anything had begun or was
+        counted, and with a usage only if that is final), and for a frame that is no JSON.
         """
 
     def body(self) -> Any:

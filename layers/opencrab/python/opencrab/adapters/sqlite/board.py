@@ -107,7 +107,7 @@ class SqlitePreferences:
         if body is None:
             return Stored(Preferences())
         version, document = json.loads(body)
-        return Stored(Preferences.model_validate(document), version)
+        return Stored(Preferences.read(document), version)
 
     def save(self, preferences: Preferences, version: int) -> Stored:
         saved = Stored(preferences, version + 1)

@@ -94,6 +94,7 @@ _JAPANESE = {
     "Fetch today's public prices and take over those that changed.": (
         "公開されている最新の料金を取得し、変わったものを反映します。"
     ),
+    "Also prices that fall by more than half.": "半額未満に下がった料金も反映します。",
     "List the providers of models, and what each of them lacks.": (
         "モデルの提供元と、足りない設定の一覧。"
     ),

@@ -15,6 +15,17 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "no price has changed ({count} are new)",
         "料金に変更はありません(更新 {count} 件)",
     ),
+    "prices_low": (
+        "{count} prices are kept: the new ones cost nothing or less than half; "
+        "if they are right, use --allow-lower",
+        "{count} 件は新しい料金が0または半額未満のため、変更していません。"
+        "正しい場合は --allow-lower を指定してください",
+    ),
+    "really_prices": (
+        "Take over these {count} prices?",
+        "これら {count} 件の料金を反映しますか?",
+    ),
+    "prices_untouched": ("no price was changed", "料金は変更していません"),
     "no_price_list": (
         "this program was started without a list of model prices",
         "モデルの料金表がありません",

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.asking import agrees
 from opencrab.gateways.cli.command import command
 from opencrab.gateways.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from opencrab.domain.preference import DatedPrice
+    from opencrab.domain.new_price import NewPrices
 
 ModelView = dict[str, Any]
 
@@ -32,20 +33,34 @@ def list_models(
 
 
 @command
-def refresh_prices(terminal: Terminal) -> None:
+def refresh_prices(
+    terminal: Terminal,
+    *,
+    allow_lower: Annotated[
+        bool, typer.Option("--allow-lower", help="Also prices that fall by more than half.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
     """Fetch today's public prices and take over those that changed."""
     models = {model["name"]: model for model in terminal.client.items("llm", "models")}
-    newest = _newest(terminal, models)
-    if newest:
-        prices = {name: price.model_dump(mode="json") for name, price in newest.items()}
-        terminal.client.put("llm", "prices", body={"prices": prices})
+    newest = _newest(terminal, models, allow_lower=allow_lower)
     if terminal.options.json:
-        listed = ({"name": name, **price.model_dump(mode="json")} for name, price in newest.items())
-        terminal.json(list(listed))
+        terminal.json(_sent(terminal, newest, allow_lower=allow_lower))
         return
-    terminal.say("prices_taken" if newest else "prices_same", count=len(newest))
-    if newest:
-        _draw_changes(terminal, models, newest)
+    if newest.taken:
+        prices = {name: dated.price.model_dump() for name, dated in newest.taken.items()}
+        _draw_changes(terminal, models, prices)
+        question = terminal.words("really_prices", count=len(prices))
+        if terminal.interactive and not yes and not agrees(question, default=True):
+            terminal.say("prices_untouched")
+            return
+    rows = _sent(terminal, newest, allow_lower=allow_lower)
+    low = {row["name"]: row["price"] for row in rows if row.get("refused")}
+    taken = len(rows) - len(low)
+    terminal.say("prices_taken" if taken else "prices_same", count=taken)
+    if low:
+        terminal.say("prices_low", count=len(low))
+        _draw_changes(terminal, models, low)
 
 
 @command
@@ -65,7 +80,23 @@ def list_providers(terminal: Terminal) -> None:
     table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
 
 
-def _newest(terminal: Terminal, models: dict[str, ModelView]) -> "dict[str, DatedPrice]":
+def _sent(terminal: Terminal, newest: "NewPrices", *, allow_lower: bool) -> list[dict[str, Any]]:
+    """What became of each price that is new, once the server has those that are taken over."""
+    rows = {
+        name: {"name": name, **dated.model_dump(mode="json")}
+        for name, dated in newest.taken.items()
+    }
+    low = {name: fall.model_dump(mode="json") for name, fall in newest.refused.items()}
+    if rows:
+        prices = {name: price.model_dump(mode="json") for name, price in newest.taken.items()}
+        body = {"prices": prices, **({"allow_lower": True} if allow_lower else {})}
+        low |= terminal.client.put("llm", "prices", body=body).get("refused", {})
+    for name, fall in low.items():
+        rows[name] = {"name": name, "price": fall["refused"], "kept": fall["kept"], "refused": True}
+    return list(rows.values())
+
+
+def _newest(terminal: Terminal, models: dict[str, ModelView], *, allow_lower: bool) -> "NewPrices":
     from opencrab.domain.money import Price
 
     if terminal.options.prices is None:
@@ -75,7 +106,7 @@ def _newest(terminal: Terminal, models: dict[str, ModelView]) -> "dict[str, Date
         for name, model in models.items()
     }
     limits = {name: int(model["max_input_tokens"]) for name, model in models.items()}
-    return terminal.options.prices(known, limits)
+    return terminal.options.prices(known, limits, allow_lower=allow_lower)
 
 
 def _state(terminal: Terminal, provider: dict[str, Any]) -> str:
@@ -106,7 +137,7 @@ def _draw(terminal: Terminal, models: list[ModelView]) -> None:
 
 
 def _draw_changes(
-    terminal: Terminal, models: dict[str, ModelView], newest: "dict[str, DatedPrice]"
+    terminal: Terminal, models: dict[str, ModelView], newest: dict[str, dict[str, Any]]
 ) -> None:
     from opencrab.gateways.cli.render import table
 
@@ -114,9 +145,9 @@ def _draw_changes(
         (
             name,
             " / ".join(_prices(terminal, models[name]["price"])),
-            " / ".join(_prices(terminal, dated.price.model_dump())),
+            " / ".join(_prices(terminal, price)),
         )
-        for name, dated in newest.items()
+        for name, price in newest.items()
     ]
     heads = [terminal.words(f"head_{head}") for head in ("name", "before", "now")]
     table(terminal, heads, rows)

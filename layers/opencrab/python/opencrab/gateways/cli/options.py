@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from opencrab.domain.cost import Sheet
     from opencrab.domain.money import Price
-    from opencrab.domain.preference import DatedPrice
+    from opencrab.domain.new_price import NewPrices
 
 DATA = Path("data")
 
@@ -36,12 +36,18 @@ class Launch(Protocol):
 class NewestPrices(Protocol):
     """Fetches the public price list; answers which of the known models cost something else by now.
 
-    `limits` are the most input tokens that each model is given.
+    `limits` are the most input tokens that each model is given; with `allow_lower` no price is
+    refused for being low.
     """
 
     def __call__(
-        self, known: "Mapping[str, Price | None]", limits: Mapping[str, int], /
-    ) -> "dict[str, DatedPrice]": ...
+        self,
+        known: "Mapping[str, Price | None]",
+        limits: Mapping[str, int],
+        /,
+        *,
+        allow_lower: bool = False,
+    ) -> "NewPrices": ...
 
 
 class Tongue(StrEnum):

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from opencrab.domain.agent import ModelName
 from opencrab.domain.money import Price
+from opencrab.domain.new_price import Fall
 from opencrab.domain.preference import (
     ALIASES,
     PRICES,
@@ -79,12 +80,20 @@ class PricesPut(Value, defer_build=False):
     """Prices to take over, by `provider:model`; null forgets what was taken over before."""
 
     prices: Annotated[dict[ModelName, DatedPrice | None], Field(max_length=PRICES)]
+    allow_lower: bool = Field(
+        default=False, description="also those that fall by more than half, or to nothing"
+    )
 
 
 class PricesView(Value):
-    """The prices that were taken over; a newer date wins over the list that was installed."""
+    """The prices that were taken over; a newer date wins over the list that was installed.
+
+    Those of config/pricing.toml are only raised. `refused` are suspiciously low ones of this
+    request, each with the one that stays.
+    """
 
     prices: dict[str, DatedPrice]
+    refused: dict[str, Fall]
 
 
 class AliasesPut(Value, defer_build=False):
@@ -138,10 +147,15 @@ def put_prices(
     response: Response,
     if_match: IfMatch = None,
 ) -> PricesView:
-    """Take over the given prices and keep the others; an older one than is kept changes nothing."""
-    saved = change_prices(api.runtime, body.prices, version=version_in(if_match))
+    """Take over the given prices and keep the others; an older one than is kept changes nothing.
+
+    Nor does one that is 0 or less than half of the price in use, unless `allow_lower` is true.
+    """
+    saved, refused = change_prices(
+        api.runtime, body.prices, allow_lower=body.allow_lower, version=version_in(if_match)
+    )
     tag(response, saved.version)
-    return PricesView(prices=saved.preferences.prices)
+    return PricesView(prices=saved.preferences.prices, refused=dict(refused))
 
 
 @router.get("/aliases", summary="List aliases", operation_id="get_aliases")

@@ -25,7 +25,7 @@ HEALTH_SECONDS = 5.0
 router = APIRouter(prefix="/api/llm/providers", tags=["models"], route_class=JsonRoute)
 
 Named = Annotated[ProviderName, Path()]
-Key = Annotated[str, StringConstraints(pattern=r"^[!-~]+$", max_length=8_192)]
+Key = Annotated[str, StringConstraints(pattern=r"^[!-~]*$", max_length=8_192)]
 """What fits into a header of a request."""
 
 
@@ -50,7 +50,8 @@ class ProviderView(Value):
 class ProviderPut(Value, defer_build=False):
     """What is to be different about a provider; what is left out stays.
 
-    null returns to what is configured, but for the key: null leaves it.
+    null returns to what is configured, but for the key: null leaves it. A key goes only to the
+    address for which it was given: who moves a provider gives its key again.
     """
 
     enabled: bool | None = None
@@ -59,7 +60,9 @@ class ProviderPut(Value, defer_build=False):
         default=None, description="whether nothing that it is sent leaves your own machines"
     )
     key: Key | None = Field(
-        default=None, repr=False, description="kept as a secret; it is never shown again"
+        default=None,
+        repr=False,
+        description="kept as a secret and never shown again; empty if a new address takes none",
     )
 
     def changes(self) -> dict[str, Any]:
