@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.errors import Exhausted
-from opencrab.domain.money import WHOLE, Draw, Limits
+from opencrab.domain.errors import Exhausted, Invalid
+from opencrab.domain.money import LIMITS, WHOLE, Draw
 from opencrab.ports.home import Home
 from tests.contract.example import DAY, NOW, running, step
 from tests.contract.homes import OpenHome
@@ -87,13 +87,43 @@ def test_five_budgets_are_drawn_together(spending: Home) -> None:
 
 
 def test_no_limits_are_set_until_somebody_does(home: Home) -> None:
-    assert home.budgets.limits() is None
-    home.budgets.set_limits(Limits(turn_micro_usd=0))
-    home.budgets.set_limits(Limits(session_micro_usd=5))
-    assert home.budgets.limits() == Limits(session_micro_usd=5)
-    home.budgets.set_limits(None)
-    home.budgets.set_limits(None)
-    assert home.budgets.limits() is None
+    assert home.budgets.limits() == {}
+    home.budgets.change_limits({})
+    home.budgets.change_limits(dict.fromkeys(LIMITS))
+    assert home.budgets.limits() == {}
+    home.budgets.change_limits({"turn_micro_usd": 0})
+    home.budgets.change_limits({"session_micro_usd": 5, "block_micro_usd": None})
+    assert home.budgets.limits() == {"turn_micro_usd": 0, "session_micro_usd": 5}
+    home.budgets.change_limits({"turn_micro_usd": None, "session_micro_usd": 0})
+    assert home.budgets.limits() == {"session_micro_usd": 0}
+    home.budgets.change_limits(dict.fromkeys(LIMITS))
+    home.budgets.change_limits(dict.fromkeys(LIMITS))
+    assert home.budgets.limits() == {}
+
+
+def test_limits_that_are_changed_at_once_are_all_kept(home: Home) -> None:
+    home.budgets.change_limits(dict.fromkeys(LIMITS, 50))
+
+    def change(place: int) -> None:
+        home.budgets.change_limits({LIMITS[place]: place + 1})
+
+    at_once(len(LIMITS), change)
+    assert home.budgets.limits() == {name: place + 1 for place, name in enumerate(LIMITS)}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"week_micro_usd": 1}, {"week_micro_usd": None}, {"": 1}, {"turn_micro_usd": -1},
+        {"block_micro_usd": 0}, {"heartbeat_percent": 101}, {"agent_day_micro_usd": 10**12 + 1},
+    ],
+)  # fmt: skip
+def test_a_limit_that_cannot_be_changes_nothing(home: Home, wrong: dict[str, int | None]) -> None:
+    home.budgets.change_limits({"session_micro_usd": 5})
+    with pytest.raises(Invalid) as caught:
+        home.budgets.change_limits({"session_micro_usd": 7, **wrong})
+    assert caught.value.field in wrong
+    assert home.budgets.limits() == {"session_micro_usd": 5}
 
 
 def test_two_budgets_are_drawn_together_or_not_at_all(spending: Home) -> None:

@@ -2,9 +2,11 @@
 
 import pytest
 
+from opencrab.domain.action import ApprovalPolicy
 from opencrab.domain.agent import AgentStatus
 from opencrab.domain.errors import Conflict
 from opencrab.domain.line import LineKind
+from opencrab.domain.money import INSTALLATION
 from opencrab.domain.turn import TurnStatus
 from opencrab.engine import control
 from tests.crash.outside import Reply
@@ -81,6 +83,22 @@ def test_a_stopped_turn_does_not_hold_up_the_next_message(house: House) -> None:
     control.stop(house.runtime, first.id, by="owner")
     house.work()
     assert house.statuses((first, second)) == [TurnStatus.STOPPED, TurnStatus.COMPLETED]
+
+
+@pytest.mark.parametrize("scope", [INSTALLATION, "crab"])
+def test_what_was_approved_while_all_is_frozen_is_not_done(house: House, scope: str) -> None:
+    note = ("ws_write", {"path": "memo.txt", "content": "凍結中"})
+    agent = house.agent("crab", (Reply(calls=(note,)), Reply("done")))
+    house.home.agents.save(agent.replaced(policy=ApprovalPolicy.STRICT))
+    house.session(agent)
+    (turn,) = house.say("write it")
+    house.work()
+    assert house.turn(turn.id).status is TurnStatus.WAITING
+    house.home.switches.set(scope, frozen=True)
+    control.decide(house.runtime, turn.id, approved=True, by="owner")
+    house.work()
+    assert house.turn(turn.id).status is TurnStatus.STOPPED
+    assert house.home.files.list("crab") == ()
 
 
 @pytest.mark.parametrize("scope", ["crab", "installation"])

@@ -73,14 +73,32 @@ def test_a_call_that_nobody_can_settle_any_more_is_in_header_journal_and_ledger(
 
 def test_limits_that_are_set_hold_from_the_next_call_on(house: House) -> None:
     crab(house, HELLO, Language.JA)
-    house.home.budgets.set_limits(Limits(agent_day_micro_usd=1))
+    house.home.budgets.change_limits({"agent_day_micro_usd": 1})
     (turn,) = done(house, *house.say("こんにちは"))
     assert turn.status is TurnStatus.EXHAUSTED
     told = house.lines(LineKind.SYSTEM)[-1].text
     assert "予算を使い切った" in told
     assert "agent:" not in told
-    house.home.budgets.set_limits(None)
+    house.home.budgets.change_limits({"agent_day_micro_usd": None})
     (turn,) = done(house, *house.say("もう一度", "m2"))
+    assert turn.status is TurnStatus.COMPLETED
+
+
+def test_a_limit_that_was_not_changed_follows_the_configuration(build: Build) -> None:
+    house = build(Rules(limits=Limits(agent_day_micro_usd=1)))
+    crab(house, HELLO)
+    house.home.budgets.change_limits({"turn_micro_usd": 400_000})
+    (turn,) = done(house, *house.say("hello"))
+    assert turn.status is TurnStatus.EXHAUSTED
+
+
+def test_a_session_of_no_limit_is_one_without_a_limit(build: Build) -> None:
+    house = build(Rules(limits=Limits(session_micro_usd=1)))
+    crab(house, HELLO)
+    (turn,) = done(house, *house.say("hello"))
+    assert turn.status is TurnStatus.EXHAUSTED
+    house.home.budgets.change_limits({"session_micro_usd": 0})
+    (turn,) = done(house, *house.say("hello", "m2"))
     assert turn.status is TurnStatus.COMPLETED
 
 
@@ -127,7 +145,7 @@ def test_who_has_no_money_leaves_the_try_to_others(house: House) -> None:
     for place in range(3):
         done(house, *house.say("hello", f"m{place}"))
     house.clock.advance(40)
-    house.home.budgets.set_limits(Limits(public_user_day_micro_usd=0))
+    house.home.budgets.change_limits({"public_user_day_micro_usd": 0})
     poor = house.say("me?", "p", authority=Authority.PUBLIC, principal_id="stranger")
     assert done(house, *poor)[0].status is TurnStatus.EXHAUSTED
     done(house, *house.say("and me?", "rich"))
@@ -138,7 +156,7 @@ def test_a_long_conversation_is_shown_shorter_rather_than_not_at_all(house: Hous
     crab(house, HELLO)
     for place in range(6):
         done(house, *house.say("長い話です。" * 300, f"m{place}"))
-    house.home.budgets.set_limits(Limits(turn_micro_usd=25_000))
+    house.home.budgets.change_limits({"turn_micro_usd": 25_000})
     (turn,) = done(house, *house.say("要するに?", "last"))
     assert turn.status is TurnStatus.COMPLETED
     shown = "".join(turn.text for turn in house.provider.seen[-1].turns if isinstance(turn, Said))

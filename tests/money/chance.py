@@ -2,7 +2,7 @@
 
 import random
 
-from opencrab.domain.money import Limits
+from opencrab.domain.money import LIMITS, Limits
 from tests.crash.scheduling import Fault, Place
 
 _COMMITS = frozenset({"commit"})
@@ -90,3 +90,12 @@ def limits_by(dice: random.Random) -> Limits:
         public_user_day_micro_usd=dice.choice((10_000, 40_000, 150_000)),
         block_micro_usd=dice.choice((1, 4_000, 20_000, 80_000)),
     )
+
+
+def changes_by(dice: random.Random) -> dict[str, int | None]:
+    """All limits, some of them, or the configured ones again."""
+    if dice.random() >= 0.8:
+        return dict.fromkeys(LIMITS)
+    limits = dict(limits_by(dice))
+    names = dice.choice((LIMITS, dice.sample(LIMITS, 3)))
+    return {name: limits[name] or 0 for name in names}

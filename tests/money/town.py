@@ -28,7 +28,7 @@ from tests.crash.scheduling import Plan, Scheduler, Straight
 from tests.crash.watching import Watch
 from tests.crash.weather import CONFLICTS, Memory, Weather
 from tests.money.account import Account, Looking
-from tests.money.chance import Trouble, dice_of, limits_by
+from tests.money.chance import Trouble, changes_by, dice_of, limits_by
 from tests.money.vendor import Market
 
 _MIDNIGHT = 15 * 3_600
@@ -58,6 +58,7 @@ class Town:
     def _begin(self, plan: Plan, weather: Weather, bug: "Bug") -> None:
         self.weather, self.bug = weather, bug
         self.scheduler = Scheduler(plan)
+        self.changed: dict[str, int] = {}
         limits = self.rules.limits
         own = {agent["id"]: agent.get("day_limit_micro_usd") for agent in AGENTS}
         self.account = Account(self.clock.now, lambda: self.scheduler.current, limits, own)
@@ -123,9 +124,11 @@ class Town:
     def set_limits(self) -> None:
         """The owner tightens, loosens or forgets the limits, and chooses other models."""
         self.market.reroute()
-        limits = limits_by(self.dice) if self.dice.random() < 0.8 else None
-        self.raw.budgets.set_limits(limits)
-        self.account.sets(limits=limits or self.rules.limits)
+        changes = changes_by(self.dice)
+        self.raw.budgets.change_limits(changes)
+        changed = {**self.changed, **changes}
+        self.changed = {name: limit for name, limit in changed.items() if limit is not None}
+        self.account.sets(limits=self.rules.limits.changed(self.changed))
 
     def switch(self, *, frozen: bool) -> None:
         """The owner freezes something, or lets it all run again."""

@@ -27,8 +27,8 @@ def test_every_model_is_listed_with_its_provider(house: House) -> None:
 @pytest.mark.parametrize(
     ("name", "locale", "said"),
     [
-        ("Ada", "en_US.UTF-8", "every micro-dollar is told"),
-        ("さくら", "ja_JP.UTF-8", "すべて一致しています"),
+        ("Ada", "en_US.UTF-8", "the calls add up to what the turn spent"),
+        ("さくら", "ja_JP.UTF-8", "呼び出しの合計は、ターンの支出と一致しています"),
     ],
 )
 def test_a_turns_money_is_explained(house: House, name: str, locale: str, said: str) -> None:
@@ -65,10 +65,13 @@ def test_limits_are_set_shown_and_returned(house: House) -> None:
     changed = value(house, "budgets", "--set", "turn=0.25")
     assert isinstance(changed, dict)
     assert changed["limits"]["turn_micro_usd"] == 250_000
+    assert changed["changed"] == ["turn_micro_usd"]
     assert "$0.25" in house.run("budgets", "--agent", "Ada").out
+    assert "$0.25 a turn" in house.run("doctor").out
+    assert "(set at run time: turn_usd)" in house.run("doctor").out
     back = value(house, "budgets", "--reset")
     assert isinstance(back, dict)
-    assert (back["changed"], back["limits"]) == (False, back["configured"])
+    assert (back["changed"], back["limits"]) == ([], back["configured"])
 
 
 def test_prices_are_fetched_from_the_address_in_the_settings(house: House) -> None:

@@ -38,6 +38,7 @@ ROUTES = {
     "PUT /llm/providers/{name}": Scope.OWNER,
     "GET /llm/providers/{name}/health": Scope.OWNER,
     "GET /llm/models": Scope.OWNER,
+    "GET /llm/prices": Scope.OWNER,
     "PUT /llm/prices": Scope.OWNER,
     "GET /llm/aliases": Scope.OWNER,
     "PUT /llm/aliases": Scope.OWNER,

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.money import Limits
+from tests.contract.waiting import at_once
 from tests.integration.rest.house import House, problem
 
 CONFIGURED = Limits().model_dump(mode="json")
@@ -15,7 +16,7 @@ def test_budgets_are_the_configured_ones_until_somebody_sets_others(house: House
     assert (found["limits"], found["configured"], found["changed"]) == (
         CONFIGURED,
         CONFIGURED,
-        False,
+        [],
     )
     assert found["drawn"] == [
         {"scope": "installation", "drawn_micro_usd": 0, "limit_micro_usd": 5_000_000}
@@ -26,14 +27,42 @@ def test_budgets_are_the_configured_ones_until_somebody_sets_others(house: House
 def test_a_limit_is_set_and_the_others_stay(house: House) -> None:
     changed = house.call("PUT", "/budgets", {"limits": {"turn_micro_usd": 7}}).json()
     assert changed["limits"] == {**CONFIGURED, "turn_micro_usd": 7}
-    assert changed["changed"] is True
-    body = {"limits": {"session_micro_usd": 5, "heartbeat_percent": 0, "turn_micro_usd": None}}
-    changed = house.call("PUT", "/budgets", body).json()["limits"]
-    assert (changed["turn_micro_usd"], changed["session_micro_usd"]) == (7, 5)
-    open_ended = house.call("PUT", "/budgets", {"limits": {"session_micro_usd": None}}).json()
+    assert changed["changed"] == ["turn_micro_usd"]
+    body = {"limits": {"session_micro_usd": 5, "heartbeat_percent": 0}}
+    changed = house.call("PUT", "/budgets", body).json()
+    assert changed["limits"]["turn_micro_usd"] == 7
+    assert changed["limits"]["session_micro_usd"] == 5
+    assert changed["changed"] == ["turn_micro_usd", "session_micro_usd", "heartbeat_percent"]
+    open_ended = house.call("PUT", "/budgets", {"limits": {"session_micro_usd": 0}}).json()
     assert open_ended["limits"]["session_micro_usd"] is None
     back = house.call("PUT", "/budgets", {"limits": None}).json()
-    assert (back["limits"], back["changed"]) == (CONFIGURED, False)
+    assert (back["limits"], back["changed"]) == (CONFIGURED, [])
+
+
+def test_one_limit_is_returned_to_the_configured_one(house: House) -> None:
+    house.call("PUT", "/budgets", {"limits": {"turn_micro_usd": 7, "block_micro_usd": 8}})
+    body = {"limits": {"turn_micro_usd": None, "session_micro_usd": None}}
+    back = house.call("PUT", "/budgets", body).json()
+    assert back["limits"] == {**CONFIGURED, "block_micro_usd": 8}
+    assert back["changed"] == ["block_micro_usd"]
+
+
+def test_no_change_changes_nothing(house: House) -> None:
+    house.call("PUT", "/budgets", {"limits": {"turn_micro_usd": 7}})
+    answer = house.call("PUT", "/budgets", {"limits": {}}).json()
+    assert answer["changed"] == ["turn_micro_usd"]
+    assert house.runtime.home.budgets.limits() == {"turn_micro_usd": 7}
+
+
+def test_two_who_set_limits_at_once_lose_nothing(house: House) -> None:
+    names = [name for name in CONFIGURED if name != "heartbeat_percent"]
+
+    def change(place: int) -> int:
+        body = {"limits": {names[place]: place + 1}}
+        return house.call("PUT", "/budgets", body).status_code
+
+    assert at_once(len(names), change) == [200] * len(names)
+    assert house.got("/budgets")["changed"] == names
 
 
 def test_an_agents_budgets_go_by_its_own_limit(house: House) -> None:
@@ -78,7 +107,7 @@ def test_a_limit_of_nothing_ends_the_next_turn_before_it_costs(house: House) -> 
 def test_a_limit_that_cannot_be_is_refused(house: House, limits: Any, field: str) -> None:
     found = problem(house.call("PUT", "/budgets", {"limits": limits}), 422, field)
     assert found["cure"]
-    assert house.runtime.home.budgets.limits() is None
+    assert house.runtime.home.budgets.limits() == {}
 
 
 def test_a_limit_that_is_no_number_is_no_json(house: House) -> None:

@@ -15,6 +15,7 @@ from opencrab.adapters.providers.transport import Opened, Reply
 from opencrab.domain.errors import Conflict, OpenCrabError, Unavailable
 from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.preference import Preferences
+from opencrab.engine.preferences import ATTEMPTS
 from opencrab.ports.preferences import Stored
 from tests.integration.rest.house import House, problem
 
@@ -145,11 +146,11 @@ BUSY, AWAY = Conflict("somebody was faster"), Unavailable("the store is away", c
 @pytest.mark.parametrize(
     ("failures", "status"),
     [
-        ([BUSY] * 3, 409),
+        ([BUSY] * ATTEMPTS, 409),
         ([AWAY], 503),
         ([None, AWAY], 503),
         ([None, AWAY, AWAY], 503),
-        ([None, None, BUSY, BUSY, BUSY], 409),
+        ([None, None, *[BUSY] * ATTEMPTS], 200),
         ([None, None, AWAY], 503),
         ([BUSY, None, None, BUSY], 200),
     ],

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from opencrab.adapters.providers.configuration import ModelsSettings, models_set
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport import Opened, Reply
 from opencrab.domain.fault import Fault, Unanswered
+from opencrab.engine.preferences import change_provider
 from tests.integration.rest.house import House, problem
 
 KEY = "sk-KANARI-51e0"
@@ -89,7 +91,9 @@ def test_a_key_makes_a_provider_ready_at_once(house: House) -> None:
 )
 def test_an_unsafe_address_is_refused(house: House, url: str) -> None:
     answer = house.call("PUT", "/llm/providers/openai", {"base_url": url, "key": KEY})
-    assert problem(answer, 422, "base_url")["cure"]
+    cure = str(problem(answer, 422, "base_url")["cure"])
+    assert cure
+    assert "[llm." not in cure
     assert provider(house, "openai")["has_key"] is False
     assert house.runtime.home.preferences.get().version == 0
 
@@ -97,7 +101,16 @@ def test_an_unsafe_address_is_refused(house: House, url: str) -> None:
 def test_a_provider_that_is_switched_off_is_not_asked(house: House) -> None:
     house.call("PUT", "/llm/providers/openai", {"key": KEY, "enabled": False})
     answer = house.call("PUT", f"/agents/{house.agent()}", {"name": "x", "model": "openai:gpt"})
-    problem(answer, 422, "model")
+    assert "opencrab providers" in str(problem(answer, 422, "model")["cure"])
+
+
+@pytest.mark.parametrize("name", ["scripted", "openai"])
+def test_a_provider_that_is_switched_off_is_not_well(house: House, name: str) -> None:
+    house.call("PUT", f"/llm/providers/{name}", {"enabled": False})
+    found = house.got(f"/llm/providers/{name}/health")
+    assert (found["ok"], found["models"]) == (False, None)
+    assert "switched off" in found["problem"]
+    assert "opencrab providers" in found["cure"]
 
 
 @pytest.mark.parametrize("aliases", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "nobody:x"}])
@@ -144,3 +157,17 @@ def test_a_price_of_a_provider_without_a_key_does_not_fall_far_either(house: Hou
     assert house.call("PUT", "/llm/prices", body).json()["refused"] == {}
     body["prices"]["openai:later"]["price"] = {"input_per_million": 0, "output_per_million": 0}
     assert set(house.call("PUT", "/llm/prices", body).json()["refused"]) == {"openai:later"}
+
+
+def test_owners_who_give_keys_at_once_do_not_disturb_each_other(house: House) -> None:
+    def give(number: int) -> int:
+        key, changes = f"{KEY}{number}", {"private": bool(number % 2)}
+        return change_provider(house.runtime, "openai", changes, key=key).version
+
+    with ThreadPoolExecutor(6) as owners:
+        assert len(list(owners.map(give, range(12)))) == 12
+    assert house.runtime.home.preferences.get().version > 12
+    assert (provider(house, "openai")["has_key"], provider(house, "openai")["missing"]) == (
+        True,
+        "",
+    )

@@ -275,7 +275,7 @@ def test_the_level_of_the_log_is_a_setting(
 
 @pytest.mark.parametrize("tongue", Tongue)
 def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: Tongue) -> None:
-    setup = aws._setup(settings.load({}), beating())
+    setup = aws._setup(settings.load({}), limited(), beating())
     assert json.loads(json.dumps(setup)) == setup
     assert setup["home"]["table"] == "opencrab-dev"
     findings = list(of_setup(Speech(tongue), setup, NOW))
@@ -288,9 +288,27 @@ def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: T
 def test_the_setup_tells_no_secret(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENAI_API_KEY", "sk-secret")
     environment.setenv("OPENCRAB_AWS__OWNER_KEY_HASH", "f" * 64)
-    told = json.dumps(aws._setup(settings.load({}), beating()))
+    told = json.dumps(aws._setup(settings.load({}), limited(), beating()))
     assert "sk-secret" not in told
     assert "f" * 64 not in told
+
+
+def test_the_setup_shows_the_limits_in_force(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("OPENCRAB_BUDGET__TURN_USD", "0.25")
+    configured = settings.load({})
+    shown = aws._setup(configured, limited(agent_day_micro_usd=7), beating())["budget"]
+    assert (shown["turn_usd"], shown["agent_day_usd"]) == (0.25, 0.000007)
+    assert (shown["session_usd"], shown["changed"]) == (None, ["agent_day_usd"])
+
+    def fails() -> Any:
+        raise Unavailable("not now")
+
+    assert aws._setup(configured, SimpleNamespace(limits=fails), beating())["budget"] is None
+
+
+def limited(**limits: int) -> Any:
+    """Budgets of which some limits were set at run time."""
+    return SimpleNamespace(limits=lambda: limits)
 
 
 def beating() -> Any:

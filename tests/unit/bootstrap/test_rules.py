@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.bootstrap.rules import rules_of
+from opencrab.bootstrap.rules import budget_of, rules_of
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money import Limits
 from opencrab.engine.runtime import Rules
@@ -44,6 +44,30 @@ def test_a_budget_that_cannot_be_meant_is_named(name: str, text: str) -> None:
         rules_of(load({}, {f"OPENCRAB_BUDGET__{name}": text}))
     assert caught.value.field == f"budget.{name.lower()}"
     assert caught.value.cure
+
+
+def test_a_session_of_nothing_is_one_without_a_limit() -> None:
+    for text in ("0", "0.0", "0.0000001"):
+        limits = rules_of(load({}, {"OPENCRAB_BUDGET__SESSION_USD": text})).limits
+        assert limits.session_micro_usd is None
+
+
+def test_the_setup_shows_what_is_in_force() -> None:
+    assert budget_of(Limits(), {}) == {
+        "turn_usd": 0.5,
+        "session_usd": None,
+        "agent_day_usd": 1.0,
+        "installation_day_usd": 5.0,
+        "heartbeat_percent": 25,
+        "public_user_day_usd": 0.1,
+        "changed": [],
+    }
+    changes = {"session_micro_usd": 2_000_000, "heartbeat_percent": 0, "turn_micro_usd": 1}
+    shown = budget_of(Limits(), changes)
+    assert (shown["session_usd"], shown["heartbeat_percent"], shown["turn_usd"]) == (2, 0, 0.000001)
+    assert shown["changed"] == ["heartbeat_percent", "session_usd", "turn_usd"]
+    unlimited = budget_of(Limits(session_micro_usd=5), {"session_micro_usd": 0})
+    assert unlimited["session_usd"] is None
 
 
 @pytest.mark.parametrize("steps", [1, 25])

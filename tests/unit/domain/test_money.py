@@ -1,13 +1,17 @@
 """Money: whole micro-dollars, rounded up, and never more than was reserved."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from opencrab.domain.errors import Invalid
 from opencrab.domain.money import (
     FREE,
     INSTALLATION,
+    LIMITS,
     WHOLE,
     Draw,
     Limits,
@@ -16,6 +20,7 @@ from opencrab.domain.money import (
     agent_scope,
     exhausted,
     heartbeat_scope,
+    limit_changes,
     public_scope,
     session_scope,
 )
@@ -180,6 +185,51 @@ def test_a_price_is_a_whole_number_and_never_negative(kind: str, amount: float) 
 def test_limits_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         Limits.model_validate(wrong)
+
+
+def test_a_session_of_no_limit_is_none() -> None:
+    assert Limits(session_micro_usd=0) == Limits()
+    assert Limits.model_validate_json('{"session_micro_usd":0}').session_micro_usd is None
+    assert Limits(session_micro_usd=1).session_micro_usd == 1
+
+
+def test_limits_that_were_not_changed_are_the_configured_ones() -> None:
+    configured = Limits(turn_micro_usd=5, session_micro_usd=6)
+    assert configured.changed({}) == configured
+    changed = configured.changed({"session_micro_usd": 0, "block_micro_usd": 9})
+    assert changed == Limits(turn_micro_usd=5, block_micro_usd=9)
+
+
+def test_a_limit_of_another_version_is_left_out() -> None:
+    assert Limits().changed({"century_micro_usd": -5, "turn_micro_usd": 3}) == Limits(
+        turn_micro_usd=3
+    )
+
+
+@given(
+    changes=st.dictionaries(
+        st.sampled_from(LIMITS) | st.text(max_size=5),
+        st.none() | st.integers() | st.booleans() | st.floats() | st.text(max_size=5),
+    )
+)
+def test_what_is_stored_of_limits_is_never_refused_later(changes: dict[str, Any]) -> None:
+    try:
+        stored = limit_changes(changes)
+    except Invalid:
+        return
+    assert stored.keys() == changes.keys()
+    kept = {name: limit for name, limit in stored.items() if limit is not None}
+    assert all(type(limit) is int for limit in kept.values())
+    after = dict(Limits().changed(kept))
+    assert all((after[name] or 0) == limit for name, limit in kept.items())
+
+
+def test_a_limit_that_cannot_be_is_named() -> None:
+    for wrong in ({"week_micro_usd": 1}, {"block_micro_usd": 0}):
+        with pytest.raises(Invalid) as caught:
+            limit_changes({"turn_micro_usd": 1, **wrong})
+        assert caught.value.field in wrong
+        assert caught.value.cure
 
 
 def test_no_ones_budget_is_anothers() -> None:

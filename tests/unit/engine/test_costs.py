@@ -1,5 +1,6 @@
 """Costs of a turn and of an agent: every share named, every sum checked."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from opencrab.domain.usage import Grouping, Period, UsageRow
 from opencrab.engine.costs import Ground, explain, report, shares
 from opencrab.engine.usage import unknown, usage_row
 from opencrab.ports.journal import Change
+from opencrab.ports.usage import UsageLedger
 from tests.unit.engine.world import NOW, World
 
 PRICE = Price(input_per_million=3, output_per_million=15, cached_per_million=1)
@@ -150,6 +152,34 @@ def test_rows_of_other_turns_are_left_out(world: World) -> None:
     found = explain(world.runtime, first[0].id)
     assert [call.metrics_id for call in found.calls if first[0].id in (call.metrics_id or "")]
     assert len(found.calls) == 1
+
+
+class Long:
+    """`ports.usage.UsageLedger` in which many rows of other turns are younger."""
+
+    def __init__(self, ledger: UsageLedger, others: int) -> None:
+        self._ledger = ledger
+        self._others = others
+
+    def rows(self, agent_id: str, *, after: str | None = None, **asked: Any) -> Any:
+        left = self._others if after is None else int(after.rpartition("-")[2]) - 1
+        if not left:
+            return self._ledger.rows(agent_id, **asked)
+        younger = range(left, max(left - asked["limit"], 0), -1)
+        return tuple(row(turn_id="t9", n=n) for n in younger)
+
+    def row(self, agent_id: str, row_id: str) -> UsageRow:
+        return self._ledger.row(agent_id, row_id)
+
+
+@pytest.mark.parametrize("others", [500, 10_500])
+def test_a_long_turns_calls_are_found_behind_many_others(world: World, others: int) -> None:
+    turn, intent = began(world)
+    settled(world, turn, unknown(intent), intent)
+    home = world.runtime.home
+    world.runtime = replace(world.runtime, home=replace(home, usage=Long(home.usage, others)))
+    found = explain(world.runtime, turn.id)
+    assert (len(found.calls), found.complete, found.adds_up) == (1, True, True)
 
 
 @pytest.mark.parametrize(("most", "complete"), [(3, True), (2, False)])

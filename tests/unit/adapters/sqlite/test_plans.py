@@ -13,7 +13,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.authority import Scope
 from opencrab.domain.health import Health
 from opencrab.domain.line import Instruction
-from opencrab.domain.money import Draw, Limits
+from opencrab.domain.money import LIMITS, Draw
 from opencrab.domain.preference import Preferences
 from opencrab.domain.principal import ApiKey
 from opencrab.domain.record import ApprovalDecision
@@ -144,9 +144,9 @@ def what_surrounds_it(home: Home) -> None:
 
 def what_is_seen_on_the_board(home: Home) -> None:
     home.switches.all_frozen()
-    home.budgets.set_limits(Limits())
+    home.budgets.change_limits({"turn_micro_usd": 1})
     home.budgets.limits()
-    home.budgets.set_limits(None)
+    home.budgets.change_limits(dict.fromkeys(LIMITS))
     ill = Health(failed_at=NOW)
     home.health.put("openai", ill, None)
     home.health.all()

@@ -84,6 +84,23 @@ def test_a_budget_is_shown_and_one_of_nothing_is_wrong() -> None:
     assert "OPENCRAB_BUDGET__AGENT_DAY_USD" in wrong.cure
 
 
+def test_limits_that_were_set_at_run_time_are_told_as_such() -> None:
+    budget = {"turn_usd": 0.000001, "agent_day_usd": 1, "installation_day_usd": 5.25}
+    changed = {**budget, "session_usd": 2.0, "changed": ["turn_usd", "session_usd"]}
+    assert findings({"budget": changed})["budget"].detail == (
+        "$0.000001 a turn, $1.00 an agent a day, $5.25 in all a day, $2.00 a session "
+        "(set at run time: turn_usd, session_usd)"
+    )
+    assert "実行中に設定: turn_usd" in findings({"budget": changed}, JAPANESE)["budget"].detail
+    for session in (None, 0, "much"):
+        shown = findings({"budget": {**budget, "session_usd": session, "changed": None}})["budget"]
+        assert shown.detail.endswith("$5.25 in all a day")
+    wrong = findings({"budget": {**budget, "turn_usd": 0, "changed": ["turn_usd"]}})["budget"]
+    assert wrong.verdict is Verdict.WRONG
+    assert "opencrab budgets --set turn=" in wrong.cure
+    assert "OPENCRAB" not in wrong.cure
+
+
 @pytest.mark.parametrize(
     ("setup", "verdict", "detail"),
     [

@@ -231,3 +231,12 @@ def test_a_person_sees_the_new_prices_and_agrees_to_them(
     assert "$2.00 / $0.50" in shown.out
     assert len(server.sent("PUT")) == sent
     assert ("no price was changed" in shown.out) is not bool(sent)
+
+
+def test_a_narrow_terminal_shows_names_and_prices_only(program: Program, server: Server) -> None:
+    server.on("GET /llm/models", page(*MODELS))
+    shown = program.sit("models", COLUMNS="40", TERM="xterm", NO_COLOR="1").out
+    assert "400,000" not in shown
+    assert "private" not in shown
+    row = next(line for line in shown.splitlines() if "ollama:llama" in line)
+    assert row.split() == ["ollama:llama", "$0.00", "$10.00"]

@@ -93,3 +93,31 @@ def test_money_is_shown_to_the_last_place_that_counts(micro_usd: int, shown: str
 def test_no_money_is_rounded_away(micro_usd: int) -> None:
     whole, _, places = money(micro_usd).removeprefix("$").partition(".")
     assert int(whole) * 10**6 + int(places.ljust(6, "0")) == micro_usd
+
+
+class Screen(io.StringIO):
+    """A stream that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_table_that_is_too_wide_becomes_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads, row = ["agent", "model", "calls"], ("さくら", "anthropic:claude-sonnet-4-5", "1,234")
+    shown = {}
+    for columns in ("30", "80"):
+        monkeypatch.setenv("COLUMNS", columns)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("NO_COLOR", "1")
+        out = Screen()
+        table(Terminal(Options(), out, io.StringIO(), io.StringIO()), heads, [row, ("計", "", "1")])
+        shown[columns] = [clean(line).rstrip() for line in out.getvalue().splitlines()]
+    assert shown["30"] == [
+        "さくら",
+        "  model:",
+        "  anthropic:claude-sonnet-4-5",
+        "  calls: 1,234",
+        "計",
+        "  calls: 1",
+    ]
+    assert shown["80"][1].split() == list(row)

@@ -153,7 +153,7 @@ LOST = call(
                 "2 · openai:gpt · conversation · unknown · chosen by: default",
                 "  unknown: $0.05",
                 "  the worker died during the call, which may have been billed: charged in full",
-                "every micro-dollar is told: drawn = spent + held + returned",
+                "the calls add up to what the turn spent",
             ],
         ),
         (
@@ -164,7 +164,7 @@ LOST = call(
                 "  入力: 1,000 トークン × 100万あたり $2.00 = $0.002",
                 "  端数: $0.000001",
                 "  呼び出し中に処理が中断し、課金された可能性があるため、全額を計上",
-                "すべて一致しています: 引出 = 支出 + 保留 + 返却",
+                "呼び出しの合計は、ターンの支出と一致しています",
             ],
         ),
     ],
@@ -196,13 +196,24 @@ def test_every_reason_has_its_words(
 
 
 def test_sums_that_do_not_hold_are_not_hidden(program: Program, server: Server) -> None:
-    broken = explanation(adds_up=False, complete=False, returned_micro_usd=-5)
+    broken = explanation(adds_up=False, returned_micro_usd=-5)
     server.on("GET /costs/explain", ok(broken))
     said = program.run("costs", "--turn", "t1")
     assert "taken in addition" in said.out
     assert "these sums do not hold" in said.err
-    assert "does not have every call" in said.err
     assert program.run("costs", "--turn", "t1", "--json").json == broken
+
+
+@pytest.mark.parametrize("adds_up", [True, False])
+def test_of_a_ledger_with_gaps_nothing_else_is_said(
+    program: Program,
+    server: Server,
+    adds_up: bool,  # noqa: FBT001
+) -> None:
+    server.on("GET /costs/explain", ok(explanation(adds_up=adds_up, complete=False)))
+    said = program.run("costs", "--turn", "t1")
+    assert said.err == "the ledger does not have every call of this turn\n"
+    assert "add up" not in said.out
 
 
 def test_an_unknown_turn_is_a_sentence(program: Program, server: Server) -> None:
@@ -214,7 +225,7 @@ def test_an_unknown_turn_is_a_sentence(program: Program, server: Server) -> None
 def budgets(**changes: Any) -> dict[str, Any]:
     """The configured budgets, of which a little is drawn."""
     drawn = {"scope": "installation", "drawn_micro_usd": 12, "limit_micro_usd": 5_000_000}
-    facts = {"limits": LIMITS, "configured": LIMITS, "changed": False, "day": "2026-02-17"}
+    facts = {"limits": LIMITS, "configured": LIMITS, "changed": [], "day": "2026-02-17"}
     return {**facts, "drawn": [drawn], **changes}
 
 
@@ -238,25 +249,70 @@ def test_limits_are_set_in_dollars_and_returned(program: Program, server: Server
     server.on("PUT /budgets", ok(budgets()))
     server.on("GET /budgets", ok(budgets()))
     program.run("budgets", "--set", "turn=0.25", "--set", "session=none", "--set", "heartbeat=10")
-    program.run("budgets", "--reset", "--agent", "Ada")
+    program.run("budgets", "--reset")
+    program.run("budgets", "--reset", "--set", "block=0.000001")
+    program.run("budgets", "--agent", "Ada")
     assert server.sent("PUT") == [
         {
             "limits": {
                 "turn_micro_usd": 250_000,
-                "session_micro_usd": None,
+                "session_micro_usd": 0,
                 "heartbeat_percent": 10,
             }
         },
         {"limits": None},
+        {"limits": {**dict.fromkeys(LIMITS), "block_micro_usd": 1}},
     ]
     assert server.requests[-1].url.params["agent"] == "ada-id"
 
 
 @pytest.mark.parametrize(
     "limit",
-    ["turn", "turn=", "turn=-1", "turn=NaN", "turn=Infinity", "turn=1e99", "turn=0.0000001",
-     "month=1", "=1", "turn=none", "heartbeat=1.5", "turn=１円", ""],
+    ["turn", "turn=", "turn=-1", "turn=NaN", "turn=sNaN", "turn=Infinity", "turn=1e99",
+     "turn=1e999999", "turn=1e-999999", "turn=1e-9999999", "turn=1e99999999999999999999",
+     "turn=0.0000001", "turn=0.25000000000000000000000000000000001", "turn=1000000.000001",
+     "month=1", "=1", "turn=none", "heartbeat=1.5", "heartbeat=101", "turn=１円", ""],
 )  # fmt: skip
 def test_a_limit_that_cannot_be_is_not_sent(program: Program, server: Server, limit: str) -> None:
-    assert program.run("budgets", "--set", limit).code == 2
+    said = program.run("budgets", "--set", limit)
+    assert (said.code, "Traceback" in said.err) == (2, False)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("language", "limit", "told"),
+    [
+        ("en", "heartbeat=1.5", "per cent"),
+        ("ja", "heartbeat=1.5", "%"),
+        ("en", "turn=x", "dollars"),
+        ("ja", "turn=x", "米ドル"),
+    ],
+)
+def test_a_limit_is_told_in_its_own_unit(
+    program: Program, server: Server, language: str, limit: str, told: str
+) -> None:
+    said = program.run("--language", language, "budgets", "--set", limit).err
+    assert told in said
+    assert ("dollars" in said or "米ドル" in said) is limit.startswith("turn")
+
+
+@pytest.mark.parametrize("change", [("--set", "turn=1"), ("--reset",)], ids=" ".join)
+@pytest.mark.parametrize(("language", "told"), [("en", "all agents"), ("ja", "全エージェント共通")])
+def test_limits_of_one_agent_are_set_elsewhere(
+    program: Program, server: Server, language: str, told: str, change: tuple[str, ...]
+) -> None:
+    said = program.run("--language", language, "budgets", "--agent", "Ada", *change)
+    assert said.code == 2
+    assert told in said.err
+    assert "opencrab agents edit" in " ".join(said.err.replace("│", " ").split())
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("beside", [("--agent", "Ada"), ("--by", "model")])
+def test_a_turn_is_explained_by_itself(
+    program: Program, server: Server, beside: tuple[str, ...]
+) -> None:
+    said = program.run("costs", "--turn", "t1", *beside)
+    assert said.code == 2
+    assert "leave out --agent and --by" in " ".join(said.err.replace("│", " ").split())
     assert server.requests == []

@@ -15,7 +15,10 @@ def state(*agents: str, everything: bool = False) -> Any:
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", "all agents stop before their next step"), ("ja", "すべてのエージェントは")],
+    [
+        ("en", "all agents stop before their next step"),
+        ("ja", "すべてのエージェントを凍結しました"),
+    ],
 )
 def test_everything_is_frozen(program: Program, server: Server, language: str, said: str) -> None:
     server.on("PUT /system/state", state(everything=True))
@@ -55,3 +58,28 @@ def test_a_script_gets_the_switches(program: Program, server: Server) -> None:
     server.on("PUT /system/state", state("a1"))
     found = program.run("unfreeze", "--json")
     assert (found.json, found.err) == ({"state": "running", "frozen_agents": ["a1"]}, "")
+
+
+@pytest.mark.parametrize("everybody", ["all", "ALL", "すべて"])
+def test_all_means_everything(program: Program, server: Server, everybody: str) -> None:
+    server.on("GET /agents", page(agent_view("Ada")))
+    server.on("PUT /system/state", state(everything=True))
+    said = program.run("freeze", everybody)
+    assert (said.code, server.sent("PUT")) == (0, [{"state": "frozen"}])
+    assert "nothing that was stopped goes on" in said.out
+    server.on("PUT /system/state", state())
+    assert program.run("unfreeze", everybody).out == "the agents work again\n"
+
+
+def test_an_agent_that_is_named_all_is_meant_alone(program: Program, server: Server) -> None:
+    server.on("GET /agents", page(agent_view("All", id="a1")))
+    server.on("PUT /system/state", state("a1"))
+    assert program.run("freeze", "all").out == "All stops before its next step\n"
+    assert server.sent("PUT") == [{"state": "frozen", "agent_id": "a1"}]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "all of them if left out"), ("ja", "省略時はすべて")]
+)
+def test_help_says_how_everything_is_frozen(program: Program, language: str, said: str) -> None:
+    assert said in program.run("--language", language, "freeze", "--help").out

@@ -23,13 +23,14 @@ from opencrab.adapters.s3_files import S3Blobs, S3Files
 from opencrab.adapters.secrets import secrets_from
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.rules import BUDGETS, rules_of
+from opencrab.bootstrap.rules import budget_of, rules_of
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.money import Price
 from opencrab.domain.preference import Preferences
 from opencrab.domain.routing import Routing
 from opencrab.domain.turn import Turn
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.budgets import Budgets
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.keys import Keys
@@ -235,7 +236,7 @@ def rest_handler() -> "Answer":
     app = create_app(
         runtime,
         watch=PollingWatch(),
-        setup=lambda: _setup(configured, pulse),
+        setup=lambda: _setup(configured, home.budgets, pulse),
         longest_seconds=LONGEST_SECONDS,
     )
     return answering(app)
@@ -338,7 +339,7 @@ def _journalist(configured: "Settings") -> "Journalist":
     return Journalist(f"opencrab-{configured.get('aws.stage')}", level)
 
 
-def _setup(configured: "Settings", pulse: DynamoPulse) -> dict[str, Any]:
+def _setup(configured: "Settings", budgets: Budgets, pulse: DynamoPulse) -> dict[str, Any]:
     """What is configured, and where what is not known here can be found."""
     default = thinking(settings.load, None).default
     secrets = str(configured.get("aws.secrets"))
@@ -356,10 +357,19 @@ def _setup(configured: "Settings", pulse: DynamoPulse) -> dict[str, Any]:
             "default": default,
             "notes": [],
         },
-        "budget": {name: configured.get(f"budget.{name}") for name in BUDGETS},
+        "budget": _budget(configured, budgets),
         "heartbeat": _heartbeat(pulse),
         "missing": [],
     }
+
+
+def _budget(configured: "Settings", budgets: Budgets) -> dict[str, Any] | None:
+    """The limits in force; None when nobody can say."""
+    try:
+        changes = budgets.limits()
+    except Unavailable:
+        return None
+    return budget_of(rules_of(configured).limits, changes)
 
 
 def _heartbeat(pulse: DynamoPulse) -> dict[str, str | None] | None:

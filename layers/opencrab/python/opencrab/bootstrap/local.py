@@ -352,7 +352,7 @@ def _setup(
     runtime: "Runtime", configured: "Settings", thinking: _Thinking, place: _Place
 ) -> dict[str, Any]:
     """What is configured, what is missing, and what to do about it."""
-    from opencrab.bootstrap.rules import BUDGETS
+    from opencrab.bootstrap.rules import budget_of
 
     now = configured
     if runtime.secrets is not None:
@@ -368,6 +368,6 @@ def _setup(
             "default": runtime.models.routing.default,
             "notes": list(thinking.notes),
         },
-        "budget": {name: configured.get(f"budget.{name}") for name in BUDGETS},
+        "budget": budget_of(runtime.rules.limits, runtime.home.budgets.limits()),
         "missing": missing,
     }

@@ -1,20 +1,15 @@
 """The engine's numbers, from the settings."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money import Limits
+from opencrab.domain.value import MicroUsd
 from opencrab.engine.runtime import Rules
 from opencrab.settings import Settings
 
-BUDGETS = (
-    "turn_usd",
-    "session_usd",
-    "agent_day_usd",
-    "installation_day_usd",
-    "heartbeat_percent",
-    "public_user_day_usd",
-)
-"""The settings of section `budget`, as the setup shows them."""
-
+_MILLION = 1_000_000
 _MOST = 10**12
 _WHOLE = 100
 
@@ -23,7 +18,7 @@ def rules_of(configured: Settings) -> Rules:
     """What the settings say about money and steps; everything else is as the engine has it."""
 
     def micro(name: str) -> int:
-        amount = float(configured.get(f"budget.{name}")) * 1_000_000
+        amount = float(configured.get(f"budget.{name}")) * _MILLION
         if not 0 <= amount <= _MOST:
             raise Invalid(
                 f"budget.{name} must be from 0 to 1,000,000 US dollars",
@@ -35,7 +30,7 @@ def rules_of(configured: Settings) -> Rules:
     return Rules(
         limits=Limits(
             turn_micro_usd=micro("turn_usd"),
-            session_micro_usd=micro("session_usd") or None,
+            session_micro_usd=micro("session_usd"),
             agent_day_micro_usd=micro("agent_day_usd"),
             installation_day_micro_usd=micro("installation_day_usd"),
             heartbeat_percent=_percent(configured),
@@ -43,6 +38,24 @@ def rules_of(configured: Settings) -> Rules:
         ),
         max_steps=int(configured.get("agent.max_steps")),
     )
+
+
+def budget_of(configured: Limits, changes: Mapping[str, MicroUsd]) -> dict[str, Any]:
+    """The limits in force as the setup shows them: named and counted like section `budget`.
+
+    None is no limit. `changed` names those that were set at run time: settings do not touch them.
+    """
+    limits = configured.changed(changes)
+    session = limits.session_micro_usd
+    return {
+        "turn_usd": limits.turn_micro_usd / _MILLION,
+        "session_usd": None if session is None else session / _MILLION,
+        "agent_day_usd": limits.agent_day_micro_usd / _MILLION,
+        "installation_day_usd": limits.installation_day_micro_usd / _MILLION,
+        "heartbeat_percent": limits.heartbeat_percent,
+        "public_user_day_usd": limits.public_user_day_micro_usd / _MILLION,
+        "changed": sorted(name.replace("_micro_", "_") for name in changes),
+    }
 
 
 def _percent(configured: Settings) -> int:

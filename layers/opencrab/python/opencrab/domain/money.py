@@ -1,10 +1,11 @@
 """Money: prices, reservations, allowances and budgets, in integer micro-dollars."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, ValidationError
 
-from opencrab.domain.errors import Exhausted
+from opencrab.domain.errors import Exhausted, Invalid
 from opencrab.domain.value import MicroUsd, Value
 
 _MILLION = 1_000_000
@@ -124,20 +125,63 @@ class Draw(Value):
 _Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 
 
+def _zero_is_none(limit: MicroUsd | None) -> MicroUsd | None:
+    return limit or None
+
+
 class Limits(Value):
     """How much may be spent, and the block in which a turn draws it.
 
-    A session has no limit unless one is set. Heartbeats of an agent have their share of its day,
-    in percent; `public_user_day` is for each person whom nobody vouches for.
+    A session has no limit unless one is set: 0 and None mean the same there, and None is kept.
+    Heartbeats of an agent have their share of its day, in percent; `public_user_day` is for each
+    person whom nobody vouches for.
     """
 
     turn_micro_usd: _Limit = 500_000
-    session_micro_usd: _Limit | None = None
+    session_micro_usd: Annotated[_Limit | None, AfterValidator(_zero_is_none)] = None
     agent_day_micro_usd: _Limit = 1_000_000
     installation_day_micro_usd: _Limit = 5_000_000
     heartbeat_percent: Annotated[int, Field(ge=0, le=100)] = 25
     public_user_day_micro_usd: _Limit = 100_000
     block_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] = 50_000
+
+    def changed(self, changes: Mapping[str, MicroUsd]) -> "Limits":
+        """These limits with those that were set at run time; names of other versions are left out.
+
+        What `limit_changes` has let pass is never refused here.
+        """
+        known = {name: value for name, value in changes.items() if name in LIMITS}
+        return Limits.model_validate({**dict(self), **known}) if known else self
+
+
+LIMITS = tuple(Limits.model_fields)
+"""The names of all limits."""
+
+
+def limit_changes(changes: Mapping[str, MicroUsd | None]) -> dict[str, MicroUsd | None]:
+    """Changes of limits as they are to be stored, each by itself; raises Invalid.
+
+    None returns a limit to the configured one, so that a session without a limit is stored as 0.
+    """
+    return {name: _stored(name, limit) for name, limit in changes.items()}
+
+
+def _stored(name: str, limit: MicroUsd | None) -> MicroUsd | None:
+    if name not in LIMITS:
+        raise Invalid(
+            f"there is no limit {name!r}", field=name, cure=f"name one of {', '.join(LIMITS)}"
+        )
+    if limit is None:
+        return None
+    try:
+        return getattr(Limits.model_validate({name: limit}), name) or 0
+    except ValidationError as error:
+        why = error.errors()[0]["msg"]
+        raise Invalid(
+            f"the limit {name} cannot be that: {why}",
+            field=name,
+            cure="give a whole number within its bounds, or None for the configured one",
+        ) from None
 
 
 INSTALLATION = "installation"

@@ -61,8 +61,9 @@ class Explanation(Value):
     """A turn's money: drawn = spent + held + returned, and spent is the sum of its calls.
 
     `returned` is negative where a vendor counted more than was reserved, so that the day had to
-    give more. `adds_up` is false when a sum does not hold; `complete` is false when the ledger has
-    not all of the turn's calls, or has too many rows of that time to read.
+    give more; of a turn that has ended it is no more than what the other two leave. `adds_up` is
+    whether the calls come to what the turn spent and, while it goes on, whether what was drawn is
+    spent or held. `complete` is false when the ledger has not all of the turn's calls.
     """
 
     turn_id: str
@@ -219,17 +220,17 @@ def _open(records: tuple[Record, ...]) -> tuple[ModelIntent, ...]:
 def _rows_of(runtime: Runtime, turn: Turn, expected: int) -> tuple[tuple[UsageRow, ...], bool]:
     """The turn's rows in the ledger, and whether these are all of them."""
     found: list[UsageRow] = []
-    read, after = 0, None
+    after = None
     until = (turn.ended_at or runtime.clock.now()) + _LATER
     since = turn.created_at - _LATER
-    while len(found) < expected and read < MOST_ROWS:
+    while len(found) < expected:
         rows = runtime.home.usage.rows(
             turn.agent_id, since=since, until=until, after=after, limit=_PAGE
         )
         found += (row for row in rows if row.turn_id == turn.id)
         if len(rows) < _PAGE:
             break
-        read, after = read + len(rows), rows[-1].id
+        after = rows[-1].id
     return tuple(found), len(found) == expected
 
 

@@ -75,7 +75,7 @@ def _next(work: Work, boundary: Boundary) -> int | None:
     leader, chosen_by = router.leader(models, context.use, work.basis, work.transcript.choices)
     listed = router.candidates(models, leader, work.profile.agent)
     manner = models.routing.manner(context.use)
-    work.limits = boundary.limits or work.runtime.rules.limits
+    work.limits = work.runtime.rules.limits.changed(boundary.limits)
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
         picked = _picked(work, listed, boundary)

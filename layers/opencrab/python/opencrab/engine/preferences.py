@@ -16,12 +16,13 @@ from opencrab.domain.preference import PRICES, DatedPrice, Preferences, Provider
 from opencrab.domain.routing import Basis, Chosen, LlmConfig, Use
 from opencrab.domain.secret import require_secret
 from opencrab.engine.creation import require_model
+from opencrab.engine.router import candidates
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.model import Directory, ProviderState
 from opencrab.ports.preferences import Stored
 
-ATTEMPTS = 3
-"""How often a change is made anew when somebody else was faster."""
+ATTEMPTS = 20
+"""How often a change that is meant for any version is made, while others are faster."""
 
 Alter = Callable[[Preferences], Preferences]
 
@@ -134,8 +135,10 @@ def change_provider(
     except OpenCrabError:
         _take_back(runtime, name, before, saved)
         raise
-    # A worker that looked in between learns of the key by a newer version.
-    return _change(runtime, lambda preferences: preferences, None)
+    # A worker that looked in between learns of the key by a newer version; anybody's will do.
+    with suppress(Conflict):
+        _change(runtime, lambda preferences: preferences, None)
+    return current(runtime)
 
 
 def change_prices(
@@ -256,9 +259,17 @@ def _effective(runtime: Runtime, agent: Agent, use: Use) -> Effective:
     basis = Basis(model=own, models=agent.llm.models)
     chosen = runtime.models.routing.chosen(use, basis)
     try:
-        return Effective(model=runtime.models.get(chosen.model).info.name, by=chosen.by)
+        model = runtime.models.get(chosen.model)
+        first = candidates(runtime.models, model, agent)[0].info.name
     except Invalid as error:
         return Effective(model=chosen.model, by=chosen.by, problem=error.message)
+    name = model.info.name
+    if first == name:
+        return Effective(model=name, by=chosen.by)
+    if use is Use.EMBEDDING:
+        problem = f"agent {agent.id!r} is private, and {name!r} is not"
+        return Effective(model=name, by=chosen.by, problem=problem)
+    return Effective(model=first, by="fallback")
 
 
 def _change(runtime: Runtime, alter: Alter, version: int | None) -> Stored:

@@ -125,6 +125,8 @@ def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
     work.resend()
     if work.turn.deliveries > DELIVERIES_WITHOUT_PROGRESS:
         _give_up(work, delivery)
+    elif work.transcript.pending is not None:
+        _stop_if_frozen(work)
     while not work.turn.status.is_end and work.turn.status is not TurnStatus.WAITING:
         if not _step_ready(work):
             continue
@@ -134,6 +136,13 @@ def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
         if seconds is not None:
             return _later(work.runtime, delivery, seconds)
     return Outcome.FINISHED
+
+
+def _stop_if_frozen(work: Work) -> None:
+    """End a turn that would go on with an action, approved perhaps; `decide` looks for the rest."""
+    if work.runtime.home.journal.boundary(work.turn).frozen is not None:
+        settle_unknown(work)
+        close(work, TurnStatus.STOPPED, notice=phrase("frozen", work.profile.agent.language))
 
 
 def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> Outcome:

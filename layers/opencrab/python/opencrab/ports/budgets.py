@@ -1,8 +1,8 @@
 """Budgets: what was drawn from a day's, and the limits that were set at run time."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from opencrab.domain.money import Limits
 from opencrab.domain.value import MicroUsd
 
 
@@ -12,11 +12,16 @@ class Budgets(Protocol):
     def drawn(self, scope: str, day: str) -> MicroUsd:
         """Micro-dollars drawn and not given back."""
 
-    def limits(self) -> Limits | None:
-        """The limits that were set while the installation runs; None leaves the configured ones."""
+    def limits(self) -> dict[str, MicroUsd]:
+        """The limits that were set while the installation runs, by the field of `money.Limits`.
 
-    def set_limits(self, limits: Limits | None) -> None:
-        """Set all limits; the next reservation of every turn goes by them.
+        All others are the configured ones; a session's of 0 means that it has none.
+        """
 
-        A session that had no limit has its first one from its next turn on.
+    def change_limits(self, changes: Mapping[str, MicroUsd | None]) -> None:
+        """Set the named limits, each by itself; None returns one to the configured limit.
+
+        The next reservation of every turn goes by them. A session that had no limit has its first
+        one from its next turn on. Raises Invalid, and changes nothing, for an unknown name or an
+        impossible amount.
         """

@@ -8,12 +8,13 @@ from typing import Protocol
 from opencrab.domain.due import DueItem
 from opencrab.domain.health import Health
 from opencrab.domain.line import Instruction, Line
-from opencrab.domain.money import Draw, Limits
+from opencrab.domain.money import Draw
 from opencrab.domain.record import ApprovalDecision, Record
 from opencrab.domain.session import SessionChange
 from opencrab.domain.turn import Stop, Turn
 from opencrab.domain.usage import UsageRow
 from opencrab.domain.utterance import Utterance
+from opencrab.domain.value import MicroUsd
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,13 @@ class Recorded:
 class Boundary:
     """What a turn must know before its next model call, read strongly consistent.
 
-    `limits` are those that were set at run time; `settings_version` is that of the preferences.
+    `limits` are those that were set at run time, by name, for `Limits.changed`; `settings_version`
+    is that of the preferences.
     """
 
     frozen: str | None
     instructions: tuple[Instruction, ...]
-    limits: Limits | None = None
+    limits: Mapping[str, MicroUsd] = field(default_factory=dict)
     health: Mapping[str, Health] = field(default_factory=dict)
     settings_version: int = 0
 

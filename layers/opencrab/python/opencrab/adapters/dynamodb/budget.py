@@ -1,5 +1,6 @@
 """Budgets in the table: counters that no draw can push over their limit."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from pynamodb.expressions.operand import Path
@@ -8,7 +9,7 @@ from pynamodb.expressions.update import Update
 from opencrab.adapters.dynamodb.item import Schema, ttl
 from opencrab.adapters.dynamodb.switch import limited, read
 from opencrab.adapters.dynamodb.table import Table, Write, update
-from opencrab.domain.money import Draw, Limits, exhausted
+from opencrab.domain.money import Draw, exhausted, limit_changes
 from opencrab.domain.value import MicroUsd
 
 SCHEMA = Schema("budget")
@@ -25,11 +26,13 @@ class DynamoBudgets:
         item = self._table.get(_partition(scope), day)
         return 0 if item is None else int(SCHEMA.fields(item)["drawn"])
 
-    def limits(self) -> Limits | None:
+    def limits(self) -> dict[str, MicroUsd]:
         return read(self._table).limits()
 
-    def set_limits(self, limits: Limits | None) -> None:
-        self._table.write(limited(limits))
+    def change_limits(self, changes: Mapping[str, MicroUsd | None]) -> None:
+        checked = limit_changes(changes)
+        if checked:
+            self._table.write(limited(checked))
 
 
 def drawing(draw: Draw, at: datetime) -> Write:

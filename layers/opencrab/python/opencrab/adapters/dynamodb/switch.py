@@ -5,6 +5,7 @@ the settings. It also tells when the newest instruction was given, so that the i
 which is nearly always empty, is asked only when there may be something in it.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from pynamodb.expressions.operand import Path
@@ -13,7 +14,8 @@ from pynamodb.expressions.update import Update
 from opencrab.adapters.dynamodb.item import Fields, Schema, microseconds, moment
 from opencrab.adapters.dynamodb.table import Table, Write, changes, update
 from opencrab.domain.health import Health
-from opencrab.domain.money import INSTALLATION, Limits
+from opencrab.domain.money import INSTALLATION
+from opencrab.domain.value import MicroUsd
 
 SCHEMA = Schema("switch")
 PARTITION, SWITCH = "SWITCH", "S"
@@ -21,6 +23,9 @@ HEALTH = "health#"
 """Before a provider's name: an attribute for each, so that each can be put under its condition.
 
 An entry of a map could not: no update makes a map and an entry of it.
+"""
+LIMIT = "limit#"
+"""Before the name of a limit that was set: an attribute for each, so that no change meets another.
 """
 
 SKEW = timedelta(minutes=5)
@@ -43,10 +48,13 @@ class Switchboard:
         frozen: set[str] = self._fields.get("frozen", set())
         return frozen
 
-    def limits(self) -> Limits | None:
-        """The limits that were set at run time."""
-        body = self._fields.get("limits")
-        return None if body is None else Limits.model_validate_json(body)
+    def limits(self) -> dict[str, MicroUsd]:
+        """The limits that were set at run time, by name."""
+        return {
+            name.removeprefix(LIMIT): int(limit)
+            for name, limit in self._fields.items()
+            if name.startswith(LIMIT)
+        }
 
     def health(self) -> dict[str, Health]:
         """The health of every provider of which something bad is known."""
@@ -94,9 +102,9 @@ def instructed(at: datetime) -> Write:
     return _noting(instructed_at=microseconds(at))
 
 
-def limited(limits: Limits | None) -> Write:
-    """Note the limits, or that the configured ones hold again."""
-    return _noting(limits=None if limits is None else limits.model_dump_json())
+def limited(changes: Mapping[str, MicroUsd | None]) -> Write:
+    """Note these limits, and for None that the configured ones hold again."""
+    return _noting(**{f"{LIMIT}{name}": limit for name, limit in changes.items()})
 
 
 def settings_changed(version: int) -> Write:

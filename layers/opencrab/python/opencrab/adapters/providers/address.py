@@ -20,7 +20,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _LONGEST_NAME = 253
 _NAME = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})*\.?", re.IGNORECASE)
 _PLACE = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::[0-9]*)?", re.IGNORECASE)
-_CORRECT = "correct base_url in [llm.providers.{}]"
+_CORRECT = "correct base_url, as in https://api.example.com/v1"
 _PUNYCODE = (
     "use letters a to z, digits, '-' and '.', or an IPv6 address in brackets; "
     "write a name in another script in punycode, as in xn--r8jz45g.jp"
@@ -134,5 +134,5 @@ def _invalid(provider: str, problem: str, cure: str = _CORRECT) -> Invalid:
     return Invalid(
         f"the base_url of provider {provider!r} {problem}",
         field=f"llm.providers.{provider}.base_url",
-        cure=cure.format(provider),
+        cure=cure,
     )

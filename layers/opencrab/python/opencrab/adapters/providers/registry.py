@@ -156,15 +156,17 @@ class ProviderModels:
         if provider not in known:
             raise NotFound(f"there is no provider {provider!r}", field="provider")
         settings = known[provider]
-        if settings.kind == "scripted":
-            return ProviderHealth(ok=True, latency_ms=0, models=(default_model_of(settings),))
+        scripted = settings.kind == "scripted"
         try:
             self._require(settings)
-            connection.address_of(settings)
+            if not scripted:
+                connection.address_of(settings)
         except Invalid as error:
             return ProviderHealth(
                 ok=False, latency_ms=0, problem=error.message, cure=error.cure or ""
             )
+        if scripted:
+            return ProviderHealth(ok=True, latency_ms=0, models=(default_model_of(settings),))
         return connection.health_of(settings, self._transport(), timeout_seconds)
 
     def embedder(self, name: str | None) -> Embedder:
@@ -240,11 +242,17 @@ class ProviderModels:
         if not problem:
             return
         variable = connection.missing_key(provider)
-        cure = self._advice.format(variable) if variable and provider.enabled else None
+        if not provider.enabled:
+            raise Invalid(
+                f"provider {provider.name!r} is switched off",
+                field="model",
+                cure="see `opencrab providers`, and choose another model or switch it on",
+            )
+        cure = self._advice.format(variable) if variable else None
         raise Invalid(
             f"provider {provider.name!r} is not set up: {problem}",
             field="model",
-            cure=cure or f"see [llm.providers.{provider.name}] and `opencrab models`",
+            cure=cure or f"see [llm.providers.{provider.name}] and `opencrab providers`",
         )
 
     def _make(self, reading: _Reading, provider: ProviderSettings, model: str) -> ChatModel:

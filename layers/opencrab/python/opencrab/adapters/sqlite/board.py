@@ -4,17 +4,18 @@ Also the budgets, whose limits lie here.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from opencrab.adapters.sqlite.database import Database, Items
 from opencrab.domain.errors import Conflict
 from opencrab.domain.health import Health
-from opencrab.domain.money import Draw, Limits, exhausted
+from opencrab.domain.money import Draw, exhausted, limit_changes
 from opencrab.domain.preference import Preferences
 from opencrab.domain.value import MicroUsd
 from opencrab.ports.preferences import Stored
 
-_BOARD, _LIMITS, _SETTINGS, _HEALTH = "BOARD", "LIMITS", "SETTINGS", "HEALTH#"
+_BOARD, _LIMIT, _SETTINGS, _HEALTH = "BOARD", "LIMIT#", "SETTINGS", "HEALTH#"
 _PREFERENCES, _DOCUMENT = "PREFERENCES", "P"
 _SWITCH = "SWITCH#"
 _FROZEN = "SELECT pk FROM item WHERE pk>=? AND pk<? AND sk='S' AND body='frozen' ORDER BY pk"
@@ -24,7 +25,7 @@ _FROZEN = "SELECT pk FROM item WHERE pk>=? AND pk<? AND sk='S' AND body='frozen'
 class Board:
     """What the board says, switches aside."""
 
-    limits: Limits | None = None
+    limits: dict[str, MicroUsd] = field(default_factory=dict)
     settings_version: int = 0
     health: dict[str, Health] = field(default_factory=dict)
 
@@ -59,17 +60,18 @@ class SqliteBudgets:
         with self._database.reading() as items:
             return int(items.get(f"BUDGET#{scope}", day) or 0)
 
-    def limits(self) -> Limits | None:
+    def limits(self) -> dict[str, MicroUsd]:
         with self._database.reading() as items:
-            body = items.get(_BOARD, _LIMITS)
-        return None if body is None else Limits.model_validate_json(body)
+            return read(items).limits
 
-    def set_limits(self, limits: Limits | None) -> None:
+    def change_limits(self, changes: Mapping[str, MicroUsd | None]) -> None:
+        checked = limit_changes(changes)
         with self._database.writing() as items:
-            if limits is None:
-                items.delete(_BOARD, _LIMITS)
-            else:
-                items.put(_BOARD, _LIMITS, limits.model_dump_json())
+            for name, limit in checked.items():
+                if limit is None:
+                    items.delete(_BOARD, f"{_LIMIT}{name}")
+                else:
+                    items.put(_BOARD, f"{_LIMIT}{name}", str(limit))
 
 
 class SqliteHealths:
@@ -127,11 +129,11 @@ def read(items: Items) -> Board:
     """The board, as of one moment."""
     board = Board()
     for name, body in items.between(_BOARD, "A", "Z"):
-        if name == _LIMITS:
-            board.limits = Limits.model_validate_json(body)
+        if name.startswith(_LIMIT):
+            board.limits[name.removeprefix(_LIMIT)] = int(body)
         elif name == _SETTINGS:
             board.settings_version = int(body)
-        else:
+        elif name.startswith(_HEALTH):
             board.health[name.removeprefix(_HEALTH)] = Health.model_validate_json(body)
     return board
 

@@ -22,7 +22,7 @@ _GROUNDS = (
 
 
 def explain(terminal: Terminal, explanation: dict[str, Any]) -> None:
-    """Every call with its shares, then the sums, and whether they hold."""
+    """Every call with its shares, then the sums, and whether they hold if every call is there."""
     words = terminal.words
     status = words.term(explanation["status"])
     title = words("explain_title", id=explanation["turn_id"], status=status)
@@ -34,7 +34,7 @@ def explain(terminal: Terminal, explanation: dict[str, Any]) -> None:
     _sums(terminal, explanation)
     if not explanation["complete"]:
         terminal.note("explain_incomplete")
-    if explanation["adds_up"]:
+    elif explanation["adds_up"]:
         terminal.say("explain_holds")
     else:
         terminal.note("explain_broken")

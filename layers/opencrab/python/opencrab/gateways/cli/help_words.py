@@ -108,13 +108,19 @@ _JAPANESE = {
     "Show what may be spent and what is drawn today, and set limits.": (
         "予算の上限と今日の引出を表示し、上限を設定します。"
     ),
-    "Set a limit in US dollars; may be repeated.": "上限を米ドルで設定します(複数指定可)。",
-    "Return to the configured limits.": "設定ファイルの上限に戻します。",
-    "Stop all agents, or one, before the next step; queued work too.": (
-        "すべて、または1体のエージェントを、次のステップの前に停止します(順番待ちも含む)。"
+    "Set a limit in US dollars (heartbeat: per cent; session=0: no limit); may be repeated.": (
+        "上限を米ドルで設定します(heartbeat は%、session=0 は上限なし。複数指定可)。"
     ),
-    "Let all agents work again, or one.": "すべて、または1体のエージェントの動作を再開します。",
-    "An agent's id or name, or all.": "エージェントの ID または名前(省略時はすべて)。",
+    "Return all other limits to the configured ones.": (
+        "(--set で指定したもの以外の)すべての上限を設定ファイルの値に戻します。"
+    ),
+    "Stop all agents, or one, before the next step; queued work too.": (
+        "すべて、または1体のエージェントを凍結し、次のステップの前に停止させます(順番待ちも含む)。"
+    ),
+    "Let all agents work again, or one.": "すべて、または1体のエージェントの凍結を解除します。",
+    "An agent's id or name; all of them if left out.": (
+        "エージェントの ID または名前(省略時はすべて)。"
+    ),
     "Check that everything works, and say what to do where it does not.": (
         "動作を確認し、問題があれば対処方法を示します。"
     ),

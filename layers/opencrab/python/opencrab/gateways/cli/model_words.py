@@ -35,23 +35,25 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "provider_lacks": ("{what} is not set", "{what} が未設定"),
     # switches
     "all_frozen": (
-        "all agents stop before their next step; `opencrab unfreeze` lets them go on",
-        "すべてのエージェントは次のステップの前に停止します。"
-        "再開するには `opencrab unfreeze` を実行してください",
+        "all agents stop before their next step, and what runs or waits ends as stopped; "
+        "after `opencrab unfreeze` they answer again, but nothing that was stopped goes on",
+        "すべてのエージェントを凍結しました。実行中と順番待ちのターンは、次のステップの前に"
+        "停止として終わります。`opencrab unfreeze` で凍結を解除すると再び応答しますが、"
+        "停止したターンは再開しません",
     ),
-    "all_unfrozen": ("the agents work again", "エージェントの動作を再開しました"),
+    "all_unfrozen": ("the agents work again", "エージェントの凍結を解除しました"),
     "agent_frozen": (
         "{name} stops before its next step",
-        "{name} は次のステップの前に停止します",
+        "{name} を凍結しました。次のステップの前に停止します",
     ),
-    "agent_unfrozen": ("{name} works again", "{name} の動作を再開しました"),
+    "agent_unfrozen": ("{name} works again", "{name} の凍結を解除しました"),
     "still_frozen": (
-        "but all agents are frozen: `opencrab unfreeze` lets them go on",
-        "ただし全体が停止中です。再開するには `opencrab unfreeze` を実行してください",
+        "but all agents are frozen: `opencrab unfreeze` lets them work again",
+        "ただし全体が凍結中です。解除するには `opencrab unfreeze` を実行してください",
     ),
     "some_frozen": (
         "still frozen one by one: {ids}",
-        "個別に停止したままのエージェント: {ids}",
+        "個別に凍結したままのエージェント: {ids}",
     ),
     # costs
     "costs_incomplete": (
@@ -66,8 +68,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "explain_cost": ("costs {cost}, of {reserved} set aside", "費用 {cost}(確保 {reserved})"),
     "explain_holds": (
-        "every micro-dollar is told: drawn = spent + held + returned",
-        "すべて一致しています: 引出 = 支出 + 保留 + 返却",
+        "the calls add up to what the turn spent",
+        "呼び出しの合計は、ターンの支出と一致しています",
     ),
     "explain_broken": (
         "these sums do not hold; please report it with the turn's id",
@@ -105,9 +107,23 @@ SENTENCES: dict[str, tuple[str, str]] = {
     # budgets
     "limit_name": ("name a limit: {names}", "上限の名前を指定してください: {names}"),
     "limit_value": (
-        "{name} takes US dollars to the millionth (heartbeat: whole percent; session: or none)",
+        "{name} takes US dollars to the millionth, up to 1,000,000 "
+        "(session: 0 or none is no limit)",
         "{name} には米ドルの金額を指定してください"
-        "(小数第6位まで。heartbeat は整数の%、session は none も可)",
+        "(100万まで、小数第6位まで。session の 0 と none は上限なし)",
+    ),
+    "limit_percent": (
+        "{name} takes a whole per cent of an agent's day, from 0 to 100",
+        "{name} にはエージェントの1日の上限に対する割合を 0 から 100 の整数(%)で指定してください",
+    ),
+    "limit_agent": (
+        "these limits are for all agents; an agent's own limit is set with: opencrab agents edit",
+        "この上限は全エージェント共通です。"
+        "エージェントごとの上限は opencrab agents edit で設定してください",
+    ),
+    "turn_alone": (
+        "a turn is explained by itself: leave out --agent and --by",
+        "ターンの内訳は単独で表示されます。--agent と --by は付けないでください",
     ),
     "no_limit": ("none", "なし"),
     # heads of tables

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
 ModelView = dict[str, Any]
 
+_WIDE = 70
+"""So many columns a terminal has where all is shown of a model."""
+
+_HEADS = ("name", "provider", "context", "input_price", "output_price", "notes")
+_NEEDED = ("name", "input_price", "output_price")
+"""What a narrow terminal shows; the provider begins the name."""
+
 
 @command
 def list_models(
@@ -120,17 +127,18 @@ def _state(terminal: Terminal, provider: dict[str, Any]) -> str:
 def _draw(terminal: Terminal, models: list[ModelView]) -> None:
     from opencrab.gateways.cli.render import table
 
-    heads = ("name", "provider", "context", "input_price", "output_price", "notes")
-    rows = [
-        (
-            model["name"],
-            model["provider"],
-            f"{model['max_input_tokens']:,}",
-            *_prices(terminal, model["price"]),
-            terminal.words.term("private") if model["private"] else "",
-        )
-        for model in models
-    ]
+    heads = _HEADS if terminal.console.width >= _WIDE else _NEEDED
+    rows = []
+    for model in models:
+        input_price, output_price = _prices(terminal, model["price"])
+        cells = {
+            **model,
+            "context": f"{model['max_input_tokens']:,}",
+            "input_price": input_price,
+            "output_price": output_price,
+            "notes": terminal.words.term("private") if model["private"] else "",
+        }
+        rows.append([cells[head] for head in heads])
     table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
     if any(model["price"] is None for model in models):
         terminal.say("price_unknown_cure")

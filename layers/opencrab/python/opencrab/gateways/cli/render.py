@@ -7,6 +7,7 @@ written, line for line.
 import re
 from collections.abc import Iterator, Sequence
 
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +18,7 @@ _INLINE = re.compile(r"\*\*(?P<bold>[^*\n]+)\*\*|`(?P<code>[^`\n]+)`")
 _HEADING = re.compile(r"^#{1,6} +(?P<text>.+)$")
 _BULLET = re.compile(r"^(?P<indent> *)[-*+] +(?P<text>.+)$")
 _FENCE = "```"
+_WIDEST = 10_000
 
 
 def prose(text: str) -> Text:
@@ -30,13 +32,29 @@ def indented(text: Text) -> Padding:
 
 
 def table(terminal: Terminal, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Rows under heads; the first column, which names the thing, is never broken."""
+    """Rows under heads; the first column, which names the thing, is never broken.
+
+    Where a terminal is too narrow for the words of the others, each row is a block of lines.
+    """
     drawn = Table(box=None, pad_edge=False, header_style="dim")
     for number, head in enumerate(heads):
         drawn.add_column(head, no_wrap=number == 0, overflow="fold")
     for row in rows:
         drawn.add_row(*(Text(clean("" if cell is None else cell)) for cell in row))
-    terminal.draw(drawn)
+    console = terminal.console
+    wide = console.options.update(width=_WIDEST)
+    if Measurement.get(console, wide, drawn).minimum <= console.width:
+        terminal.draw(drawn)
+    else:
+        _blocks(terminal, heads, rows)
+
+
+def _blocks(terminal: Terminal, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    for first, *others in rows:
+        terminal.draw(Text(clean(first), style="bold"))
+        for head, cell in zip(heads[1:], others, strict=True):
+            if cell not in (None, ""):
+                terminal.draw(indented(Text(clean(f"{head}: {cell}"))))
 
 
 def facts(terminal: Terminal, pairs: Sequence[tuple[str, object]]) -> None:

@@ -1,6 +1,6 @@
 """Commands about money: what model calls came to, where a turn's went, what may be spent."""
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -10,12 +10,13 @@ from opencrab.gateways.cli.command import command
 from opencrab.gateways.cli.finding import AgentView, find_agent
 from opencrab.gateways.cli.terminal import Terminal
 
-_MICRO = 1_000_000
-_NONE = "none"
+_MOST, _STEP = Decimal(1_000_000), Decimal("0.000001")
+_WHOLE, _ONE = Decimal(100), Decimal(1)
+_SESSION, _NO_LIMIT = "session", "none"
 _PERCENT = "heartbeat"
 _LIMITS = {
     "turn": "turn_micro_usd",
-    "session": "session_micro_usd",
+    _SESSION: "session_micro_usd",
     "agent_day": "agent_day_micro_usd",
     "installation_day": "installation_day_micro_usd",
     _PERCENT: "heartbeat_percent",
@@ -63,6 +64,8 @@ def costs(
 ) -> None:
     """Show what model calls came to, or where the money of one turn went."""
     if turn is not None:
+        if agent is not None or by is not None:
+            raise typer.BadParameter(terminal.words("turn_alone"), param_hint="--turn")
         _explain(terminal, turn)
         return
     agents = [find_agent(terminal, agent)] if agent else list(terminal.client.items("agents"))
@@ -87,21 +90,27 @@ def budgets(
     change: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=USD", help="Set a limit in US dollars; may be repeated."
+            "--set",
+            metavar="NAME=USD",
+            help=(
+                "Set a limit in US dollars (heartbeat: per cent; session=0: no limit); "
+                "may be repeated."
+            ),
         ),
     ] = None,
     *,
     reset: Annotated[
-        bool, typer.Option("--reset", help="Return to the configured limits.")
+        bool, typer.Option("--reset", help="Return all other limits to the configured ones.")
     ] = False,
 ) -> None:
     """Show what may be spent and what is drawn today, and set limits."""
-    wanted = dict(_limit(terminal, text) for text in change or ())
+    wanted: dict[str, int | None] = dict.fromkeys(_LIMITS.values()) if reset else {}
+    wanted |= dict(_limit(terminal, text) for text in change or ())
+    if wanted and agent is not None:
+        raise typer.BadParameter(terminal.words("limit_agent"), param_hint="--agent")
     found = None if agent is None else find_agent(terminal, agent)
-    if reset:
-        terminal.client.put("budgets", body={"limits": None})
     if wanted:
-        terminal.client.put("budgets", body={"limits": wanted})
+        terminal.client.put("budgets", body={"limits": wanted if change else None})
     shown = terminal.client.get("budgets", agent=None if found is None else found["id"])
     if terminal.options.json:
         terminal.json(shown)
@@ -109,22 +118,31 @@ def budgets(
         _draw_budgets(terminal, shown)
 
 
-def _limit(terminal: Terminal, text: str) -> tuple[str, int | None]:
+def _limit(terminal: Terminal, text: str) -> tuple[str, int]:
     """A limit as it is sent, from NAME=USD; heartbeats have a share in percent."""
     name, _, value = text.partition("=")
     name, value = name.strip(), value.strip()
     if name not in _LIMITS:
         known = ", ".join(_LIMITS)
         raise typer.BadParameter(terminal.words("limit_name", names=known), param_hint="--set")
-    if name == "session" and value == _NONE:
-        return _LIMITS[name], None
+    if name == _SESSION and value == _NO_LIMIT:
+        return _LIMITS[name], 0
+    share = name == _PERCENT
+    amount = _counted(value, _ONE, _WHOLE) if share else _counted(value, _STEP, _MOST)
+    if amount is None:
+        said = terminal.words("limit_percent" if share else "limit_value", name=name)
+        raise typer.BadParameter(said, param_hint="--set")
+    return _LIMITS[name], amount
+
+
+def _counted(text: str, step: Decimal, most: Decimal) -> int | None:
+    """How many steps an amount is; None for what is no amount, too much, or too fine."""
     try:
-        amount = Decimal(value) * (1 if name == _PERCENT else _MICRO)
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if not amount.is_finite() or not 0 <= amount <= _MICRO * _MICRO or amount % 1:
-        raise typer.BadParameter(terminal.words("limit_value", name=name), param_hint="--set")
-    return _LIMITS[name], int(amount)
+        amount = Decimal(text)
+        fits = 0 <= amount <= most and amount == amount.quantize(step)
+    except ArithmeticError:
+        return None
+    return int(amount / step) if fits else None
 
 
 def _explain(terminal: Terminal, turn: str) -> None:

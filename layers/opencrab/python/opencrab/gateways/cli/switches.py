@@ -4,14 +4,21 @@ from typing import Annotated
 
 import typer
 
+from opencrab.domain.errors import NotFound
 from opencrab.gateways.cli.command import command
-from opencrab.gateways.cli.finding import find_agent
+from opencrab.gateways.cli.finding import AgentView, find_agent
 from opencrab.gateways.cli.terminal import Terminal
 
 Frozen = Annotated[
     str | None,
-    typer.Argument(metavar="[AGENT]", show_default=False, help="An agent's id or name, or all."),
+    typer.Argument(
+        metavar="[AGENT]",
+        show_default=False,
+        help="An agent's id or name; all of them if left out.",
+    ),
 ]
+_ALL = {"all", "すべて"}
+"""How people who are in a hurry name everybody."""
 
 
 @command
@@ -27,7 +34,7 @@ def unfreeze(terminal: Terminal, agent: Frozen = None) -> None:
 
 
 def _turn(terminal: Terminal, agent: str | None, state: str) -> None:
-    found = None if agent is None else find_agent(terminal, agent)
+    found = _meant(terminal, agent)
     which = {} if found is None else {"agent_id": found["id"]}
     switches = terminal.client.put("system", "state", body={"state": state, **which})
     if terminal.options.json:
@@ -41,3 +48,15 @@ def _turn(terminal: Terminal, agent: str | None, state: str) -> None:
         terminal.say("still_frozen")
     elif found is None and state == "running" and switches["frozen_agents"]:
         terminal.say("some_frozen", ids=", ".join(switches["frozen_agents"]))
+
+
+def _meant(terminal: Terminal, wanted: str | None) -> AgentView | None:
+    """The agent with this id or name; None for all of them."""
+    if wanted is None:
+        return None
+    try:
+        return find_agent(terminal, wanted)
+    except NotFound:
+        if wanted.strip().lower() in _ALL:
+            return None
+        raise

@@ -29,7 +29,7 @@ TERMS: dict[str, str] = {
     "self": "自分",
     "public": "公開",
     "private": "非公開",
-    "frozen": "停止中",
+    "frozen": "凍結中",
     "thinking": "思考",
     "analysis": "分析",
     "tool_calling": "行動の呼び出し",

@@ -284,6 +284,13 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "${turn} a turn, ${agent} an agent a day, ${all} in all a day",
         "1ターン ${turn}、エージェントごとに1日 ${agent}、全体で1日 ${all}",
     ),
+    "budget_session": (", ${session} a session", "、1セッション ${session}"),
+    "budget_changed": (" (set at run time: {names})", "(実行中に設定: {names})"),
+    "budget_raise_cure": (
+        "raise it: opencrab budgets --set {limit}=0.50, or return to the configured: --reset",
+        "上限を上げてください: opencrab budgets --set {limit}=0.50"
+        "(--reset で設定ファイルの上限に戻ります)",
+    ),
     "budget_none": (
         "{name} is {value}: nothing can be spent",
         "{name} が {value} で、支出できません",

@@ -1,12 +1,12 @@
 """Budgets: how much may be spent, and what is drawn of it today."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 
 from opencrab.domain.agent import Agent
-from opencrab.domain.money import INSTALLATION, Limits, agent_scope, heartbeat_scope
+from opencrab.domain.money import INSTALLATION, LIMITS, Limits, agent_scope, heartbeat_scope
 from opencrab.domain.value import Identifier, MicroUsd, Value
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import Owner
@@ -19,24 +19,22 @@ _Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 
 
 class LimitsChange(Value, defer_build=False):
-    """Limits in micro-dollars; what is left out stays, and null is no limit for sessions only."""
+    """Limits in micro-dollars: what is left out stays, null returns one to the configured limit.
+
+    A session's limit of 0 means that it has none.
+    """
 
     turn_micro_usd: _Limit | None = None
-    session_micro_usd: _Limit | None = None
+    session_micro_usd: _Limit | None = Field(default=None, description="0 is no limit")
     agent_day_micro_usd: _Limit | None = None
     installation_day_micro_usd: _Limit | None = None
     heartbeat_percent: Annotated[int, Field(ge=0, le=100)] | None = None
     public_user_day_micro_usd: _Limit | None = None
     block_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] | None = None
 
-    def changes(self) -> dict[str, Any]:
+    def changes(self) -> dict[str, MicroUsd | None]:
         """The limits that change, with their new values."""
-        given = {name: getattr(self, name) for name in self.model_fields_set}
-        return {
-            name: value
-            for name, value in given.items()
-            if value is not None or name == "session_micro_usd"
-        }
+        return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 class BudgetsPut(Value, defer_build=False):
@@ -54,11 +52,14 @@ class DrawnView(Value):
 
 
 class BudgetsView(Value):
-    """The limits in force, those of the configuration, and what is drawn today (UTC)."""
+    """The limits in force, those of the configuration, and what is drawn today (UTC).
+
+    `changed` names the limits that were set at run time; the others follow the configuration.
+    """
 
     limits: Limits
     configured: Limits
-    changed: bool
+    changed: tuple[str, ...]
     day: str
     drawn: tuple[DrawnView, ...]
 
@@ -80,19 +81,16 @@ def get_budgets(
 def put_budgets(
     api: Api, _caller: Owner, body: Annotated[BudgetsPut, strictly(BudgetsPut)]
 ) -> BudgetsView:
-    """Set limits for all agents; the next model call goes by them."""
-    budgets = api.runtime.home.budgets
-    if body.limits is None:
-        budgets.set_limits(None)
-    else:
-        before = budgets.limits() or api.runtime.rules.limits
-        budgets.set_limits(Limits(**dict(before) | body.limits.changes()))
+    """Set limits for all agents, each by itself; the next model call goes by them."""
+    every: dict[str, MicroUsd | None] = dict.fromkeys(LIMITS)
+    changes = every if body.limits is None else body.limits.changes()
+    api.runtime.home.budgets.change_limits(changes)
     return _shown(api.runtime, None)
 
 
 def _shown(runtime: Runtime, agent: Agent | None) -> BudgetsView:
-    configured, found = runtime.rules.limits, runtime.home.budgets.limits()
-    limits = found or configured
+    configured, changes = runtime.rules.limits, runtime.home.budgets.limits()
+    limits = configured.changed(changes)
     day = runtime.clock.now().strftime("%Y-%m-%d")
     most = {INSTALLATION: limits.installation_day_micro_usd}
     if agent is not None:
@@ -111,7 +109,7 @@ def _shown(runtime: Runtime, agent: Agent | None) -> BudgetsView:
     return BudgetsView(
         limits=limits,
         configured=configured,
-        changed=found is not None,
+        changed=tuple(name for name in LIMITS if name in changes),
         day=day,
         drawn=tuple(drawn),
     )

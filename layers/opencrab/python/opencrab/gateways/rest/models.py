@@ -88,11 +88,18 @@ class PricesPut(Value, defer_build=False):
 class PricesView(Value):
     """The prices that were taken over; a newer date wins over the list that was installed.
 
-    Those of config/pricing.toml are only raised. `refused` are suspiciously low ones of this
-    request, each with the one that stays.
+    Those of config/pricing.toml are only raised.
     """
 
     prices: dict[str, DatedPrice]
+
+
+class TakenPricesView(PricesView):
+    """The same after a request, whose suspiciously low ones are refused.
+
+    `refused` has each of these with the one that stays.
+    """
+
     refused: dict[str, Fall]
 
 
@@ -139,6 +146,14 @@ def list_models(
     return Page(items=tuple(map(ModelView.of, items)), next_cursor=cursor)
 
 
+@router.get("/prices", summary="List prices taken over", operation_id="get_prices")
+def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
+    """The prices that were taken over, each with its day; ETag as that of the aliases."""
+    stored = current(api.runtime)
+    tag(response, stored.version)
+    return PricesView(prices=stored.preferences.prices)
+
+
 @router.put("/prices", summary="Take over prices", operation_id="put_prices")
 def put_prices(
     api: Api,
@@ -146,7 +161,7 @@ def put_prices(
     body: Annotated[PricesPut, strictly(PricesPut)],
     response: Response,
     if_match: IfMatch = None,
-) -> PricesView:
+) -> TakenPricesView:
     """Take over the given prices and keep the others; an older one than is kept changes nothing.
 
     Nor does one that is 0 or less than half of the price in use, unless `allow_lower` is true.
@@ -155,7 +170,7 @@ def put_prices(
         api.runtime, body.prices, allow_lower=body.allow_lower, version=version_in(if_match)
     )
     tag(response, saved.version)
-    return PricesView(prices=saved.preferences.prices, refused=dict(refused))
+    return TakenPricesView(prices=saved.preferences.prices, refused=dict(refused))
 
 
 @router.get("/aliases", summary="List aliases", operation_id="get_aliases")

@@ -60,7 +60,9 @@ _CURES = {
     405: "use a method that the Allow header names",
 }
 _PLACES = {"body", "query", "path", "header"}
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NAME = re.compile(r"[A-Za-z0-9_:./@-]{1,264}")
+_KEY = "[key]"
+"""What pydantic puts behind the name of an entry whose name itself is wrong."""
 
 
 class UnsupportedMediaType(Invalid):
@@ -162,7 +164,7 @@ def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
 
 def _field(place: Iterable[Any]) -> str:
     """The dotted name of a field, without the part of the request that it is in."""
-    parts = [str(part) for part in place]
+    parts = [str(part) for part in place if part != _KEY]
     if len(parts) > 1 and parts[0] in _PLACES:
         parts = parts[1:]
     return ".".join(part if _NAME.fullmatch(part) else "(unprintable)" for part in parts)

@@ -82,10 +82,12 @@ class ProviderHealthView(Value):
 
 
 @router.get("", summary="List providers", operation_id="list_providers")
-def list_providers(api: Api, _caller: Owner, query: Paged) -> Page[ProviderView]:
-    """Every provider in order of its name, set up or not."""
+def list_providers(
+    api: Api, _caller: Owner, query: Paged, response: Response
+) -> Page[ProviderView]:
+    """Every provider in order of its name, set up or not; ETag as that of the aliases."""
     after = place_in(LISTING, query.cursor) or ""
-    current(api.runtime)
+    tag(response, current(api.runtime).version)
     known = sorted(directory_of(api.runtime).providers(), key=lambda state: state.name)
     found = [state for state in known if state.name > after]
     items, cursor = paged(LISTING, found, query.limit, lambda state: state.name)
