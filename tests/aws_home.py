@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
+from botocore.session import get_session
 from pynamodb.connection import Connection
 
 from opencrab.adapters.dynamodb.home import stores_on
@@ -94,8 +96,17 @@ def dispatch_in(opened: Account) -> Dispatch:
         aws_access_key_id="made-up",
         aws_secret_access_key="made-up",
     )
+    # A session of its own would read botocore's data anew for every test.
+    connection._local.session = _session()
     opened.served(connection.client)
     return connection.dispatch
+
+
+@cache
+def _session() -> Any:
+    session = get_session()
+    session.set_credentials("made-up", "made-up")
+    return session
 
 
 def create_table(opened: Account, name: str = "opencrab") -> str:
