@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from opencrab.adapters.dynamodb import record as records
 from opencrab.adapters.dynamodb import turn as headers
 from opencrab.adapters.dynamodb.item import Fields, Migration, Schema
 from opencrab.adapters.dynamodb.table import Table, changes, key, put, update
@@ -127,7 +128,7 @@ def test_a_header_of_a_newer_version_waits_until_somebody_knows_it(house: House)
     house.session(house.agent("crab", (Reply(text="はい"),)))
     (turn,) = house.say("hello")
     table, place = table_of(house), (headers.partition(turn.id), headers.HEADER)
-    table.write(update(*place, changes({"schema": 2})))
+    table.write(update(*place, changes({"schema": headers.SCHEMA.version + 1})))
     before = table.get(*place)
     for _ in range(5):
         delivery = received(house)
@@ -136,8 +137,8 @@ def test_a_header_of_a_newer_version_waits_until_somebody_knows_it(house: House)
         assert house.home.turns.continue_later(delivery.receipt, 2)
     assert table.get(*place) == before
     assert house.home.turns.dead(10) == ()
-    # Whoever knows version 2 goes on; here that is the deployment taken back.
-    table.write(update(*place, changes({"schema": 1})))
+    # Whoever knows that version goes on; here that is the deployment taken back.
+    table.write(update(*place, changes({"schema": headers.SCHEMA.version})))
     house.clock.advance(3)
     house.work()
     assert house.statuses((turn,)) == [TurnStatus.COMPLETED]
@@ -149,12 +150,15 @@ def test_what_an_older_version_wrote_is_brought_up_to_date_when_it_is_read(house
     (turn,) = house.say("hello")
     one_step(house)
     written = table_of(house).query(headers.partition(turn.id), "0", "9~")
-    newer = Schema("record", (_renamed("body", "content"), _renamed("content", "text")))
+    renamed = (_renamed("body", "content"), _renamed("content", "text"))
+    newer = Schema("record", (*records.SCHEMA.migrations, *renamed))
     assert [item["sk"]["S"] for item in written] == ["0001I", "0001R"]
     for item in written:
         fields = newer.fields(item)
         assert fields["text"] == item["body"]["S"]
-        assert newer.item("TURN#t", "0001R", {"text": fields["text"]})["schema"] == {"N": "3"}
+        assert newer.item("TURN#t", "0001R", {"text": fields["text"]})["schema"] == {
+            "N": str(records.SCHEMA.version + 2)
+        }
 
 
 def _renamed(old: str, new: str) -> Migration:
