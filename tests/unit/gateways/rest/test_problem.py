@@ -32,7 +32,6 @@ STATUSES = {
     errors.Superseded: 409,
     errors.Unavailable: 503,
     errors.NeverSent: 503,
-    errors.Busy: 503,
     errors.Exhausted: 429,
     errors.OpenCrabError: 500,
     UnsupportedMediaType: 415,

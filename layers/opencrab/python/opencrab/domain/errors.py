@@ -11,7 +11,6 @@ OpenCrabError
  │    └── Superseded     another worker owns the turn now: stand back
  ├── Unavailable    503  wait, then try again
  │    └── NeverSent      nobody worked on the request: nothing was billed
- │         └── Busy             the other side turned it away: too many requests
  ├── Exhausted      429  a budget is used up
  └── Unanswered     502  a model call brought no answer; its fault says what to do (fault.py)
 """
@@ -87,12 +86,6 @@ class NeverSent(Unavailable):
     """Nobody can have worked on the request, so it cost nothing."""
 
     code = "never-sent"
-
-
-class Busy(NeverSent):
-    """The other side turned the request away without working on it."""
-
-    code = "busy"
 
 
 class Exhausted(OpenCrabError):
