@@ -204,9 +204,6 @@ def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
         _unanswered(work, call, intent, error, round(clock.monotonic_ms() - started))
         return
     latency_ms = round(clock.monotonic_ms() - started)
-    if call.health is not None:
-        with suppress(Unavailable):
-            work.runtime.home.health.forget(call.model.info.provider)
     cost = _cost(answer, intent)
     result = ModelResult(
         n=intent.n,
@@ -216,6 +213,10 @@ def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
         latency_ms=latency_ms,
     )
     _answered(work, result, work.turn.settled(reserved=intent.reserved, cost=cost))
+    # Only now: an answer that was paid for is saved before anything else can go wrong.
+    if call.health is not None:
+        with suppress(Unavailable):
+            work.runtime.home.health.forget(call.model.info.provider)
 
 
 def _cost(answer: Answer, intent: ModelIntent) -> MicroUsd:
