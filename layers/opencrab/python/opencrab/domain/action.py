@@ -3,8 +3,9 @@
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
+from opencrab.domain.fact import Fact
 from opencrab.domain.routing import ModelChosen
 from opencrab.domain.value import Value
 
@@ -47,11 +48,20 @@ _UNASKED = {
 }
 
 
-def needs_approval(impact: Impact, policy: ApprovalPolicy, *, tainted: bool) -> bool:
+Unasked = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+"""An impact, or the name of an action, that runs unasked."""
+
+Policy = ApprovalPolicy | Annotated[tuple[Unasked, ...], Field(max_length=100)]
+"""A named policy, or exactly what runs unasked; speech always does."""
+
+
+def needs_approval(action: str, impact: Impact, policy: Policy, *, tainted: bool) -> bool:
     """Whether a human must agree first; taint guards shared and external under any policy."""
     if tainted and impact in {Impact.SHARED, Impact.EXTERNAL}:
         return True
-    return impact not in _UNASKED[policy]
+    if isinstance(policy, ApprovalPolicy):
+        return impact not in _UNASKED[policy]
+    return impact is not Impact.SPEECH and not {action, impact.value} & set(policy)
 
 
 class Spoke(Value):
@@ -91,23 +101,91 @@ class FileWritten(Value):
     size: int
 
 
+class FileDeleted(Value):
+    """A workspace file is gone; older versions of it may still be there."""
+
+    kind: Literal["file_deleted"] = "file_deleted"
+    path: str
+
+
+class SkillUsed(Value):
+    """The text of a skill was given to the model because it asked for it."""
+
+    kind: Literal["skill_used"] = "skill_used"
+    name: str
+
+
+class SkillLearned(Value):
+    """A skill was acquired, changed, retired or restored."""
+
+    kind: Literal["skill_learned"] = "skill_learned"
+    name: str
+    status: str
+
+
+class TaskEnded(Value):
+    """A task of a goal is done or has failed; `message` is how that is told."""
+
+    kind: Literal["task_ended"] = "task_ended"
+    task: str
+    status: str
+    message: str
+
+
+class GoalBegun(Value):
+    """A goal was taken up: its first turn is to be started when its line comes."""
+
+    kind: Literal["goal_begun"] = "goal_begun"
+    goal: str
+
+
+class GoalEnded(Value):
+    """A goal is completed; `message` is how that is told."""
+
+    kind: Literal["goal_ended"] = "goal_ended"
+    goal: str
+    message: str
+
+
 SideEffect = Annotated[
-    Spoke | Mused | Passed | DeclaredDone | FileWritten | ModelChosen, Field(discriminator="kind")
+    Spoke
+    | Mused
+    | Passed
+    | DeclaredDone
+    | FileWritten
+    | FileDeleted
+    | SkillUsed
+    | SkillLearned
+    | TaskEnded
+    | GoalBegun
+    | GoalEnded
+    | ModelChosen,
+    Field(discriminator="kind"),
 ]
 
 
 class ActionResult(Value):
-    """What an action answers to the model, with its side effects as data."""
+    """What an action answers to the model, with its side effects as data.
+
+    `taint` says that it carries words from outside. `facts` are written in the transaction of the
+    result, of any action but a pure one; the journal does not repeat them.
+    """
 
     success: bool
     data: dict[str, Any] | None = None
     error: str | None = None
     side_effects: tuple[SideEffect, ...] = ()
+    taint: bool = False
+    facts: tuple[Fact, ...] = Field(default=(), exclude=True)
 
     @classmethod
     def done(cls, *side_effects: Any, **data: Any) -> "ActionResult":
         """A success with its data and side effects."""
         return cls(success=True, data=data, side_effects=side_effects)
+
+    def keeping(self, *facts: Fact) -> "ActionResult":
+        """The same result, with facts to be written together with it."""
+        return self.replaced(facts=(*self.facts, *facts))
 
     @classmethod
     def failed(cls, error: str) -> "ActionResult":

@@ -6,8 +6,10 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from opencrab.domain.action import ApprovalPolicy
+from opencrab.domain.action import ApprovalPolicy, Policy
+from opencrab.domain.approval import ApprovalRules
 from opencrab.domain.identity import Identity
+from opencrab.domain.mind import Mind
 from opencrab.domain.routing import LlmConfig, Routing
 from opencrab.domain.soul import Soul
 from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortText, Value
@@ -35,7 +37,8 @@ class Agent(Value):
     purpose: ShortText = ""
     model: ModelName | None = None
     llm: LlmConfig = Field(default_factory=LlmConfig)
-    policy: ApprovalPolicy = ApprovalPolicy.GUARDED
+    policy: Policy = ApprovalPolicy.GUARDED
+    approvals: ApprovalRules = Field(default_factory=ApprovalRules)
     day_limit_micro_usd: Annotated[MicroUsd, Field(ge=0, le=10**12)] | None = None
     created_at: datetime
     updated_at: datetime
@@ -55,8 +58,12 @@ def selectable_by(agent: Agent, routing: Routing) -> tuple[str, ...]:
 
 
 class Profile(Value):
-    """An agent together with its soul and identity, as they are stored, loaded and shown."""
+    """An agent together with its soul and identity, as they are stored, loaded and shown.
+
+    `mind` is read with it and changed as a fact.
+    """
 
     agent: Agent
     soul: Soul
     identity: Identity
+    mind: Mind = Mind()

@@ -67,8 +67,13 @@ def authority(source: Source, scope: Scope | None) -> Authority:
     return Authority.USER if scope is Scope.CHAT else Authority.PUBLIC
 
 
-def may(on_behalf_of: Authority, impact: Impact) -> bool:
-    """Whether a turn of this authority may use actions of this impact at all."""
+def may(on_behalf_of: Authority, impact: Impact, *, for_peers: bool = False) -> bool:
+    """Whether a turn of this authority may use actions of this impact at all.
+
+    `for_peers` is said of the few actions beyond speech and reading that a peer may cause.
+    """
+    if for_peers and on_behalf_of is Authority.PEER:
+        return True
     return impact in _IMPACTS[on_behalf_of]
 
 

@@ -8,7 +8,8 @@ OpenCrabError
  ├── Invalid        422  correct the input
  │    └── TooLarge  413  send less
  ├── Conflict       409  reload, then try again
- │    └── Superseded     another worker owns the turn now: stand back
+ │    ├── Superseded     another worker owns the turn now: stand back
+ │    └── Changed        a fact is stored in another version: read it again and repeat the change
  ├── Unavailable    503  wait, then try again
  │    └── NeverSent      nobody worked on the request: nothing was billed
  ├── Exhausted      429  a budget is used up
@@ -74,6 +75,12 @@ class Superseded(Conflict):
     """The turn's epoch has moved on: this worker no longer owns it."""
 
     code = "superseded"
+
+
+class Changed(Conflict):
+    """A fact was changed meanwhile."""
+
+    code = "changed"
 
 
 class Unavailable(OpenCrabError):

@@ -32,6 +32,7 @@ class Line(Value):
     `sequence` is its place in the session, given by the store in the transaction that writes it,
     gapless, so that a reader with a cursor misses nothing. `group_line` is the sequence of the
     first line of its group (a message and all answers to it); None means that it opens one.
+    `taint` marks an agent's own line that was written after it had read foreign words.
     """
 
     session_id: str
@@ -48,6 +49,7 @@ class Line(Value):
     data: dict[str, Any] | None = None
     turn_id: str | None = None
     message_id: str | None = None
+    taint: bool = False
     at: datetime
 
 

@@ -8,6 +8,8 @@ import re
 import unicodedata
 
 from opencrab.domain.errors import Invalid
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.value import Value
 
 PATH_BYTES = 700
 SEGMENT_BYTES = 200
@@ -42,6 +44,21 @@ def twin_key(path: str) -> str:
     """What two paths have in common that some systems, or people, cannot tell apart."""
     folded = unicodedata.normalize("NFKC", path).casefold()
     return unicodedata.normalize("NFKC", folded)
+
+
+FOREIGN_NAME = "foreign_name"
+"""Kind of the facts that name files written by a turn that had read foreign words."""
+
+
+class NamedFile(Value):
+    """A file whose name may be such words itself: who lists it reads them."""
+
+    path: str
+
+
+def name_key(path: str) -> str:
+    """The id of the fact that names a file."""
+    return content_hash(twin_key(path).encode())[:40]
 
 
 def _normal(text: str) -> str:

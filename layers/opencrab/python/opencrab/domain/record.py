@@ -1,6 +1,7 @@
 """Journal records: the intents and results whose list is a turn's whole state."""
 
 import json
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -49,6 +50,25 @@ class Call(Value):
         return content_hash(f"{self.name}\n{canonical}\n{self.raw}".encode())
 
 
+USE_ACTION = "use_action"
+"""The action behind which those lie that a model was not told of one by one."""
+
+
+def called(call: Call) -> str:
+    """The name of the action that a call is about, be it wrapped or not."""
+    if call.name != USE_ACTION or call.arguments is None:
+        return call.name
+    return str(call.arguments.get("name", ""))[:100]
+
+
+def called_with(call: Call) -> dict[str, Any] | None:
+    """The arguments for that action; None when they cannot be read."""
+    if call.name != USE_ACTION or call.arguments is None:
+        return call.arguments
+    inner = call.arguments.get("arguments", {})
+    return inner if isinstance(inner, dict) else None
+
+
 class Reflection(Value):
     """What the agent thought of the situation and what it meant to do: kept, never delivered."""
 
@@ -79,7 +99,8 @@ class ModelIntent(Value):
     """A model call is about to be made, and this much money is set aside for it.
 
     It says what the call is for, who chose the model, and at what price, so that any worker can
-    settle it. The first intent of a turn keeps the `basis` for the later ones.
+    settle it. The first intent of a turn keeps the `basis` for the later ones. `skills` are those
+    whose text the model is given, `skills_offered` those that it is told of by name.
     """
 
     kind: Literal["model_intent"] = "model_intent"
@@ -95,6 +116,8 @@ class ModelIntent(Value):
     chosen_by: str = "default"
     price: Price | None = None
     basis: Basis | None = None
+    skills: tuple[str, ...] = ()
+    skills_offered: tuple[str, ...] = ()
 
 
 class ModelResult(Value):
@@ -112,6 +135,7 @@ class ModelResult(Value):
     usage: Usage | None = None
     cost: MicroUsd = 0
     latency_ms: int = 0
+    at: datetime | None = None
 
 
 class ActionIntent(Value):
@@ -124,10 +148,11 @@ class ActionIntent(Value):
     effect: Effect
     argument_hash: str
     prepared: dict[str, Any] = Field(default_factory=dict)
+    at: datetime | None = None
 
 
 class CallResult(Value):
-    """A call ended, one way or another."""
+    """A call ended, one way or another; `invalid` when it could not be understood at all."""
 
     kind: Literal["call_result"] = "call_result"
     n: int
@@ -136,6 +161,8 @@ class CallResult(Value):
     state: CallState
     result: ActionResult
     ends_turn: bool = False
+    invalid: bool = False
+    at: datetime | None = None
 
 
 class ApprovalRequest(Value):
@@ -148,6 +175,7 @@ class ApprovalRequest(Value):
     argument_hash: str
     what: str
     touches: str
+    at: datetime | None = None
 
 
 class ApprovalDecision(Value):

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from opencrab.domain.goal import GoalId
 from opencrab.domain.routing import ModelReference, Use
 from opencrab.domain.value import Identifier, Name, ShortText, Value
 
@@ -55,7 +56,10 @@ class SessionChange(Value):
 
 
 class Session(Value):
-    """A conversation: its participants and its counters."""
+    """A conversation: its participants and its counters.
+
+    `goal` names what it exists for, where an instruction is carried out in a session of its own.
+    """
 
     id: Identifier
     mode: Mode = Mode.DIRECT
@@ -68,6 +72,7 @@ class Session(Value):
     participants: Annotated[tuple[Participant, ...], Field(min_length=1, max_length=PARTICIPANTS)]
     facilitator_id: Identifier | None = None
     name: Name | None = None
+    goal: GoalId | None = None
     created_by: Identifier
     created_at: datetime
     updated_at: datetime

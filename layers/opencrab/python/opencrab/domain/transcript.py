@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from opencrab.domain.action import SkillUsed
 from opencrab.domain.fault import Fault
 from opencrab.domain.record import (
     ActionIntent,
@@ -66,6 +67,7 @@ class Transcript:
     failed_calls: int = 0
     basis: Basis | None = None
     choices: list[ModelChosen] = field(default_factory=list)
+    skills_asked: list[str] = field(default_factory=list)
     speeches: int = 0
     heard: list[str] = field(default_factory=list)
     _heard_now: tuple[str, ...] = ()
@@ -100,6 +102,17 @@ class Transcript:
                 raise AssertionError(f"a pointer must be resolved before it is read: {record.n}")
 
     @property
+    def repairs(self) -> int:
+        """How many steps in a row, up to now, had calls of which none could be understood."""
+        count = 0
+        for step in reversed(self.steps):
+            results = tuple(step.results.values())
+            if step.pending or not results or not all(result.invalid for result in results):
+                break
+            count += 1
+        return count
+
+    @property
     def pending(self) -> Call | None:
         """The call to run next, if the last step still has one."""
         return self.steps[-1].pending if self.steps else None
@@ -128,4 +141,5 @@ class Transcript:
         self.steps[-1].results[record.call_id] = record
         effects = record.result.side_effects
         self.speeches += sum(effect.kind == "spoke" for effect in effects)
+        self.skills_asked.extend(e.name for e in effects if isinstance(e, SkillUsed))
         self.choices.extend(effect for effect in effects if isinstance(effect, ModelChosen))

@@ -59,11 +59,12 @@ class TurnStatus(StrEnum):
 
 
 class Stop(Value):
-    """Somebody's wish that a turn end before its next call."""
+    """Somebody's wish that a turn end before its next call, or only `pause` until it is resumed."""
 
     by: str
     reason: str = ""
     at: datetime
+    pause: bool = False
 
 
 class Block(Value):
@@ -81,7 +82,8 @@ class Turn(Value):
     thought dead cannot write; `stop` is set from outside and refuses every later intent. `scopes`
     are the budgets that its first block came from, beside the agent's and the installation's: all
     later ones come from the same, and go back there, whatever the settings have become.
-    `blocks` are what it drew from each day, and stay when the turn has ended.
+    `blocks` are what it drew from each day, and stay when the turn has ended. `task` names the goal
+    or task that it serves.
     """
 
     id: str
@@ -104,6 +106,7 @@ class Turn(Value):
     receipt: str | None = None
     stop: Stop | None = None
     taint: bool = False
+    task: str | None = None
     hops: int = 0
     allowance: MicroUsd = 0
     spent: MicroUsd = 0

@@ -64,6 +64,9 @@ def row_time(at: datetime) -> str:
     return at.strftime(_TIME)
 
 
+_NEXT = "!"
+"""Makes a bound above an id and above no later one: no character of an id comes before it."""
+
 _ROW_ID = re.compile(r"[0-9]{8}T[0-9]{6}\.[0-9]{6}Z-[!-~]{1,128}-[0-9]{4,9}")
 
 
@@ -73,11 +76,11 @@ def is_row_id(text: str) -> bool:
 
 
 def row_bounds(
-    since: datetime | None, until: datetime | None, after: str | None
+    since: datetime | None, until: datetime | None, after: str | None, *, oldest_first: bool = False
 ) -> tuple[str, str]:
     """The ids of rows that are asked for: low <= id < high; raises Invalid for a foreign `after`.
 
-    Rows are read newest first, so that what comes after one lies before it in time.
+    Where rows are read newest first, what comes after one lies before it in time.
     """
     if after is not None and not is_row_id(after):
         raise Invalid(
@@ -85,7 +88,9 @@ def row_bounds(
         )
     low = row_time(since.astimezone(UTC)) if since else "0"
     high = row_time(until.astimezone(UTC)) if until else ":"
-    return low, high if after is None else min(high, after)
+    if after is None:
+        return low, high
+    return (max(low, after + _NEXT), high) if oldest_first else (low, min(high, after))
 
 
 class Period(StrEnum):

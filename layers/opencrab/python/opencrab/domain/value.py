@@ -118,6 +118,9 @@ def _composed(text: object) -> object:
 Text = Annotated[str, AfterValidator(_plain_text)]
 """Any text of whole characters without NUL; pydantic itself lets lone surrogates pass."""
 
+Stripped = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_plain_text)]
+"""Text without white space around it; constraints on its length count what is left."""
+
 Received = Annotated[str, BeforeValidator(whole)]
 """What a model or a vendor sent, made whole: there is nobody to send it back to."""
 

@@ -17,10 +17,10 @@ class Agents(Protocol):
         """
 
     def get(self, agent_id: str) -> Profile:
-        """Load an agent whole, in one read; raises NotFound."""
+        """Load an agent whole with its mind, in one read; raises NotFound."""
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
-        """Agents in order of their ids, after the given one."""
+        """Agents in order of their ids, after the given one; without their minds."""
 
     def save(
         self,

@@ -6,6 +6,7 @@ from opencrab.ports.agents import Agents
 from opencrab.ports.blobs import Blobs
 from opencrab.ports.budgets import Budgets
 from opencrab.ports.due import DueItems
+from opencrab.ports.facts import Facts
 from opencrab.ports.feed import ChangeFeed
 from opencrab.ports.files import Files
 from opencrab.ports.health import ProviderHealths
@@ -34,6 +35,7 @@ class Home:
     deliveries: Queue
     outbox: Outbox
     due: DueItems
+    facts: Facts
     files: Files
     blobs: Blobs
     keys: Keys

@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Protocol
 
 from opencrab.domain.due import DueItem
+from opencrab.domain.fact import Fact
 from opencrab.domain.health import Health
 from opencrab.domain.line import Instruction, Line
 from opencrab.domain.money import Draw
 from opencrab.domain.record import ApprovalDecision, Record
 from opencrab.domain.session import SessionChange
-from opencrab.domain.turn import Stop, Turn
+from opencrab.domain.turn import Stop, Turn, TurnStatus
 from opencrab.domain.usage import UsageRow
 from opencrab.domain.utterance import Utterance
 from opencrab.domain.value import MicroUsd
@@ -56,7 +57,9 @@ class Change:
 
     It holds only while the stored header has the `epoch` and the sequence `expected`; records are
     put if absent. With `unless_stopped` it is an intent: it is refused once a stop was asked.
-    `turn` is the header afterwards, except for `stop`, which only `Journal.stop` writes.
+    `turn` is the header afterwards, except for `stop`, which only `Journal.stop` writes. One that
+    lets a paused turn wait is refused once that pause is taken back or became a stop: else nobody
+    would ever wake it.
     """
 
     turn: Turn
@@ -66,10 +69,17 @@ class Change:
     lines: tuple[Line, ...] = ()
     utterances: tuple[Utterance, ...] = ()
     due: tuple[DueItem, ...] = ()
+    facts: tuple[Fact, ...] = ()
     draws: tuple[Draw, ...] = ()
     usage: tuple[UsageRow, ...] = ()
     session: SessionChange | None = None
     at: datetime | None = None
+
+    @property
+    def while_paused(self) -> bool:
+        """Whether it lets a turn wait for the end of a pause."""
+        stop = self.turn.stop
+        return self.turn.status is TurnStatus.WAITING and stop is not None and stop.pause
 
 
 class Journal(Protocol):
@@ -90,7 +100,7 @@ class Journal(Protocol):
         """Apply one change and answer the stored header.
 
         Raises Superseded (epoch or sequence moved on), Stopped (see Change), Exhausted (a budget's
-        limit; `field` names its scope).
+        limit; `field` names its scope), Changed (one of its facts is stored in another version).
         """
 
     def load(self, turn_id: str) -> Recorded:
@@ -106,15 +116,23 @@ class Journal(Protocol):
         """Put an instruction and its line, once by id."""
 
     def stop(self, turn_id: str, stop: Stop) -> Turn:
-        """Ask a turn to stop; the first wish stays. A waiting turn is queued again to close.
+        """Ask a turn to stop or to pause; the first wish stays, but a stop replaces a pause.
 
-        An ended turn is answered as it is.
+        A waiting turn is queued again to close; a pause leaves it as it is. An ended turn is
+        answered as it is.
         """
 
-    def decide(self, turn_id: str, decision: ApprovalDecision) -> Turn:
-        """Decide a waiting turn's approval and queue the turn.
+    def resume(self, turn_id: str) -> Turn:
+        """Take a pause back and queue the turn, if it waits.
 
-        Raises Conflict when it does not wait for exactly this call.
+        A turn that nobody paused is answered as it is. Raises NotFound.
+        """
+
+    def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Fact) -> Turn:
+        """Decide a waiting turn's approval, write facts with it, and queue the turn.
+
+        Raises Conflict when it does not wait for exactly this call, Changed when a fact is stored
+        in another version.
         """
 
     def lines(

@@ -53,9 +53,13 @@ class Entry:
         return self.size is None and not self.reservations
 
     def seen(self, info: FileInfo | None, now: datetime) -> "Entry":
-        """After a look at the file, without the reservations of the dead."""
+        """After a look at the file, without the reservations of the dead.
+
+        Whether it is clean is kept with the file alone.
+        """
         size = None if info is None else info.size
-        return replace(self, size=size, info=info, reservations=self._alive(now))
+        known = None if info is None else replace(info, clean=False)
+        return replace(self, size=size, info=known, reservations=self._alive(now))
 
     def sized(self, size: int | None, now: datetime) -> "Entry":
         """After a look at the file's size alone."""

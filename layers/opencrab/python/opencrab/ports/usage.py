@@ -17,8 +17,12 @@ class UsageLedger(Protocol):
         until: datetime | None = None,
         after: str | None = None,
         limit: int = 100,
+        oldest_first: bool = False,
     ) -> tuple[UsageRow, ...]:
-        """Rows with since <= at < until, newest first; `after` is the id of the last one seen."""
+        """Rows with since <= at < until, newest first unless they are wanted the other way round.
+
+        `after` is the id of the last one seen, in either direction.
+        """
 
     def row(self, agent_id: str, row_id: str) -> UsageRow:
         """One row; raises NotFound."""

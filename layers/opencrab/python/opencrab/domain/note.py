@@ -1,0 +1,274 @@
+"""Markdown notes: front matter that survives every change, body, title and summary.
+
+Only a small part of YAML is understood: scalars and lists of scalars. Whatever else stands between
+the dashes is kept as it is; where a key that OpenCrab itself uses cannot be understood, or the
+whole is no front matter at all, everything counts as body, so that nothing is ever lost.
+"""
+
+import json
+import re
+from dataclasses import dataclass, replace
+
+SUMMARY_CHARACTERS = 120
+
+TITLE, ALIASES, TAGS, CREATED, UPDATED = "title", "aliases", "tags", "created", "updated"
+
+_UNDERSTOOD = frozenset({TITLE, ALIASES, TAGS, CREATED, UPDATED})
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_OPENING = re.compile("\ufeff?---[ \\t]*\\r?\\n")
+_CLOSING = re.compile(r"---[ \t]*\r?\n?")
+_KEY = re.compile(r"(\w[^:\n]*):(?=\s|$)(.*)", re.DOTALL)
+_CONTINUED = re.compile(r"[ \t]+\S|-\s")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^']|'')*'")
+_LISTED = re.compile(_QUOTED.pattern + r"|[^,\[\]{}\"'\s][^,\[\]{}]*")
+_NO_PLAIN_START = frozenset("[]{}&*!|>%@,#?`\"'")
+_PLAIN = re.compile(r"[^\W\d_][\w ./()（）・、。+-]*|\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?")
+_NO_TEXT = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
+_MARKS = re.compile(r"(?:(?:[-*+]|\d+[.)]|>)\s+(?:\[[ xX]\]\s+)?)*")
+_NO_PROSE = re.compile(r"#{1,6}\s|\||[-*_=\s]+$|!\[")
+_SHOWN_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]*)\]\]")
+
+
+@dataclass(frozen=True)
+class Field:
+    """Some lines of a front matter as they are written; lines without a key have the key ""."""
+
+    key: str
+    raw: str
+    values: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Note:
+    """A note as it is written: `text` gives back what was read, but for what was changed."""
+
+    body: str
+    fields: tuple[Field, ...] = ()
+    opening: str = ""
+    closing: str = ""
+
+    @property
+    def text(self) -> str:
+        """The whole file."""
+        return "".join([self.opening, *(field.raw for field in self.fields), self.closing]) + (
+            self.body
+        )
+
+    def values(self, key: str) -> tuple[str, ...]:
+        """What the front matter says under a key; a scalar is a list of one."""
+        return next((field.values or () for field in self.fields if field.key == key), ())
+
+    def value(self, key: str) -> str:
+        """The first of these values, or nothing."""
+        return next(iter(self.values(key)), "")
+
+    def holding(self, key: str, values: str | tuple[str, ...]) -> "Note":
+        """The same note with another value, or list of values, under a key."""
+        changed = Field(
+            key, _written(key, values), (values,) if isinstance(values, str) else values
+        )
+        return self._with(changed)
+
+    def with_body(self, body: str) -> "Note":
+        """The same front matter over another body."""
+        ended = f"{self.closing}\n" if self.closing and self.closing[-1] != "\n" else self.closing
+        return replace(self, body=body, closing=ended)
+
+    def completed_by(self, other: "Note") -> "Note":
+        """The same note with what only another one's front matter has."""
+        own, completed = {field.key for field in self.fields}, self
+        for field in other.fields:
+            if field.key and field.key not in own:
+                completed = completed._with(field)
+        return completed
+
+    def _with(self, changed: Field) -> "Note":
+        fields = [changed if field.key == changed.key else field for field in self.fields]
+        if changed not in fields:
+            fields.append(changed)
+        if self.opening:
+            return replace(self.with_body(self.body), fields=tuple(fields))
+        return Note(self.body, tuple(fields), opening="---\n", closing="---\n")
+
+
+def note_of(text: str) -> Note:
+    """A file as front matter and body."""
+    opening = _OPENING.match(text)
+    if opening is None:
+        return Note(text)
+    inner = list[str]()
+    position = opening.end()
+    for found in _LINE.finditer(text, position):
+        line = found.group()
+        if _CLOSING.fullmatch(line):
+            fields = _fields(inner)
+            if fields is None:
+                break
+            return Note(text[found.end() :], fields, opening.group(), line)
+        inner.append(line)
+    return Note(text)
+
+
+def title_of(note: Note, file_name: str) -> str:
+    """How a note is called: by its front matter, its first large heading, or its file's name."""
+    return note.value(TITLE) or _heading(note.body) or file_name
+
+
+def tags_of(note: Note) -> tuple[str, ...]:
+    """The tags without their hash signs; one line of them may be separated by commas."""
+    parts = (part.strip().lstrip("#") for value in note.values(TAGS) for part in value.split(","))
+    return tuple(part for part in parts if part)
+
+
+def summary_of(body: str) -> str:
+    """The first line of prose, as it reads."""
+    for line in map(str.strip, outside_code(body).split("\n")):
+        plain = (
+            "" if _NO_PROSE.match(line) else _SHOWN_LINK.sub(r"\1", _MARKS.sub("", line, count=1))
+        )
+        if plain:
+            return shortened(plain, SUMMARY_CHARACTERS)
+    return ""
+
+
+def shortened(text: str, characters: int) -> str:
+    """At most so many characters."""
+    return text if len(text) <= characters else f"{text[: characters - 1]}…"
+
+
+def outside_code(body: str) -> str:
+    """The body with the lines of fenced code left empty; a fence never closed goes to the end."""
+    lines, fence = list[str](), ""
+    for line in body.split("\n"):
+        found = _FENCE.match(line)
+        if fence:
+            lines.append("")
+            if found and found[1].startswith(fence) and not found[2].strip():
+                fence = ""
+        elif found and not (found[1][0] == "`" and "`" in found[2]):
+            lines.append("")
+            fence = found[1]
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _heading(body: str) -> str:
+    for line in outside_code(body).split("\n"):
+        text = line[2:].strip() if line.startswith("# ") else ""
+        unclosed = text.rstrip("#")
+        if unclosed[-1:].isspace() or not unclosed:
+            text = unclosed.rstrip()
+        if text:
+            return text
+    return ""
+
+
+def _fields(lines: list[str]) -> tuple[Field, ...] | None:
+    """The fields of a front matter; None when it is none, or is beyond what is understood."""
+    groups, waiting = list[list[str]](), list[str]()
+    for line in lines:
+        if not line.strip() or line.startswith("#"):
+            waiting.append(line)
+        elif _CONTINUED.match(line):
+            if not groups:
+                return None
+            groups[-1] += [*waiting, line]
+            waiting = []
+        else:
+            groups += [[each] for each in waiting]
+            groups.append([line])
+            waiting = []
+    groups += [[each] for each in waiting]
+    fields = [_field(group) for group in groups]
+    sound = [field for field in fields if field is not None]
+    keys = [field.key for field in sound if field.key]
+    return tuple(sound) if len(sound) == len(fields) and len(set(keys)) == len(keys) else None
+
+
+def _field(lines: list[str]) -> Field | None:
+    raw = "".join(lines)
+    if not lines[0].strip() or lines[0].startswith("#"):
+        return Field("", raw) if len(lines) == 1 else None
+    found = _KEY.match(lines[0])
+    if found is None:
+        return None
+    key, values = found[1].rstrip(), _values(found[2].strip(), lines[1:])
+    return None if values is None and key in _UNDERSTOOD else Field(key, raw, values)
+
+
+def _values(rest: str, more: list[str]) -> tuple[str, ...] | None:
+    lines = [line.strip() for line in more]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    if rest and not rest.startswith("#"):
+        if lines:
+            return None
+        return _inline_list(rest) if rest.startswith("[") else _all([_scalar(rest)])
+    if not all(line == "-" or line[:2] in {"- ", "-\t"} for line in lines):
+        return None
+    return _all([_scalar(line[1:].strip()) for line in lines])
+
+
+def _all(values: list[str | None]) -> tuple[str, ...] | None:
+    known = [value for value in values if value is not None]
+    return tuple(known) if len(known) == len(values) else None
+
+
+def _inline_list(text: str) -> tuple[str, ...] | None:
+    values, position = list[str | None](), 1
+    while True:
+        position = _skipped(text, position)
+        item = _LISTED.match(text, position)
+        if item is not None:
+            values.append(_scalar(item.group().rstrip()))
+            position = _skipped(text, item.end())
+        if text[position : position + 1] == "]":
+            rest = text[position + 1 :].strip()
+            return _all(values) if not rest or rest.startswith("#") else None
+        if item is None or text[position : position + 1] != ",":
+            return None
+        position += 1
+
+
+def _skipped(text: str, position: int) -> int:
+    while text[position : position + 1].isspace():
+        position += 1
+    return position
+
+
+def _scalar(text: str) -> str | None:
+    if text[:1] in {'"', "'"}:
+        return _quoted(text)
+    plain = text.partition(" #")[0].rstrip()
+    if plain[:1] in _NO_PLAIN_START and plain:
+        return None
+    if plain.startswith("- ") or ": " in plain or plain.endswith(":"):
+        return None
+    return plain
+
+
+def _quoted(text: str) -> str | None:
+    found = _QUOTED.match(text)
+    rest = text[found.end() :].strip() if found else text
+    if found is None or (rest and not rest.startswith("#")):
+        return None
+    if text[0] == "'":
+        return found.group()[1:-1].replace("''", "'")
+    try:
+        return str(json.loads(found.group()))
+    except ValueError:
+        return None
+
+
+def _written(key: str, values: str | tuple[str, ...]) -> str:
+    if isinstance(values, str):
+        return f"{key}: {_safe(values)}\n"
+    return "".join([f"{key}:\n", *(f"  - {_safe(value)}\n" for value in values)])
+
+
+def _safe(value: str) -> str:
+    """Plain where every reader of YAML takes it for text, else in quotes."""
+    plain = _PLAIN.fullmatch(value) and value.casefold() not in _NO_TEXT and value == value.strip()
+    return value if plain else json.dumps(value, ensure_ascii=False)

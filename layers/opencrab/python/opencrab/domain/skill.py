@@ -1,0 +1,104 @@
+"""Skills: know-how in words, with what it unlocks, where it comes from and when it fits."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from opencrab.domain.value import Language, ShortText, Text, Unit, Value
+
+ACQUIRED_SKILLS = 50
+"""Acquired skills of one agent that are not archived."""
+
+QUARANTINED_SKILLS = 20
+"""Those of them that wait for approval: no stranger can take the room of the others."""
+
+SKILLS_KEPT = 150
+"""Acquired skills of one agent with the archived ones."""
+
+GUIDANCE_BYTES = 8 * 1024
+
+SKILL = "skill"
+"""The kind of fact that acquired skills are; the id is the name."""
+
+SkillName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
+"""As in the Agent Skills specification: lower case, digits, single hyphens, 64 at most."""
+
+Description = Annotated[Text, StringConstraints(min_length=1, max_length=1_024)]
+Pattern = Annotated[Text, StringConstraints(max_length=500)]
+
+
+class SourceType(StrEnum):
+    """How an acquired skill was learned."""
+
+    EXPERIENCE = "experience"
+    PEER = "peer"
+    RESEARCH = "research"
+    REFLECTION = "reflection"
+    FEEDBACK = "feedback"
+
+
+class SkillStatus(StrEnum):
+    """Where an acquired skill stands; only an active one is ever shown to a model."""
+
+    QUARANTINED = "quarantined"
+    ACTIVE = "active"
+    DISABLED = "disabled"
+    ARCHIVED = "archived"
+
+
+class StandardSkill(Value):
+    """A skill that is shipped, or that an operator put into the folder of skills."""
+
+    name: SkillName
+    descriptions: dict[Language, Description]
+    guidance: dict[Language, str]
+    situation_pattern: Pattern = ""
+    actions: tuple[str, ...] = ()
+    version: str = "1"
+    by_default: bool = False
+
+    def description(self, language: Language) -> str:
+        """What it is for, in a language, else in the one that there is."""
+        return self.descriptions.get(language) or next(iter(self.descriptions.values()))
+
+    def text(self, language: Language) -> str:
+        """What it says, likewise."""
+        return self.guidance.get(language) or next(iter(self.guidance.values()))
+
+
+class AcquiredSkill(Value):
+    """A skill that an agent learned, with who and what taught it.
+
+    `tainted` as long as nobody vouches for its words: neither who caused it to be learned nor an
+    owner who approved it. `retired_by` names who archived it, unless the agent itself did.
+    `effectiveness` stays unset until it is measured.
+    """
+
+    name: SkillName
+    description: Description
+    situation_pattern: Pattern = ""
+    guidance: Annotated[Text, Field(max_length=GUIDANCE_BYTES)]
+    version: int = 1
+    status: SkillStatus = SkillStatus.ACTIVE
+    source_type: SourceType
+    source_context: ShortText = ""
+    taught_by: str = ""
+    turn_id: str = ""
+    tainted: bool = False
+    approved_by: str | None = None
+    retired_by: str | None = None
+    usage_count: int = 0
+    effectiveness: Unit | None = None
+    last_used_at: datetime | None = None
+    created_at: datetime
+    updated_at: datetime
+
+
+class IndexedSkill(Value):
+    """What every prompt tells of an acquired skill."""
+
+    name: SkillName
+    description: Description
+    situation_pattern: Pattern = ""

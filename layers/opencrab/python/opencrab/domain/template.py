@@ -1,0 +1,31 @@
+"""Templates of notes: text with `{{name}}` in it, where values are put in as they are."""
+
+import json
+import re
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+_PLACEHOLDER = re.compile(r"\{\{[ \t]*([^{}\n]{1,64})\}\}")
+
+
+def rendered(template: str, variables: Mapping[str, JsonValue]) -> str:
+    """The template with its values in place; names that nobody gave a value stay as they are.
+
+    A value is text: what looks like a placeholder in it stays what it is.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1].strip()
+        return _shown(variables[name]) if name in variables else found.group()
+
+    return _PLACEHOLDER.sub(value, template)
+
+
+def has_placeholder(template: str, name: str) -> bool:
+    """Whether a value of this name has a place in the template."""
+    return any(found.strip() == name for found in _PLACEHOLDER.findall(template))
+
+
+def _shown(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
