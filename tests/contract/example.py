@@ -7,6 +7,7 @@ from opencrab.domain.action import ActionResult, Effect
 from opencrab.domain.agent import Agent, Profile
 from opencrab.domain.authority import Authority, Source
 from opencrab.domain.due import DueItem
+from opencrab.domain.fact import Fact
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.identity import Identity
 from opencrab.domain.line import Line, LineKind
@@ -169,6 +170,12 @@ def request(n: int = 1, call_id: str = "c1", argument_hash: str = "arguments") -
     )
 
 
+def fact(fact_id: str = "a", text: str = JAPANESE, **changes: Any) -> Fact:
+    """Something that is to be kept about an agent, and is new."""
+    kept = Fact(owner="hana", kind="note", id=fact_id, body={"text": text, "share": 0.5})
+    return kept.replaced(**changes)
+
+
 def usage_row(n: int = 1, *, at: datetime = NOW, **changes: Any) -> UsageRow:
     """A call of a model that was answered, as a usual one is kept."""
     row = UsageRow(
@@ -199,6 +206,11 @@ def usage_row(n: int = 1, *, at: datetime = NOW, **changes: Any) -> UsageRow:
 def wish(by: str = "owner", reason: str = "もう十分です") -> Stop:
     """Somebody wants a turn to stop."""
     return Stop(by=by, reason=reason, at=NOW)
+
+
+def hold(by: str = "owner", reason: str = "少し待って") -> Stop:
+    """Somebody wants a turn to wait until it is resumed."""
+    return Stop(by=by, reason=reason, at=NOW, pause=True)
 
 
 def admitted(home: Home, turn_id: str = "t1", session_id: str = "s1", **changes: Any) -> Turn:

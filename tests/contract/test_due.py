@@ -2,8 +2,9 @@
 
 import pytest
 
+from opencrab.domain.turn import Trigger
 from opencrab.ports.home import Home
-from tests.contract.example import ENGLISH, JAPANESE, due_item, later, running, step
+from tests.contract.example import ENGLISH, JAPANESE, due_item, later, running, session, step
 from tests.contract.waiting import eventually
 
 
@@ -14,6 +15,14 @@ def due(home: Home, seconds: float = 1_000, limit: int = 10) -> list[str]:
 @pytest.mark.parametrize("text", [JAPANESE, ENGLISH])
 def test_an_item_comes_back_as_it_was_put(home: Home, text: str) -> None:
     item = due_item(text=text).replaced(hops=2)
+    home.due.put(item)
+    eventually(lambda: home.due.due(later(61), 10), (item,))
+
+
+def test_an_item_keeps_what_its_turn_is_to_be(home: Home) -> None:
+    item = due_item().replaced(
+        trigger=Trigger.CONTINUATION, task="G1-T2", taint=True, session=session("s1", goal="G1")
+    )
     home.due.put(item)
     eventually(lambda: home.due.due(later(61), 10), (item,))
 

@@ -10,7 +10,7 @@ from opencrab.adapters.local_files import LocalFiles
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
-from opencrab.ports.files import ABSENT, Files
+from opencrab.ports.files import ABSENT, VERSIONS, Files
 from tests.ledgers import s3_files
 
 QUOTA, LARGEST = 1_000, 600
@@ -199,6 +199,8 @@ def test_an_agent_id_is_no_path(agent_id: str, files: Files) -> None:
         lambda: files.read(agent_id, "a"),
         lambda: files.write(agent_id, "a", b"y"),
         lambda: files.delete(agent_id, "a"),
+        lambda: files.versions(agent_id, "a"),
+        lambda: files.read_version(agent_id, "a", "x:y"),
     ):
         with pytest.raises(Invalid, match="agent id"):
             attempt()
@@ -211,6 +213,8 @@ def test_a_path_that_leaves_the_workspace_is_none(path: str, files: Files) -> No
         lambda: files.read("mika", path),
         lambda: files.write("mika", path, b"y"),
         lambda: files.delete("mika", path),
+        lambda: files.versions("mika", path),
+        lambda: files.read_version("mika", path, "x:y"),
     ):
         with pytest.raises(Invalid):
             attempt()
@@ -244,6 +248,7 @@ def test_a_folder_is_no_file_and_a_file_no_folder(files: Files) -> None:
     with pytest.raises(Invalid):
         files.write("mika", "a/b/c", b"2")
     assert [info.path for info in files.list("mika")] == ["a/b"]
+    assert files.info("mika", "a") is None
     with pytest.raises(Invalid, match="'a' is a folder"):
         files.read("mika", "a")
     with pytest.raises(Invalid, match="'a' is a folder"):
@@ -273,3 +278,80 @@ def test_the_longest_path_is_a_file_like_any_other(name: str, files: Files) -> N
     assert files.list("mika") == (written,)
     with pytest.raises(Invalid, match="over 700 bytes"):
         files.write("mika", path + "海" * 20, b"x")
+
+
+@both_languages
+def test_what_was_replaced_is_kept_and_read(path: str, text: str, files: Files) -> None:
+    contents = [f"{text}{n}".encode() for n in range(3)]
+    written = [files.write("mika", path, content) for content in contents]
+    kept = files.versions("mika", path)
+    assert [each.version for each in kept] == [info.version for info in reversed(written)]
+    assert [each.size for each in kept] == [info.size for info in reversed(written)]
+    assert [each.is_current for each in kept] == [True, False, False]
+    assert sorted(kept, key=lambda each: each.at, reverse=True) == list(kept)
+    for info, content in zip(written, contents, strict=True):
+        assert files.read_version("mika", path, info.version) == content
+    assert files.list("mika") == (written[-1],)
+
+
+@both_languages
+def test_what_was_deleted_is_kept_and_can_be_written_again(
+    path: str, text: str, files: Files
+) -> None:
+    written = files.write("mika", path, text.encode())
+    files.delete("mika", path)
+    (kept,) = files.versions("mika", path)
+    assert (kept.version, kept.is_current) == (written.version, False)
+    assert files.read_version("mika", path, kept.version) == text.encode()
+    files.write("mika", path, b"again")
+    assert [each.is_current for each in files.versions("mika", path)] == [True, False]
+
+
+def test_versions_belong_to_one_path_of_one_agent(files: Files) -> None:
+    first = files.write("mika", "a", b"1")
+    files.write("mika", "a", b"2")
+    for agent_id, path in (("ken", "a"), ("mika", "a.md"), ("mika", "b")):
+        assert files.versions(agent_id, path) == ()
+        with pytest.raises(NotFound, match="is not kept"):
+            files.read_version(agent_id, path, first.version)
+    files.write("mika", "a.md", b"another")
+    assert len(files.versions("mika", "a")) == 2
+    files.write("mika", "folder/b", b"x")
+    assert files.versions("mika", "folder") == ()
+
+
+def test_a_version_that_never_was_is_not_found(files: Files) -> None:
+    files.write("mika", "a", b"1")
+    no_hash = "0" * 64 + "-1-1"
+    for version in ("", "x", "x:y", ":", "../../a", "海", no_hash, "a\x00", "null", "x:null"):
+        with pytest.raises(NotFound, match="is not kept"):
+            files.read_version("mika", "a", version)
+
+
+def test_so_many_versions_are_told_and_the_newest_first(files: Files) -> None:
+    written = [files.write("mika", "a", f"{n}".encode()) for n in range(VERSIONS + 5)]
+    kept = files.versions("mika", "a")
+    assert 10 < len(kept) <= VERSIONS
+    assert kept[0].version == written[-1].version
+    last = [files.read_version("mika", "a", each.version) for each in kept[:11]]
+    assert last == [f"{VERSIONS + 4 - n}".encode() for n in range(11)]
+
+
+def test_what_is_kept_counts_for_no_quota(files: Files) -> None:
+    for n in range(5):
+        files.write("mika", "a", f"{n}".encode() * LARGEST)
+    files.delete("mika", "a")
+    files.write("mika", "a", b"x" * LARGEST)
+    files.write("mika", "b", b"x" * (QUOTA - LARGEST))
+
+
+def test_a_deletion_can_demand_the_version_that_it_takes_away(files: Files) -> None:
+    first = files.write("mika", "a", b"1")
+    second = files.write("mika", "a", b"2")
+    with pytest.raises(Conflict, match="'a' is another one now"):
+        files.delete("mika", "a", condition=first.version)
+    assert files.info("mika", "a") == second
+    files.delete("mika", "a", condition=second.version)
+    assert files.info("mika", "a") is None
+    with pytest.raises(NotFound):
+        files.delete("mika", "a", condition=second.version)

@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.errors import Exhausted, NotFound, OpenCrabError, Stopped, Superseded
+from opencrab.domain.errors import (
+    Changed,
+    Exhausted,
+    NotFound,
+    OpenCrabError,
+    Stopped,
+    Superseded,
+)
 from opencrab.domain.money import Draw
 from opencrab.domain.session import Phase, SessionChange, SessionStatus
 from opencrab.domain.turn import Block, Turn, TurnStatus
@@ -21,6 +28,8 @@ from tests.contract.example import (
     admission,
     due_item,
     ending,
+    fact,
+    hold,
     intent,
     later,
     line,
@@ -54,6 +63,7 @@ def everything(current: Turn, **changes: Any) -> Change:
         "lines": (line("答えです", turn_id="t1", group_line=1), line(ENGLISH, turn_id="t1")),
         "utterances": (utterance(1, JAPANESE), utterance(2, ENGLISH)),
         "due": (due_item("d1", text=JAPANESE), due_item("d2", seconds=61)),
+        "facts": (fact("a", JAPANESE), fact("b", ENGLISH, version=0)),
         "draws": (drawing(40), drawing(40).replaced(scope="installation")),
         "usage": (usage_row(1), usage_row(2)),
         "session": SessionChange(agent_id="hana", spoke_at=NOW),
@@ -79,6 +89,7 @@ def visible(home: Home) -> dict[str, object]:
         "agent day": home.budgets.drawn("agent:hana", DAY),
         "installation day": home.budgets.drawn("installation", DAY),
         "usage": home.usage.rows("hana"),
+        "facts": home.facts.page("hana", "note"),
         "feed": len(told(home)),
     }
 
@@ -100,6 +111,7 @@ def test_a_change_is_visible_whole(home: Home) -> None:
         lambda: home.due.due(later(99), 9),
         (due_item("d1", text=JAPANESE), due_item("d2", seconds=61)),
     )
+    assert home.facts.page("hana", "note") == (fact("a", JAPANESE), fact("b", ENGLISH))
     assert home.budgets.drawn("agent:hana", DAY) == 40
     assert home.usage.rows("hana") == (usage_row(2), usage_row(1))
     assert home.sessions.get("s1").turn_number == 1
@@ -165,6 +177,51 @@ def once_stopped(home: Home, current: Turn) -> Change:
     return everything(current, unless_stopped=True)
 
 
+def once_paused(home: Home, current: Turn) -> Change:
+    home.journal.stop("t1", hold())
+    return everything(current, unless_stopped=True)
+
+
+def fact_is_there(home: Home, current: Turn) -> Change:
+    home.facts.commit(fact("a", ENGLISH))
+    return everything(current)
+
+
+def fact_is_gone(home: Home, current: Turn) -> Change:
+    return everything(current, facts=(fact("b"), fact("a", version=2)))
+
+
+def fact_to_remove_moved_on(home: Home, current: Turn) -> Change:
+    home.facts.commit(fact())
+    home.facts.commit(fact(version=2))
+    return everything(current, facts=(fact("b"), fact().removed()))
+
+
+def fact_moved_on_in_a_session_that_did_too(home: Home, current: Turn) -> Change:
+    home.facts.commit(fact())
+    home.journal.admit(admission(turn("t2"), message_id="m2"))
+    return everything(current)
+
+
+def pause_taken_back(home: Home, current: Turn) -> Change:
+    paused = home.journal.stop("t1", hold())
+    home.journal.resume("t1")
+    return everything(paused, status=TurnStatus.WAITING)
+
+
+def pause_became_a_stop(home: Home, current: Turn) -> Change:
+    paused = home.journal.stop("t1", hold())
+    home.journal.stop("t1", wish())
+    return everything(paused, status=TurnStatus.WAITING)
+
+
+def pause_became_another(home: Home, current: Turn) -> Change:
+    paused = home.journal.stop("t1", hold("owner"))
+    home.journal.resume("t1")
+    home.journal.stop("t1", hold("someone"))
+    return everything(paused, status=TurnStatus.WAITING)
+
+
 def beyond_the_budget(home: Home, current: Turn) -> Change:
     dear = drawing(101).replaced(scope="installation")
     return everything(current, draws=(drawing(40), dear))
@@ -179,6 +236,14 @@ REFUSALS = [
     (after_its_end, Superseded),
     (while_it_waits, Superseded),
     (once_stopped, Stopped),
+    (once_paused, Stopped),
+    (pause_taken_back, Stopped),
+    (pause_became_a_stop, Stopped),
+    (pause_became_another, Stopped),
+    (fact_is_there, Changed),
+    (fact_is_gone, Changed),
+    (fact_to_remove_moved_on, Changed),
+    (fact_moved_on_in_a_session_that_did_too, Changed),
     (beyond_the_budget, Exhausted),
 ]
 

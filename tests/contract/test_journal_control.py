@@ -2,11 +2,12 @@
 
 import pytest
 
-from opencrab.domain.errors import Conflict, NotFound, Stopped
+from opencrab.domain.errors import Changed, Conflict, NotFound, Stopped
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.record import ApprovalDecision
 from opencrab.domain.turn import Stop, Turn, TurnStatus
 from opencrab.ports.home import Home
+from opencrab.ports.journal import Change
 from tests.contract.example import (
     ENGLISH,
     JAPANESE,
@@ -14,6 +15,8 @@ from tests.contract.example import (
     admission,
     admitted,
     ending,
+    fact,
+    hold,
     intent,
     later,
     line,
@@ -48,6 +51,11 @@ def decision(n: int = 1, call_id: str = "c1", argument_hash: str = "arguments") 
     return ApprovalDecision(
         n=n, call_id=call_id, argument_hash=argument_hash, approved=True, by="owner", reason="良い"
     )
+
+
+def held_back(paused: Turn) -> Change:
+    """A paused turn waits: nothing was done, so that no record has its number."""
+    return Change(turn=paused.replaced(status=TurnStatus.WAITING), expected=paused.sequence)
 
 
 def test_a_boundary_of_a_quiet_session_is_empty(home: Home) -> None:
@@ -165,6 +173,94 @@ def test_an_unknown_turn_is_neither_stopped_nor_decided(home: Home) -> None:
         home.journal.stop("nobody", wish())
     with pytest.raises(NotFound):
         home.journal.decide("nobody", decision())
+
+
+def test_a_pause_is_kept_and_taken_back(home: Home) -> None:
+    current = running(home)
+    paused = home.journal.stop("t1", hold())
+    assert paused == home.journal.header("t1") == current.replaced(stop=hold())
+    assert home.journal.stop("t1", hold("someone")) == paused
+    assert home.journal.resume("t1") == home.journal.header("t1") == current
+    assert home.journal.resume("t1") == current
+
+
+def test_a_stop_replaces_a_pause_and_stays(home: Home) -> None:
+    running(home)
+    home.journal.stop("t1", hold())
+    stopped = home.journal.stop("t1", wish())
+    assert stopped.stop == wish()
+    assert home.journal.stop("t1", hold("someone")) == stopped
+    assert home.journal.resume("t1") == home.journal.header("t1") == stopped
+
+
+def test_a_paused_turn_waits_until_it_is_resumed(home: Home) -> None:
+    running(home)
+    paused = home.journal.stop("t1", hold())
+    held = home.journal.commit(held_back(paused))
+    assert (held.status, held.stop) == (TurnStatus.WAITING, hold())
+    assert home.journal.claim("t1", lease_until=later(9), receipt=None) is None
+    resumed = home.journal.resume("t1")
+    assert resumed == home.journal.header("t1")
+    assert (resumed.status, resumed.stop) == (TurnStatus.QUEUED, None)
+    assert home.journal.claim("t1", lease_until=later(9), receipt=None) is not None
+
+
+def test_a_paused_turn_that_waits_is_queued_by_a_stop(home: Home) -> None:
+    running(home)
+    home.journal.commit(held_back(home.journal.stop("t1", hold())))
+    stopped = home.journal.stop("t1", wish())
+    assert (stopped.status, stopped.stop) == (TurnStatus.QUEUED, wish())
+
+
+def test_a_pause_leaves_a_waiting_turn_as_it_is(home: Home) -> None:
+    before = waiting(home)
+    assert home.journal.stop("t1", hold()) == before.replaced(stop=hold())
+    decided = home.journal.decide("t1", decision())
+    assert (decided.status, decided.stop) == (TurnStatus.QUEUED, hold())
+    assert home.journal.resume("t1").status is TurnStatus.QUEUED
+
+
+def test_an_ended_or_an_unknown_turn_is_not_resumed(home: Home) -> None:
+    running(home)
+    ended = home.journal.commit(ending(home.journal.stop("t1", hold())))
+    assert ended.stop == hold()
+    assert home.journal.resume("t1") == home.journal.stop("t1", wish()) == ended
+    with pytest.raises(NotFound):
+        home.journal.resume("nobody")
+
+
+def test_of_pauses_resumes_and_a_stop_at_once_the_stop_stays(home: Home) -> None:
+    running(home)
+
+    def meddle(number: int) -> None:
+        if number == 5:
+            home.journal.stop("t1", wish())
+        elif number % 2:
+            home.journal.resume("t1")
+        else:
+            home.journal.stop("t1", hold())
+
+    at_once(8, meddle)
+    assert home.journal.header("t1").stop == wish()
+
+
+def test_a_decision_is_written_together_with_its_facts(home: Home) -> None:
+    waiting(home)
+    home.facts.commit(fact("open"))
+    home.journal.decide("t1", decision(), fact("open").removed(), fact("decided"))
+    assert home.facts.page("hana", "note") == (fact("decided"),)
+    assert decision() in home.journal.load("t1").records
+
+
+def test_a_decision_whose_facts_moved_on_is_not_made(home: Home) -> None:
+    before = waiting(home)
+    home.facts.commit(fact("open"))
+    with pytest.raises(Changed, match="'open'"):
+        home.journal.decide("t1", decision(), fact("decided"), fact("open"))
+    assert home.journal.load("t1").turn == before
+    assert home.facts.page("hana", "note") == (fact("open"),)
+    with pytest.raises(Conflict, match="does not wait"):
+        home.journal.decide("t1", decision(n=2), fact("open"))
 
 
 def test_a_decision_is_recorded_and_queues_the_turn(home: Home) -> None:

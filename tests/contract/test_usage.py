@@ -1,4 +1,4 @@
-"""The usage ledger: a row for each call of a model, found by agent and time, newest first."""
+"""The usage ledger: a row for each call of a model, by agent and time, in either direction."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -96,6 +96,8 @@ SPANS: list[tuple[datetime | None, datetime | None, list[int]]] = [
 def test_a_span_has_its_beginning_and_not_its_end(calls: Home) -> None:
     for since, until, found in SPANS:
         assert ids(calls.usage.rows("hana", since=since, until=until)) == found
+        up = calls.usage.rows("hana", since=since, until=until, oldest_first=True)
+        assert ids(up) == found[::-1]
 
 
 def test_pages_follow_each_other_without_gap_or_repeat(calls: Home) -> None:
@@ -109,9 +111,34 @@ def test_pages_follow_each_other_without_gap_or_repeat(calls: Home) -> None:
         assert seen == [6, 5, 4, 3, 2, 1]
 
 
+def test_pages_the_other_way_round_follow_each_other_as_well(calls: Home) -> None:
+    for size in (1, 2, 3, 4, 6, 7):
+        for since, until, found in SPANS:
+            seen: list[int] = []
+            after = None
+            while page := calls.usage.rows(
+                "hana", since=since, until=until, after=after, limit=size, oldest_first=True
+            ):
+                assert len(page) <= size
+                seen += ids(page)
+                after = page[-1].id
+            assert seen == found[::-1]
+
+
+def test_what_is_written_later_comes_after_a_place(calls: Home) -> None:
+    (*_, last) = calls.usage.rows("hana", oldest_first=True)
+    assert calls.usage.rows("hana", after=last.id, oldest_first=True) == ()
+    later = usage_row(7, at=NOW + timedelta(seconds=1))
+    write(calls, later)
+    assert calls.usage.rows("hana", after=last.id, oldest_first=True) == (later,)
+    gone = last.id.replace("-0006", "-0005")
+    assert ids(calls.usage.rows("hana", after=gone, oldest_first=True)) == [6, 7]
+
+
 def test_no_rows_are_no_rows(calls: Home) -> None:
     for limit in (0, -1):
-        assert calls.usage.rows("hana", limit=limit) == ()
+        for up in (False, True):
+            assert calls.usage.rows("hana", limit=limit, oldest_first=up) == ()
 
 
 def test_calls_of_the_same_moment_are_rows_of_their_own(home: Home) -> None:
@@ -122,6 +149,10 @@ def test_calls_of_the_same_moment_are_rows_of_their_own(home: Home) -> None:
         ("t1", 1),
         ("t0", 1),
     ]
+    up = home.usage.rows("hana", oldest_first=True)
+    assert up == home.usage.rows("hana")[::-1]
+    pages = [home.usage.rows("hana", after=row.id, oldest_first=True) for row in up]
+    assert pages == [up[n + 1 :] for n in range(len(up))]
 
 
 def test_agents_have_rows_of_their_own(home: Home) -> None:
@@ -143,9 +174,13 @@ def test_a_row_that_is_not_there_is_not_found(calls: Home) -> None:
 
 def test_a_page_after_something_else_is_invalid(calls: Home) -> None:
     for after in NO_IDS:
-        with pytest.raises(Invalid) as refusal:
-            calls.usage.rows("hana", after=after)
-        assert refusal.value.field == "after"
+        for up in (False, True):
+            with pytest.raises(Invalid) as refusal:
+                calls.usage.rows("hana", after=after, oldest_first=up)
+            assert refusal.value.field == "after"
+    for after, found in (("00000000T", [1, 2, 3, 4, 5, 6]), ("99999999T", [])):
+        place = f"{after}000000.000000Z-t1-0001"
+        assert ids(calls.usage.rows("hana", after=place, oldest_first=True)) == found
 
 
 def test_a_row_that_is_there_is_never_written_over(home: Home) -> None:
@@ -158,7 +193,7 @@ def test_a_row_that_is_there_is_never_written_over(home: Home) -> None:
 def test_rows_from_before_an_agents_creation_by_another_clock_are_found(home: Home) -> None:
     home.agents.create(profile(created_at=datetime(2026, 2, 1, tzinfo=UTC)))
     write(home, usage_row(1, at=datetime(2026, 1, 31, 23, 59, tzinfo=UTC)))
-    assert ids(home.usage.rows("hana")) == [1]
+    assert ids(home.usage.rows("hana")) == ids(home.usage.rows("hana", oldest_first=True)) == [1]
 
 
 MOMENTS = st.datetimes(
@@ -183,5 +218,7 @@ def test_any_span_shows_exactly_its_rows(opens: OpenHome, tmp_path: Path) -> Non
             ]
             found = home.usage.rows("hana", since=since, until=until, limit=limit)
             assert list(found) == expected[:limit]
+            up = home.usage.rows("hana", since=since, until=until, limit=limit, oldest_first=True)
+            assert list(up) == expected[::-1][:limit]
 
         check()

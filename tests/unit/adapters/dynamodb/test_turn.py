@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.dynamodb.item import Item
-from opencrab.adapters.dynamodb.turn import coarse, from_item, to_item
+from opencrab.adapters.dynamodb.turn import SCHEMA, coarse, from_item, to_item
 from opencrab.domain.authority import Authority, Source
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.message import Channel
@@ -109,7 +109,7 @@ def test_an_ended_turn_expires_after_35_days() -> None:
 
 
 def test_a_header_of_a_newer_version_is_not_read() -> None:
-    item = to_item(turn()) | {"schema": {"N": "3"}}
+    item = to_item(turn()) | {"schema": {"N": str(SCHEMA.version + 1)}}
     with pytest.raises(Unavailable, match="newer version"):
         from_item(item)
 

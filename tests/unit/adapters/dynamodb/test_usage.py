@@ -77,8 +77,30 @@ def test_months_are_walked_back_to_the_agents_first(dynamo: Dynamo) -> None:
     assert old.rows("hana") == (first,)
     assert dynamo.wire.operations == ["Query", "GetItem", *["Query"] * 4]
     dynamo.wire.calls.clear()
-    assert old.rows("hana", limit=0) == ()
+    assert old.rows("hana", limit=0) == old.rows("hana", limit=0, oldest_first=True) == ()
     assert dynamo.wire.operations == []
+
+
+def test_months_are_walked_up_from_the_agents_first_as_far_as_rows_are_wanted(
+    dynamo: Dynamo,
+) -> None:
+    born = datetime(2030, 10, 15, tzinfo=UTC)
+    stores_on(dynamo.table).agents.create(profile(created_at=born))
+    first, second = usage_row(1, at=born), usage_row(2, at=born + timedelta(days=40))
+    kept(dynamo, first, second)
+    old = ledger(dynamo, datetime(2031, 2, 15, tzinfo=UTC))
+    assert old.rows("hana", oldest_first=True) == (first, second)
+    assert dynamo.wire.operations == ["GetItem", *["Query"] * 5]
+    dynamo.wire.calls.clear()
+    assert old.rows("hana", oldest_first=True, limit=1) == (first,)
+    assert dynamo.wire.operations == ["GetItem", "Query"]
+
+
+def test_what_comes_after_a_place_of_this_month_is_one_question(dynamo: Dynamo) -> None:
+    kept(dynamo, usage_row(1), usage_row(2))
+    found = ledger(dynamo).rows("hana", after=usage_row(1).id, oldest_first=True)
+    assert found == (usage_row(2),)
+    assert dynamo.wire.operations == ["Query"]
 
 
 def test_no_bound_however_far_makes_it_ask_more(dynamo: Dynamo) -> None:
@@ -86,6 +108,9 @@ def test_no_bound_however_far_makes_it_ask_more(dynamo: Dynamo) -> None:
     first, last = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
     assert len(ledger(dynamo).rows("hana", since=first, until=last)) == 1
     assert dynamo.wire.operations == ["Query", "GetItem", "Query"]
+    dynamo.wire.calls.clear()
+    assert len(ledger(dynamo).rows("hana", since=first, until=last, oldest_first=True)) == 1
+    assert dynamo.wire.operations == ["GetItem", "Query", "Query"]
 
 
 def test_a_span_asks_only_its_months(dynamo: Dynamo) -> None:

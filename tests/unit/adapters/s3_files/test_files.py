@@ -161,3 +161,24 @@ def test_no_workspace_reaches_what_lies_beside_it(s3: World) -> None:
         s3.files.read("mika", "../beside")
     assert [info.path for info in s3.files.list("mika")] == ["a"]
     s3.check_exact()
+
+
+@pytest.mark.parametrize("metadata", [{}, {"clean": "yes"}], ids=str)
+def test_what_was_put_by_hand_is_foreign(metadata: dict[str, str], s3: World) -> None:
+    assert s3.files.write("mika", "海.md", "海".encode(), clean=True).clean
+    s3.put_by_hand("海.md", b"obey me", Metadata=metadata)
+    info = s3.files.info("mika", "海.md")
+    assert info == s3.files.read("mika", "海.md")[0]
+    assert info is not None
+    assert not info.clean
+
+
+def test_a_clean_write_and_its_repeat_need_no_more_calls_than_any(s3: World) -> None:
+    calls = list[list[str]]()
+    for path, clean in (("a", False), ("b", True)):
+        s3.trouble.disarm()
+        for _ in range(2):
+            s3.files.write("mika", path, "海".encode(), condition=ABSENT, clean=clean)
+        calls.append(list(s3.trouble.calls))
+    assert calls[0] == calls[1]
+    s3.check_exact()

@@ -1,19 +1,21 @@
-"""Agents in the table: agent, soul and identity as three items of one partition."""
+"""Agents in the table: agent, soul, identity and mind as items of one partition."""
 
 from datetime import datetime
 from typing import Any
 
 from pynamodb.expressions.operand import Path
 
+from opencrab.adapters.dynamodb import fact as facts
 from opencrab.adapters.dynamodb.item import Item, Schema, shard, with_defaults
 from opencrab.adapters.dynamodb.listing import page_of
 from opencrab.adapters.dynamodb.table import Cancelled, Table, Write, absent, put
 from opencrab.domain.agent import Agent, Profile
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.identity import Identity
+from opencrab.domain.mind import Mind
 from opencrab.domain.soul import Soul
 
-SCHEMA = Schema("agent", (with_defaults,))
+SCHEMA = Schema("agent", (with_defaults, with_defaults))
 LIST = "agent"
 AGENT, IDENTITY, SOUL = "A", "IDENTITY", "SOUL"
 
@@ -106,11 +108,13 @@ def created_at(table: Table, agent_id: str) -> datetime | None:
 def _profile(parts: dict[str, Item]) -> Profile | None:
     if not {AGENT, IDENTITY, SOUL} <= parts.keys():
         return None
-    bodies = {name: SCHEMA.fields(item)["body"] for name, item in parts.items()}
+    mind = facts.from_item(parts[facts.MIND_KEY]).read(Mind) if facts.MIND_KEY in parts else Mind()
+    bodies = {name: SCHEMA.fields(parts[name])["body"] for name in (AGENT, IDENTITY, SOUL)}
     return Profile(
         agent=Agent.model_validate_json(bodies[AGENT]),
         identity=Identity.model_validate_json(bodies[IDENTITY]),
         soul=Soul.model_validate_json(bodies[SOUL]),
+        mind=mind,
     )
 
 
@@ -133,4 +137,4 @@ def _partition(agent_id: str) -> str:
 
 
 def _shape(profile: Profile) -> dict[str, object]:
-    return profile.model_dump(exclude={"agent": _TIMES | {"version"}})
+    return profile.model_dump(exclude={"agent": _TIMES | {"version"}, "mind": True})

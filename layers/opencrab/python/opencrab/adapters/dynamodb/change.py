@@ -5,6 +5,7 @@ from datetime import datetime
 
 from opencrab.adapters.dynamodb import budget as budgets
 from opencrab.adapters.dynamodb import due as due_items
+from opencrab.adapters.dynamodb import fact as fact_items
 from opencrab.adapters.dynamodb import line as line_items
 from opencrab.adapters.dynamodb import record as records
 from opencrab.adapters.dynamodb import session as sessions
@@ -16,6 +17,7 @@ from opencrab.adapters.dynamodb.table import Cancelled, Write, put
 from opencrab.domain.errors import Stopped, Superseded
 from opencrab.domain.money import exhausted
 from opencrab.domain.turn import Stop, Turn, TurnStatus
+from opencrab.ports.facts import changed
 from opencrab.ports.journal import Change
 
 HEADER = 0
@@ -24,7 +26,8 @@ HEADER = 0
 class Writes:
     """A change's writes, under what is known of the turn's stop and of the session's counter.
 
-    The header comes first, then the draws, then the session; the rest must not be there yet.
+    The header comes first, then the draws, the facts and the session; the rest must not be there
+    yet.
     """
 
     def __init__(self, change: Change, after: Turn, known: Counted | None) -> None:
@@ -32,7 +35,8 @@ class Writes:
         self._after = after
         self._known = known
         self.draws = range(1, 1 + len(change.draws))
-        self.session = self.draws.stop
+        self.facts = range(self.draws.stop, self.draws.stop + len(change.facts))
+        self.session = self.facts.stop
         self.grown = None if known is None else _grown(change, known)
 
     def all(self) -> tuple[Write, ...]:
@@ -42,12 +46,15 @@ class Writes:
     def judge(self, refusal: Cancelled) -> Stop | None:
         """The turn's stop as it is stored, when trying again may help.
 
-        Raises what the caller must know: Superseded, Stopped, Exhausted, NotFound.
+        Raises what the caller must know: Superseded, Stopped, Exhausted, Changed, NotFound.
         """
         stop = self._judged_header(refusal) if HEADER in refusal.failed else self._after.stop
         for draw, place in zip(self._change.draws, self.draws, strict=True):
             if place in refusal.failed:
                 raise exhausted(draw)
+        for fact, place in zip(self._change.facts, self.facts, strict=True):
+            if place in refusal.failed:
+                raise changed(fact)
         wrong = refusal.failed.keys() | refusal.unknown
         guessed = self._known is not None and self.session in wrong
         new = self.session + (self._known is not None)
@@ -68,6 +75,8 @@ class Writes:
             raise Superseded(f"turn {stored.id!r} has moved on without this worker")
         if self._change.unless_stopped and stored.stop is not None:
             raise Stopped(f"turn {stored.id!r} was asked to stop by {stored.stop.by!r}")
+        if self._change.while_paused and stored.stop != self._change.turn.stop:
+            raise Stopped(f"turn {stored.id!r} is not paused any more")
         return stored.stop
 
     def _all(self) -> Iterator[Write]:
@@ -78,6 +87,7 @@ class Writes:
         yield put(headers.to_item(turn), owned)
         for draw in change.draws:
             yield budgets.drawing(draw, at)
+        yield from fact_items.writing(change.facts)
         if self._known is not None and self.grown is not None:
             yield sessions.moved(self._known, self.grown)
             yield from map(line_items.new, line_items.placed(change.lines, self._known.lines))

@@ -3,12 +3,12 @@
 from datetime import datetime
 from itertools import islice
 
-from opencrab.adapters.dynamodb.item import Item, Schema, microseconds, shard
+from opencrab.adapters.dynamodb.item import Item, Schema, microseconds, shard, with_defaults
 from opencrab.adapters.dynamodb.listing import due_items, readable
 from opencrab.adapters.dynamodb.table import Table, Write, delete, put
 from opencrab.domain.due import DueItem
 
-SCHEMA = Schema("due")
+SCHEMA = Schema("due", (with_defaults,))
 LIST = "due"
 HEAD = "D"
 

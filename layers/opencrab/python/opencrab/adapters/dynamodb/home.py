@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from opencrab.adapters.dynamodb.agent import DynamoAgents
 from opencrab.adapters.dynamodb.budget import DynamoBudgets
 from opencrab.adapters.dynamodb.due import DynamoDueItems
+from opencrab.adapters.dynamodb.fact import DynamoFacts
 from opencrab.adapters.dynamodb.health import DynamoHealths
 from opencrab.adapters.dynamodb.idempotency import DynamoIdempotency
 from opencrab.adapters.dynamodb.journal import DynamoJournal, OnTurn
@@ -25,6 +26,7 @@ class Stores:
     journal: DynamoJournal
     outbox: DynamoOutbox
     due: DynamoDueItems
+    facts: DynamoFacts
     keys: DynamoKeys
     idempotency: DynamoIdempotency
     switches: DynamoSwitches
@@ -42,6 +44,7 @@ def stores_on(table: Table, *, consistent: bool = True, on_turn: OnTurn | None =
         journal=DynamoJournal(table, seen, on_turn),
         outbox=DynamoOutbox(table),
         due=DynamoDueItems(table),
+        facts=DynamoFacts(table),
         keys=DynamoKeys(table),
         idempotency=DynamoIdempotency(table),
         switches=DynamoSwitches(table),

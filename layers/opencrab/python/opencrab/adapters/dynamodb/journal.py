@@ -8,6 +8,7 @@ guessed the session's counter wrong and tries again.
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from opencrab.adapters.dynamodb import fact as fact_items
 from opencrab.adapters.dynamodb import instruction as inbox
 from opencrab.adapters.dynamodb import line as line_items
 from opencrab.adapters.dynamodb import message as markers
@@ -15,7 +16,7 @@ from opencrab.adapters.dynamodb import record as records
 from opencrab.adapters.dynamodb import session as sessions
 from opencrab.adapters.dynamodb import switch as switches
 from opencrab.adapters.dynamodb import turn as headers
-from opencrab.adapters.dynamodb.change import Writes
+from opencrab.adapters.dynamodb.change import HEADER, Writes
 from opencrab.adapters.dynamodb.item import microseconds
 from opencrab.adapters.dynamodb.listing import due_items, readable
 from opencrab.adapters.dynamodb.recent import Recent, newest
@@ -29,10 +30,12 @@ from opencrab.adapters.dynamodb.table import (
     put,
 )
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
+from opencrab.domain.fact import Fact
 from opencrab.domain.line import Instruction, Line
 from opencrab.domain.record import ApprovalDecision, ApprovalRequest, Record
 from opencrab.domain.session import SessionStatus
 from opencrab.domain.turn import Stop, Turn, TurnStatus
+from opencrab.ports.facts import changed
 from opencrab.ports.journal import Admission, Boundary, Change, Recorded
 
 OnTurn = Callable[[Turn], None]
@@ -153,16 +156,26 @@ class DynamoJournal:
     def stop(self, turn_id: str, stop: Stop) -> Turn:
         for _ in range(sessions.ATTEMPTS):
             stored = headers.fetch(self._table, turn_id)
-            if stored.status.is_end or stored.stop is not None:
+            if stored.status.is_end or _stays(stored.stop, stop):
                 return stored
-            waits = stored.status is TurnStatus.WAITING
-            status = TurnStatus.QUEUED if waits else stored.status
-            stopped = stored.replaced(stop=stop, status=status)
+            stopped = stored.replaced(stop=stop)
+            if not stop.pause:
+                stopped = _queued(stopped)
             if self._replaced(stopped, stored):
                 return stopped
         raise _busy(turn_id)
 
-    def decide(self, turn_id: str, decision: ApprovalDecision) -> Turn:
+    def resume(self, turn_id: str) -> Turn:
+        for _ in range(sessions.ATTEMPTS):
+            stored = headers.fetch(self._table, turn_id)
+            if stored.status.is_end or stored.stop is None or not stored.stop.pause:
+                return stored
+            resumed = _queued(stored.replaced(stop=None))
+            if self._replaced(resumed, stored):
+                return resumed
+        raise _busy(turn_id)
+
+    def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Fact) -> Turn:
         for _ in range(sessions.ATTEMPTS):
             recorded = self.load(turn_id)
             stored = recorded.turn
@@ -172,11 +185,14 @@ class DynamoJournal:
                     cure="read the turn again: it may have been decided or stopped already",
                 )
             _require_all(stored, recorded.records)
-            queued = stored.replaced(status=TurnStatus.QUEUED)
+            queued = _queued(stored)
+            told = fact_items.writing(facts)
             decided = records.new(turn_id, decision, stored.lease_until or stored.created_at)
             try:
-                self._table.transact(headers.replacing(queued, stored), decided)
-            except Cancelled:
+                self._table.transact(headers.replacing(queued, stored), *told, decided)
+            except Cancelled as refusal:
+                if HEADER not in refusal.failed and min(refusal.failed) <= len(facts):
+                    raise changed(facts[min(refusal.failed) - 1]) from None
                 continue
             return queued
         raise _busy(turn_id)
@@ -268,6 +284,16 @@ class DynamoJournal:
             # The network may have carried this very write twice.
             return refusal.item is not None and headers.from_item(refusal.item) == turn
         return True
+
+
+def _stays(wish: Stop | None, newer: Stop) -> bool:
+    """Whether a wish stays: the first one does, but a stop replaces a pause."""
+    return wish is not None and (newer.pause or not wish.pause)
+
+
+def _queued(turn: Turn) -> Turn:
+    """The turn as it is, or queued again if it waits."""
+    return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
 
 
 def _asks(recorded: Sequence[Record], decision: ApprovalDecision) -> bool:

@@ -3,19 +3,19 @@
 import json
 from collections.abc import Sequence
 
-from opencrab.adapters.dynamodb.item import Item, Schema
+from opencrab.adapters.dynamodb.item import Item, Schema, with_defaults
 from opencrab.adapters.dynamodb.session import partition
 from opencrab.adapters.dynamodb.table import Table, Write, absent, put
 from opencrab.domain.line import Line
 
-SCHEMA = Schema("line")
+SCHEMA = Schema("line", (with_defaults,))
 _DIGITS = 10
 LAST = 10**_DIGITS - 1
 
 
 def to_item(line: Line) -> Item:
     """The line as an item; what its key says is not said again."""
-    body = line.model_dump_json(exclude={"session_id", "sequence"}, exclude_none=True)
+    body = line.model_dump_json(exclude={"session_id", "sequence"}, exclude_defaults=True)
     return SCHEMA.item(partition(line.session_id), sort_key(line.sequence), {"body": body})
 
 

@@ -9,7 +9,7 @@ from opencrab.adapters.dynamodb.table import Table, Write, absent, put
 from opencrab.adapters.dynamodb.turn import partition
 from opencrab.domain.record import Record, record_key
 
-SCHEMA = Schema("record", (with_defaults,))
+SCHEMA = Schema("record", (with_defaults, with_defaults))
 LIFE = timedelta(days=90)
 """From its writing: 14 days in a queue and 35 after the turn's end leave 41 for an approval."""
 

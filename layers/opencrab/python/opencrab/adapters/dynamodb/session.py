@@ -27,7 +27,7 @@ from opencrab.adapters.dynamodb.table import (
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.session import Session, SessionStatus
 
-SCHEMA = Schema("session", (with_defaults,))
+SCHEMA = Schema("session", (with_defaults, with_defaults))
 LIST = "session"
 HEAD = "S"
 ATTEMPTS = 10

@@ -28,7 +28,7 @@ from opencrab.adapters.dynamodb.table import (
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn import Stop, Turn, TurnStatus
 
-SCHEMA = Schema("turn", (with_defaults,))
+SCHEMA = Schema("turn", (with_defaults, with_defaults))
 RETENTION = timedelta(days=35)
 DUE = "turn"
 HEADER = "H"
@@ -159,9 +159,14 @@ def _owned(epoch: int, sequence: int, status: TurnStatus) -> Condition:
 
 
 def _stopped_as(stop: Stop | None) -> Condition:
-    # The first wish stays, so that its being there says which one it is, however it is written.
+    # A stop stays, so that its being there says which one it is, however it is written; a pause may
+    # be taken back, or become a stop.
     path = Path("stop")
-    return every(path.does_not_exist() if stop is None else path.exists())
+    if stop is None:
+        return every(path.does_not_exist())
+    if stop.pause:
+        return every(path == _text(stop.model_dump(mode="json", exclude_defaults=True)))
+    return every(path.exists())
 
 
 def _index(turn: Turn) -> dict[str, Any]:

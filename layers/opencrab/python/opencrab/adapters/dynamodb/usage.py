@@ -23,7 +23,8 @@ class DynamoUsage:
     """`ports.usage.UsageLedger` on the table.
 
     No list says in which months an agent has rows: one is written with every call of a model, and
-    read seldom. Months are walked back to the agent's first, and only as far as rows are wanted.
+    read seldom. Months are walked back to the agent's first, or up from it, and only as far as rows
+    are wanted.
     """
 
     def __init__(self, table: Table, clock: Clock) -> None:
@@ -38,13 +39,18 @@ class DynamoUsage:
         until: datetime | None = None,
         after: str | None = None,
         limit: int = 100,
+        oldest_first: bool = False,
     ) -> tuple[UsageRow, ...]:
-        low, high = row_bounds(since, until, after)
+        low, high = row_bounds(since, until, after, oldest_first=oldest_first)
         found: list[Item] = []
         if low >= high or limit <= 0:
             return ()
-        for month in self._months(agent_id, since, high):
-            found += self._of(f"USAGE#{agent_id}#{month}", (low, high), limit - len(found))
+        months = self._months(agent_id, since, high)
+        if oldest_first:
+            months = self._months_up(agent_id, since, after, high)
+        for month in months:
+            partition, left = f"USAGE#{agent_id}#{month}", limit - len(found)
+            found += self._of(partition, (low, high), left, newest_first=not oldest_first)
             if len(found) >= limit:
                 break
         return tuple(map(from_item, found))
@@ -56,21 +62,38 @@ class DynamoUsage:
             raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")
         return from_item(item)
 
-    def _of(self, partition: str, bounds: tuple[str, str], limit: int) -> list[Item]:
+    def _of(
+        self, partition: str, bounds: tuple[str, str], limit: int, *, newest_first: bool
+    ) -> list[Item]:
         low, high = bounds
         # One more, because the bound itself does not count and a query would count it.
-        items = self._table.query(partition, low, high, limit=limit + 1, newest_first=True)
+        items = self._table.query(partition, low, high, limit=limit + 1, newest_first=newest_first)
         return [item for item in items if item["sk"]["S"] != high][:limit]
 
     def _months(self, agent_id: str, since: datetime | None, high: str) -> Iterator[str]:
         """The months in which rows below `high` may lie, newest first."""
-        newest = min(_month_of(high), _number(self._clock.now() + _SKEW))
+        newest = self._newest(high)
         yield _name(newest)
-        first = _number(since or BEGINNING)
-        if newest > first:
-            created = created_at(self._table, agent_id)
-            first = max(first, _number(BEGINNING if created is None else created - _SKEW))
+        first = self._first(agent_id, _number(since or BEGINNING), newest)
         yield from map(_name, range(newest - 1, first - 1, -1))
+
+    def _months_up(
+        self, agent_id: str, since: datetime | None, after: str | None, high: str
+    ) -> Iterator[str]:
+        """The months in which rows after a place and below `high` may lie, oldest first."""
+        newest = self._newest(high)
+        asked = max(_number(since or BEGINNING), _month_of(after) if after else 0)
+        yield from map(_name, range(self._first(agent_id, asked, newest), newest + 1))
+
+    def _newest(self, high: str) -> int:
+        return min(_month_of(high), _number(self._clock.now() + _SKEW))
+
+    def _first(self, agent_id: str, asked: int, newest: int) -> int:
+        """The first month to look into; of one month alone nobody need ask when the agent began."""
+        if newest <= asked:
+            return asked
+        created = created_at(self._table, agent_id)
+        return max(asked, _number(BEGINNING if created is None else created - _SKEW))
 
 
 def to_item(row: UsageRow) -> Item:

@@ -5,7 +5,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
 from threading import Lock
@@ -20,11 +20,13 @@ from opencrab.adapters.local_files.disk import (
     prepared,
     translated,
 )
+from opencrab.adapters.local_files.history import History, described
+from opencrab.adapters.local_files.marks import Marks
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.path import twin_key, workspace_path, workspace_prefix
 from opencrab.domain.value import Identifier
-from opencrab.ports.files import ABSENT, FileInfo
+from opencrab.ports.files import ABSENT, VERSIONS, FileInfo, FileVersion
 
 MEBIBYTE = 2**20
 
@@ -66,12 +68,13 @@ class LocalFiles:
         self._digests: dict[Path, tuple[str, str]] = {}
         self._root = root.resolve()
         self._writer = prepared(self._root, disk)
+        self._history = History(self._root, quota_bytes)
+        self._marks = Marks(self._root)
 
     def info(self, agent_id: str, path: str) -> FileInfo | None:
         path = workspace_path(path)
         with self._lock, translated(self._root):
-            place, exists = self._locate(agent_id, path)
-            return _info(place, path) if exists else None
+            return self._current(agent_id, path)
 
     def read(self, agent_id: str, path: str) -> tuple[FileInfo, bytes]:
         path = workspace_path(path)
@@ -83,10 +86,17 @@ class LocalFiles:
                 status = os.fstat(file.fileno())
                 self._check_size(path, status.st_size)
                 content = file.read()
-        return _described(path, content_hash(content), status), content
+                info = _described(path, content_hash(content), status)
+            return self._marked(agent_id, info), content
 
     def write(
-        self, agent_id: str, path: str, content: bytes, *, condition: str | None = None
+        self,
+        agent_id: str,
+        path: str,
+        content: bytes,
+        *,
+        condition: str | None = None,
+        clean: bool = False,
     ) -> FileInfo:
         path = workspace_path(path)
         self._check_size(path, len(content))
@@ -94,13 +104,19 @@ class LocalFiles:
             usage = self._usage(agent_id)
             place, exists = self._locate(agent_id, path, creating=True)
             stored = _info(place, path) if exists else None
+            is_same = stored is not None and stored.sha256 == content_hash(content)
             if condition in {None, stored.version if stored else ABSENT}:
                 self._check_quota(path, usage, len(content) - (stored.size if stored else 0))
-                return self._replace(agent_id, place, path, content)
-            if stored is None or stored.sha256 != content_hash(content):
+                if stored is not None and not is_same:
+                    self._history.keep(agent_id, path, place, stored.version)
+                info = self._replace(agent_id, place, path, content)
+                if not is_same:
+                    self._mark(agent_id, info, clean=clean)
+                return self._marked(agent_id, info)
+            if stored is None or not is_same:
                 raise _changed(path, stored)
             self._sync_to(place.parent)
-            return stored
+            return self._marked(agent_id, stored)
 
     def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
         prefix = workspace_prefix(prefix)
@@ -110,18 +126,62 @@ class LocalFiles:
             found = self._listed(place, self._workspace(agent_id)) if exists else ()
             return tuple(sorted(found, key=lambda info: info.path))
 
-    def delete(self, agent_id: str, path: str) -> None:
+    def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         path = workspace_path(path)
         with self._lock, translated(self._root):
             place, exists = self._locate(agent_id, path)
             if not exists:
                 raise _absent(path)
-            usage, size = self._usages.pop(agent_id, None), place.lstat().st_size
+            stored = _info(place, path)
+            if condition not in {None, stored.version}:
+                raise _changed(path, stored)
+            usage = self._usages.pop(agent_id, None)
+            self._history.keep(agent_id, path, place, stored.version)
             self._writer.disk.unlink(place)
+            self._marks.forget(agent_id, path)
             if usage is not None:
-                self._usages[agent_id] = _Usage(usage.size - size, usage.newest_ns)
+                self._usages[agent_id] = _Usage(usage.size - stored.size, usage.newest_ns)
             self._digests.pop(place, None)
             self._writer.sync(self._writer.prune(place.parent, self._workspace(agent_id)))
+
+    def versions(self, agent_id: str, path: str) -> tuple[FileVersion, ...]:
+        path = workspace_path(path)
+        with self._lock, translated(self._root):
+            current = self._current(agent_id, path)
+            older = self._history.versions(agent_id, path)
+        if current is None:
+            return older[:VERSIONS]
+        newest = described(current.version, current.size, is_current=True)
+        # A crash in the middle of a write may have left the current content among the older ones.
+        others = [each for each in older if each.version != current.version]
+        return (newest, *others)[:VERSIONS]
+
+    def read_version(self, agent_id: str, path: str, version: str) -> bytes:
+        path = workspace_path(path)
+        with self._lock, translated(self._root):
+            current = self._current(agent_id, path)
+            if current is not None and current.version == version:
+                with opened(self._workspace(agent_id) / path) as file:
+                    return file.read()
+            content = self._history.read(agent_id, path, version)
+        if content is None:
+            raise _not_kept(path, version)
+        return content
+
+    def _current(self, agent_id: str, path: str) -> FileInfo | None:
+        place, exists = self._locate(agent_id, path, folder=None)
+        return self._marked(agent_id, _info(place, path)) if exists and place.is_file() else None
+
+    def _mark(self, agent_id: str, info: FileInfo, *, clean: bool) -> None:
+        """Keep with a new content whether it is clean."""
+        if clean:
+            self._marks.set(agent_id, info.path, info.sha256)
+        else:
+            self._marks.forget(agent_id, info.path)
+
+    def _marked(self, agent_id: str, info: FileInfo) -> FileInfo:
+        """A file with what its mark says of it."""
+        return replace(info, clean=self._marks.has(agent_id, info.path, info.sha256))
 
     def _replace(self, agent_id: str, place: Path, path: str, content: bytes) -> FileInfo:
         # Until it is known that the rename took place, the next write counts again.
@@ -147,9 +207,12 @@ class LocalFiles:
             )
 
     def _locate(
-        self, agent_id: str, path: str, *, folder: bool = False, creating: bool = False
+        self, agent_id: str, path: str, *, folder: bool | None = False, creating: bool = False
     ) -> tuple[Path, bool]:
-        """Where a path lies and whether it exists; nothing on the way may be a link or a file."""
+        """Where a path lies and whether it exists; nothing on the way may be a link or a file.
+
+        With `folder` None it may be either a folder or a file.
+        """
         self._workspace(agent_id)
         place, names = self._root, [agent_id, _WORKSPACE, *filter(None, path.split("/"))]
         for depth, name in enumerate(names):
@@ -160,7 +223,7 @@ class LocalFiles:
                     _refuse_twin("/".join([*names[_ABOVE:depth], name]), present)
                 return place.joinpath(*names[depth:]), False
             place /= name
-            is_folder = folder or depth + 1 < len(names)
+            is_folder = folder if depth + 1 == len(names) else True
             _check_kind(place, "/".join(names[_ABOVE : depth + 1]) or name, folder=is_folder)
         return place, True
 
@@ -256,10 +319,11 @@ def _is_path(path: str) -> bool:
         return False
 
 
-def _check_kind(place: Path, shown: str, *, folder: bool) -> None:
-    """Refuse anything but a plain folder, or a plain file."""
+def _check_kind(place: Path, shown: str, *, folder: bool | None) -> None:
+    """Refuse anything but a plain folder, or a plain file, or but these two."""
     mode = place.lstat().st_mode
-    if stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode):
+    is_folder, is_file = stat.S_ISDIR(mode), stat.S_ISREG(mode)
+    if (is_folder and folder is not False) or (is_file and folder is not True):
         return
     if stat.S_ISDIR(mode):
         raise Invalid(f"{shown!r} is a folder", field="path", cure="name a file")
@@ -282,6 +346,14 @@ def _refuse_twin(path: str, present: list[str]) -> None:
 
 def _absent(path: str) -> NotFound:
     return NotFound(f"there is no file {path!r}", field="path", cure="list the workspace")
+
+
+def _not_kept(path: str, version: str) -> NotFound:
+    return NotFound(
+        f"version {version!r} of file {path!r} is not kept",
+        field="version",
+        cure="list the file's versions",
+    )
 
 
 def _changed(path: str, stored: FileInfo | None) -> Conflict:

@@ -7,26 +7,35 @@ rest is Unavailable, a missing right too: whoever runs OpenCrab can cure it, and
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from opencrab.adapters.aws_client import AWS_ERRORS, error_code
 from opencrab.domain.errors import Unavailable
 
 _SHA256 = "sha256"
+_CLEAN = "clean"
+_YES = "yes"
 _MISSING = {"404", "NoSuchKey", "NotFound"}
 _MOVED = {"409", "412", "ConditionalRequestConflict", "PreconditionFailed"}
 _FORBIDDEN = {"401", "403", "AccessDenied", "Forbidden"}
 _CONDITIONAL = {"PutObject", "DeleteObject"}
+_NO_VERSION = {"400", "405", "InvalidArgument", "MethodNotAllowed", "NoSuchVersion"}
 
 
 @dataclass(frozen=True)
 class Stored:
-    """An object without its content; `sha256` is what its metadata say, None if they do not."""
+    """An object without its content; `sha256` is what its metadata say, None if they do not.
+
+    So is `clean`, which nobody else than OpenCrab says.
+    """
 
     size: int
     etag: str
     version_id: str
     sha256: str | None
+    clean: bool
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,17 @@ class Listed:
     key: str
     size: int
     etag: str
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of an object, as a list shows it."""
+
+    etag: str
+    version_id: str
+    size: int
+    at: datetime
+    is_latest: bool
 
 
 class Bucket:
@@ -50,9 +70,15 @@ class Bucket:
         answer = self._call(self._client.head_object, "HeadObject", Key=key)
         return None if answer is None else _stored(answer)
 
-    def get(self, key: str, at_most: int | None = None) -> tuple[Stored, bytes | None] | None:
-        """An object with its content, None for content of more bytes than wanted; or None."""
-        answer = self._call(self._client.get_object, "GetObject", Key=key)
+    def get(
+        self, key: str, at_most: int | None = None, version_id: str | None = None
+    ) -> tuple[Stored, bytes | None] | None:
+        """An object with its content, None for content of more bytes than wanted; or None.
+
+        Without a version id it is the latest one.
+        """
+        which = {} if version_id is None else {"VersionId": version_id}
+        answer = self._call(self._client.get_object, "GetObject", Key=key, **which)
         if answer is None:
             return None
         stored, body = _stored(answer), answer["Body"]
@@ -65,7 +91,15 @@ class Bucket:
         finally:
             body.close()
 
-    def put(self, key: str, content: bytes, sha256: str, condition: dict[str, str]) -> str | None:
+    def put(
+        self,
+        key: str,
+        content: bytes,
+        sha256: str,
+        condition: dict[str, str],
+        *,
+        clean: bool = False,
+    ) -> str | None:
         """Store an object whole: its etag and version id; None when the condition fails.
 
         S3 checks the hash as well before it stores anything.
@@ -76,7 +110,7 @@ class Bucket:
             Key=key,
             Body=content,
             ChecksumSHA256=b64encode(bytes.fromhex(sha256)).decode(),
-            Metadata={_SHA256: sha256},
+            Metadata={_SHA256: sha256, **({_CLEAN: _YES} if clean else {})},
             **condition,
         )
         if answer is None:
@@ -108,6 +142,29 @@ class Bucket:
                 return
             arguments["ContinuationToken"] = answer["NextContinuationToken"]
 
+    def versions(self, key: str, at_most: int) -> list[Version]:
+        """The newest versions of one object, newest first; one that is gone has some as well."""
+        # As many again may be marks of deletions; the keys that this one begins come after it.
+        answer = self._call(
+            self._client.list_object_versions,
+            "ListObjectVersions",
+            Prefix=key,
+            MaxKeys=2 * at_most + 1,
+        )
+        if answer is None:
+            raise self._unavailable("ListObjectVersions", "there is no such bucket")
+        found = (each for each in answer.get("Versions", ()) if each["Key"] == key)
+        return [
+            Version(
+                etag=each["ETag"].strip('"'),
+                version_id=each["VersionId"],
+                size=each["Size"],
+                at=each["LastModified"],
+                is_latest=each["IsLatest"],
+            )
+            for each in islice(found, at_most)
+        ]
+
     def _call(self, call: Any, operation: str, **arguments: Any) -> dict[str, Any] | None:
         """An answer; None when the object is not there or is no longer what the condition says."""
         try:
@@ -115,6 +172,8 @@ class Bucket:
         except AWS_ERRORS as error:
             code = error_code(error)
             if code in _MISSING or (code in _MOVED and operation in _CONDITIONAL):
+                return None
+            if code in _NO_VERSION and "VersionId" in arguments:
                 return None
             raise self._unavailable(operation, code) from error
         return answer
@@ -142,10 +201,17 @@ def etag_of(version: str) -> str:
     return version.partition(":")[0]
 
 
+def version_id_of(version: str) -> str:
+    """The part of a version by which S3 finds it."""
+    return version.partition(":")[2]
+
+
 def _stored(answer: dict[str, Any]) -> Stored:
+    metadata = answer.get("Metadata", {})
     return Stored(
         size=answer["ContentLength"],
         etag=answer["ETag"].strip('"'),
         version_id=answer.get("VersionId", "null"),
-        sha256=answer.get("Metadata", {}).get(_SHA256),
+        sha256=metadata.get(_SHA256),
+        clean=metadata.get(_CLEAN) == _YES,
     )

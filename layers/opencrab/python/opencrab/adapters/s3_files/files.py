@@ -14,13 +14,20 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from opencrab.adapters.s3_files.bucket import Bucket, Listed, Stored, etag_of, version
+from opencrab.adapters.s3_files.bucket import (
+    Bucket,
+    Listed,
+    Stored,
+    etag_of,
+    version,
+    version_id_of,
+)
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.path import workspace_path, workspace_prefix
 from opencrab.domain.value import Identifier
 from opencrab.ports.clock import Clock
-from opencrab.ports.files import ABSENT, FileInfo
+from opencrab.ports.files import ABSENT, VERSIONS, FileInfo, FileVersion
 from opencrab.ports.ledger import Entry, Ledger
 
 ROUNDS = 5
@@ -46,6 +53,7 @@ class _Change:
     content: bytes
     sha256: str
     condition: str | None
+    clean: bool
 
     @property
     def token(self) -> str:
@@ -97,12 +105,18 @@ class S3Files:
         return _described(place.path, stored, sha256), content
 
     def write(
-        self, agent_id: str, path: str, content: bytes, *, condition: str | None = None
+        self,
+        agent_id: str,
+        path: str,
+        content: bytes,
+        *,
+        condition: str | None = None,
+        clean: bool = False,
     ) -> FileInfo:
         place = _place(agent_id, path)
         if len(content) > self._file_bytes:
             raise _too_large(place.path, len(content), self._file_bytes)
-        change = _Change(content, content_hash(content), condition)
+        change = _Change(content, content_hash(content), condition, clean)
         recounted = False
         for _ in range(ROUNDS):
             try:
@@ -134,7 +148,7 @@ class S3Files:
             raise Invalid(f"{prefix!r} is a file", field="path", cure="name a folder")
         return tuple(sorted(found, key=lambda info: info.path))
 
-    def delete(self, agent_id: str, path: str) -> None:
+    def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         place = _place(agent_id, path)
         for _ in range(ROUNDS):
             entry = self._ledger.entry(agent_id, place.path)
@@ -142,10 +156,28 @@ class S3Files:
             if stored is None:
                 self._settle(place, entry, None)
                 raise self._missing(place)
+            if condition not in {None, version(stored.etag, stored.version_id)}:
+                raise _changed(place.path, self._look(place))
             if self._bucket.delete(place.key, stored.etag):
                 self._settle(place, entry, None)
                 return
         raise _busy(place.path)
+
+    def versions(self, agent_id: str, path: str) -> tuple[FileVersion, ...]:
+        return tuple(
+            FileVersion(version(each.etag, each.version_id), each.size, each.at, each.is_latest)
+            for each in self._bucket.versions(_place(agent_id, path).key, VERSIONS)
+        )
+
+    def read_version(self, agent_id: str, path: str, version: str) -> bytes:
+        place, version_id = _place(agent_id, path), version_id_of(version)
+        found = self._bucket.get(place.key, self._file_bytes, version_id) if version_id else None
+        if found is None or found[0].etag != etag_of(version):
+            raise _not_kept(place.path, version)
+        stored, content = found
+        if content is None:
+            raise _too_large(place.path, stored.size, self._file_bytes)
+        return content
 
     def _attempt(self, place: _Place, change: _Change) -> FileInfo | None:
         """What a write stored or found stored; None when somebody else came in between."""
@@ -163,10 +195,10 @@ class S3Files:
         if reserved is None:
             return None
         over = {"IfMatch": etag_of(stored.version)} if stored else {"IfNoneMatch": "*"}
-        made = self._bucket.put(place.key, change.content, change.sha256, over)
+        made = self._bucket.put(place.key, change.content, change.sha256, over, clean=change.clean)
         if made is None:
             return None
-        info = FileInfo(place.path, len(change.content), change.sha256, made)
+        info = FileInfo(place.path, len(change.content), change.sha256, made, change.clean)
         self._settle(place, reserved, info, change.token)
         return info
 
@@ -254,7 +286,8 @@ def _is_path(path: str) -> bool:
 
 
 def _described(path: str, stored: Stored, sha256: str) -> FileInfo:
-    return FileInfo(path, stored.size, sha256, version(stored.etag, stored.version_id))
+    made = version(stored.etag, stored.version_id)
+    return FileInfo(path, stored.size, sha256, made, stored.clean and stored.sha256 == sha256)
 
 
 def _is_same(stored: FileInfo, change: _Change) -> bool:
@@ -272,6 +305,14 @@ def _too_large(path: str, size: int, at_most: int) -> TooLarge:
         f"file {path!r} has {size} bytes, at most {at_most} are allowed",
         field="content",
         cure="split it into several files",
+    )
+
+
+def _not_kept(path: str, version: str) -> NotFound:
+    return NotFound(
+        f"version {version!r} of file {path!r} is not kept",
+        field="version",
+        cure="list the file's versions",
     )
 
 

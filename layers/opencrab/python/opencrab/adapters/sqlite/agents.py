@@ -3,9 +3,12 @@
 from datetime import datetime
 
 from opencrab.adapters.sqlite.database import AlreadyThere, Database, Items
+from opencrab.adapters.sqlite.facts import MIND_KEY
 from opencrab.domain.agent import Agent, Profile
 from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.fact import Fact
 from opencrab.domain.identity import Identity
+from opencrab.domain.mind import Mind
 from opencrab.domain.session import Session, SessionStatus
 from opencrab.domain.soul import Soul
 
@@ -13,7 +16,7 @@ _TIMES = {"created_at", "updated_at"}
 
 
 class SqliteAgents:
-    """`ports.agents.Agents` on one file: three items in one partition."""
+    """`ports.agents.Agents` on one file: three items in one partition, beside the mind."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -43,7 +46,7 @@ class SqliteAgents:
         with self._database.reading() as items:
             bodies = items.listed("agent", after=f"AGENT#{after or ''}", limit=limit)
             profiles = [_profile(items, Agent.model_validate_json(body).id) for body in bodies]
-        return tuple(profile for profile in profiles if profile is not None)
+        return tuple(one.replaced(mind=Mind()) for one in profiles if one is not None)
 
     def save(
         self, agent: Agent, *, soul: Soul | None = None, identity: Identity | None = None
@@ -104,17 +107,19 @@ class SqliteSessions:
 
 
 def _shape(profile: Profile) -> dict[str, object]:
-    return profile.model_dump(exclude={"agent": _TIMES | {"version"}})
+    return profile.model_dump(exclude={"agent": _TIMES | {"version"}, "mind": True})
 
 
 def _profile(items: Items, agent_id: str) -> Profile | None:
     parts = dict(items.between(f"AGENT#{agent_id}", "A", "Z"))
     if "A" not in parts:
         return None
+    mind = parts.get(MIND_KEY)
     return Profile(
         agent=Agent.model_validate_json(parts["A"]),
         identity=Identity.model_validate_json(parts["IDENTITY"]),
         soul=Soul.model_validate_json(parts["SOUL"]),
+        mind=Mind() if mind is None else Fact.model_validate_json(mind).read(Mind),
     )
 
 

@@ -11,6 +11,7 @@ from opencrab.adapters.sqlite.board import (
     SqliteSwitches,
 )
 from opencrab.adapters.sqlite.database import Database
+from opencrab.adapters.sqlite.facts import SqliteFacts
 from opencrab.adapters.sqlite.journal import SqliteJournal
 from opencrab.adapters.sqlite.outbox import SqliteDueItems, SqliteOutbox
 from opencrab.adapters.sqlite.queue import SqliteQueue
@@ -45,6 +46,7 @@ def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> 
         deliveries=deliveries,
         outbox=SqliteOutbox(database),
         due=SqliteDueItems(database),
+        facts=SqliteFacts(database),
         files=files,
         blobs=blobs,
         keys=SqliteKeys(database),

@@ -7,7 +7,10 @@ from pydantic import TypeAdapter
 from opencrab.adapters.sqlite import board as boards
 from opencrab.adapters.sqlite import usage as ledger
 from opencrab.adapters.sqlite.database import AlreadyThere, Database, Items, milliseconds
+from opencrab.adapters.sqlite.facts import write_facts
+from opencrab.adapters.sqlite.outbox import put_due
 from opencrab.domain.errors import Conflict, NotFound, Stopped, Superseded
+from opencrab.domain.fact import Fact
 from opencrab.domain.line import Instruction, Line
 from opencrab.domain.money import INSTALLATION
 from opencrab.domain.record import (
@@ -70,15 +73,14 @@ class SqliteJournal:
             _check(stored, change)
             for draw in change.draws:
                 boards.draw(items, draw)
+            write_facts(items, change.facts)
             try:
                 _put_new(items, change)
             except AlreadyThere as error:
                 raise Superseded(f"turn {turn.id!r} has this record already") from error
             _append(items, change.lines)
             for item in change.due:
-                items.put(
-                    "DUE", item.id, item.model_dump_json(), due=("due", milliseconds(item.at))
-                )
+                put_due(items, item)
             if change.session is not None and change.at is not None:
                 _change_session(items, turn.session_id, change.session, change.at)
             turn = turn.replaced(stop=stored.stop)
@@ -134,14 +136,24 @@ class SqliteJournal:
     def stop(self, turn_id: str, stop: Stop) -> Turn:
         with self._database.writing() as items:
             turn = _turn(items, turn_id)
-            if turn.status.is_end or turn.stop is not None:
+            if turn.status.is_end or _stays(turn.stop, stop):
                 return turn
-            status = TurnStatus.QUEUED if turn.status is TurnStatus.WAITING else turn.status
-            turn = turn.replaced(stop=stop, status=status)
+            turn = turn.replaced(stop=stop)
+            if not stop.pause:
+                turn = _queued(turn)
             _put_turn(items, turn)
             return turn
 
-    def decide(self, turn_id: str, decision: ApprovalDecision) -> Turn:
+    def resume(self, turn_id: str) -> Turn:
+        with self._database.writing() as items:
+            turn = _turn(items, turn_id)
+            if turn.status.is_end or turn.stop is None or not turn.stop.pause:
+                return turn
+            turn = _queued(turn.replaced(stop=None))
+            _put_turn(items, turn)
+            return turn
+
+    def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Fact) -> Turn:
         with self._database.writing() as items:
             turn = _turn(items, turn_id)
             asked = [r for r in _records(items, turn_id) if isinstance(r, ApprovalRequest)]
@@ -155,10 +167,11 @@ class SqliteJournal:
                     f"turn {turn_id!r} does not wait for this decision",
                     cure="read the turn again: it may have been decided or stopped already",
                 )
+            write_facts(items, facts)
             items.put(
                 f"TURN#{turn_id}", record_key(decision), decision.model_dump_json(), absent=True
             )
-            turn = turn.replaced(status=TurnStatus.QUEUED)
+            turn = _queued(turn)
             _put_turn(items, turn)
             return turn
 
@@ -261,6 +274,18 @@ def _check(stored: Turn, change: Change) -> None:
         raise Superseded(f"turn {turn.id!r} has moved on without this worker")
     if change.unless_stopped and stored.stop is not None:
         raise Stopped(f"turn {turn.id!r} was asked to stop by {stored.stop.by!r}")
+    if change.while_paused and stored.stop != turn.stop:
+        raise Stopped(f"turn {turn.id!r} is not paused any more")
+
+
+def _stays(wish: Stop | None, newer: Stop) -> bool:
+    """Whether a wish stays: the first one does, but a stop replaces a pause."""
+    return wish is not None and (newer.pause or not wish.pause)
+
+
+def _queued(turn: Turn) -> Turn:
+    """The turn as it is, or queued again if it waits."""
+    return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
 
 
 def _append(items: Items, lines: tuple[Line, ...]) -> tuple[Line, ...]:

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from opencrab.adapters.sqlite.database import Database, milliseconds
+from opencrab.adapters.sqlite.database import Database, Items, milliseconds
 from opencrab.domain.due import DueItem
 from opencrab.domain.errors import NotFound
 from opencrab.domain.utterance import DeliveryState, Utterance
@@ -54,7 +54,7 @@ class SqliteDueItems:
 
     def put(self, item: DueItem) -> None:
         with self._database.writing() as items:
-            items.put("DUE", item.id, item.model_dump_json(), due=("due", milliseconds(item.at)))
+            put_due(items, item)
 
     def due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
         with self._database.reading() as items:
@@ -64,3 +64,8 @@ class SqliteDueItems:
     def done(self, item_id: str) -> None:
         with self._database.writing() as items:
             items.delete("DUE", item_id)
+
+
+def put_due(items: Items, item: DueItem) -> None:
+    """Keep a due item, once by its id."""
+    items.put("DUE", item.id, item.model_dump_json(), due=("due", milliseconds(item.at)))

@@ -21,11 +21,16 @@ class SqliteUsage:
         until: datetime | None = None,
         after: str | None = None,
         limit: int = 100,
+        oldest_first: bool = False,
     ) -> tuple[UsageRow, ...]:
-        low, high = row_bounds(since, until, after)
+        low, high = row_bounds(since, until, after, oldest_first=oldest_first)
         with self._database.reading() as items:
             found = items.between(
-                _partition(agent_id), low, high, limit=max(limit, 0), newest_first=True
+                _partition(agent_id),
+                low,
+                high,
+                limit=max(limit, 0),
+                newest_first=not oldest_first,
             )
         return tuple(UsageRow.model_validate_json(body) for _, body in found)
 

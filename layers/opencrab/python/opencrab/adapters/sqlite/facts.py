@@ -1,0 +1,75 @@
+"""Facts on SQLite: a row each, by owner, kind and id; a mind lies in its agent's partition."""
+
+from opencrab.adapters.sqlite.database import Database, Items, milliseconds
+from opencrab.adapters.sqlite.outbox import put_due
+from opencrab.domain.due import DueItem
+from opencrab.domain.fact import Fact
+from opencrab.domain.mind import MIND
+from opencrab.ports.facts import changed, each_once
+
+MIND_KEY = "MIND"
+
+
+class SqliteFacts:
+    """`ports.facts.Facts` on one file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, owner: str, kind: str, fact_id: str) -> Fact | None:
+        with self._database.reading() as items:
+            return _stored(items, owner, kind, fact_id)
+
+    def page(
+        self,
+        owner: str,
+        kind: str,
+        *,
+        after: str = "",
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> tuple[Fact, ...]:
+        low, high = f"{kind}#", f"{kind}$"
+        if after and newest_first:
+            high = f"{kind}#{after}"
+        elif after:
+            # No id has a character as low as this one.
+            low = f"{kind}#{after}!"
+        with self._database.reading() as items:
+            rows = items.between(
+                f"FACT#{owner}", low, high, limit=max(limit, 0), newest_first=newest_first
+            )
+        return tuple(Fact.model_validate_json(body) for _, body in rows)
+
+    def commit(self, *facts: Fact, due: tuple[DueItem, ...] = ()) -> None:
+        with self._database.writing() as items:
+            write_facts(items, facts)
+            for item in due:
+                put_due(items, item)
+
+
+def write_facts(items: Items, facts: tuple[Fact, ...]) -> None:
+    """Write facts in a transaction that ends with Changed where another version is stored."""
+    for fact in each_once(facts):
+        stored = _stored(items, *fact.key)
+        version = 0 if stored is None else stored.version
+        if fact.version and fact.version != version + 1:
+            raise changed(fact)
+        pk, sk = _place(*fact.key)
+        if fact.body is None:
+            items.delete(pk, sk)
+            continue
+        kept = fact.replaced(version=version + 1)
+        expires = None if fact.expires_at is None else milliseconds(fact.expires_at)
+        items.put(pk, sk, kept.model_dump_json(), expires_at=expires)
+
+
+def _stored(items: Items, owner: str, kind: str, fact_id: str) -> Fact | None:
+    body = items.get(*_place(owner, kind, fact_id))
+    return None if body is None else Fact.model_validate_json(body)
+
+
+def _place(owner: str, kind: str, fact_id: str) -> tuple[str, str]:
+    if kind == fact_id == MIND:
+        return f"AGENT#{owner}", MIND_KEY
+    return f"FACT#{owner}", f"{kind}#{fact_id}"

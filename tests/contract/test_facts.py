@@ -1,0 +1,174 @@
+"""Facts: each has a version, and whoever writes one says which version it follows."""
+
+from datetime import datetime
+
+import pytest
+
+from opencrab.domain.errors import Changed
+from opencrab.domain.fact import Fact, new_fact
+from opencrab.domain.mind import MIND, Agenda, Mind
+from opencrab.ports.home import Home
+from tests.contract.example import ENGLISH, JAPANESE, due_item, fact, later, profile
+from tests.contract.waiting import at_once, eventually
+
+
+def after(before: Fact, text: str = ENGLISH) -> Fact:
+    """The next version of a fact."""
+    return before.replaced(body={"text": text}, version=before.version + 1)
+
+
+def ids(found: tuple[Fact, ...]) -> list[str]:
+    return [one.id for one in found]
+
+
+@pytest.mark.parametrize("text", [JAPANESE, ENGLISH, "「 改行\n\t引用 」\u2028 é e\u0301 🦀"])
+@pytest.mark.parametrize("expires_at", [None, later(60.25)])
+def test_a_fact_comes_back_as_it_was_written(
+    home: Home, text: str, expires_at: datetime | None
+) -> None:
+    written = fact(text=text, expires_at=expires_at)
+    home.facts.commit(written)
+    assert home.facts.get("hana", "note", "a") == written
+
+
+def test_a_fact_that_nobody_wrote_is_none(home: Home) -> None:
+    home.facts.commit(fact())
+    assert home.facts.get("hana", "note", "b") is None
+    assert home.facts.get("hana", "other", "a") is None
+    assert home.facts.get("ken", "note", "a") is None
+
+
+def test_a_first_version_demands_that_there_is_none(home: Home) -> None:
+    home.facts.commit(fact())
+    with pytest.raises(Changed, match="note 'a'"):
+        home.facts.commit(fact(text=ENGLISH))
+    assert home.facts.get("hana", "note", "a") == fact()
+
+
+def test_a_version_follows_the_one_before(home: Home) -> None:
+    second = after(fact())
+    with pytest.raises(Changed):
+        home.facts.commit(second)
+    home.facts.commit(fact())
+    home.facts.commit(second)
+    assert home.facts.get("hana", "note", "a") == second
+    for stale in (second, after(fact(), JAPANESE), after(after(second))):
+        with pytest.raises(Changed):
+            home.facts.commit(stale)
+    assert home.facts.get("hana", "note", "a") == second
+
+
+def test_version_nought_replaces_whatever_there_is_and_counts_on(home: Home) -> None:
+    anyway = fact(version=0, expires_at=later(9))
+    home.facts.commit(anyway)
+    first = home.facts.get("hana", "note", "a")
+    assert first == anyway.replaced(version=1)
+    home.facts.commit(anyway.replaced(body={"text": ENGLISH}, expires_at=None))
+    second = home.facts.get("hana", "note", "a")
+    assert second == fact(body={"text": ENGLISH}, version=2)
+    assert first is not None
+    with pytest.raises(Changed):
+        home.facts.commit(after(first))
+    home.facts.commit(after(second))
+
+
+def test_a_removed_fact_is_gone_and_may_be_new_again(home: Home) -> None:
+    home.facts.commit(fact())
+    with pytest.raises(Changed):
+        home.facts.commit(after(fact()).removed())
+    home.facts.commit(fact().removed())
+    assert home.facts.get("hana", "note", "a") is None
+    with pytest.raises(Changed):
+        home.facts.commit(fact().removed())
+    home.facts.commit(fact(text=ENGLISH))
+    home.facts.commit(fact(version=0, body=None), fact("b", version=0, body=None))
+    assert home.facts.page("hana", "note") == ()
+
+
+def test_facts_and_due_items_are_written_together_or_not_at_all(home: Home) -> None:
+    home.facts.commit(fact("a"), fact("b").replaced(owner="ken"), due=(due_item("d1"),))
+    with pytest.raises(Changed, match="'b'"):
+        home.facts.commit(fact("c"), fact("b").replaced(owner="ken"), due=(due_item("d2"),))
+    assert ids(home.facts.page("hana", "note")) == ["a"]
+    assert ids(home.facts.page("ken", "note")) == ["b"]
+    eventually(lambda: [one.id for one in home.due.due(later(99), 9)], ["d1"])
+    home.facts.commit()
+
+
+def test_no_transaction_writes_one_fact_twice(home: Home) -> None:
+    with pytest.raises(AssertionError, match="twice"):
+        home.facts.commit(fact(), after(fact()))
+    assert home.facts.get("hana", "note", "a") is None
+
+
+def test_of_eight_who_count_at_once_each_is_counted(home: Home) -> None:
+    home.facts.commit(fact(body={"used": 0}))
+
+    def count(_number: int) -> None:
+        while True:
+            stored = home.facts.get("hana", "note", "a")
+            assert stored is not None
+            assert stored.body is not None
+            used = stored.body["used"] + 1
+            try:
+                home.facts.commit(stored.replaced(body={"used": used}, version=stored.version + 1))
+            except Changed:
+                continue
+            return
+
+    at_once(8, count)
+    assert home.facts.get("hana", "note", "a") == fact(body={"used": 8}, version=9)
+
+
+def test_pages_are_in_order_of_ids_from_either_end(home: Home) -> None:
+    names = ["a", "a-b", "a.b", "a0", "aa", "b", "B", "_", "2026-02-17"]
+    for name in names:
+        home.facts.commit(fact(name), fact(name, kind="notes"), fact(name, owner="hana2"))
+    names.sort()
+    assert ids(home.facts.page("hana", "note")) == names
+    assert ids(home.facts.page("hana", "note", newest_first=True)) == names[::-1]
+    for place, name in enumerate(names):
+        later_ones = home.facts.page("hana", "note", after=name, limit=3)
+        assert ids(later_ones) == names[place + 1 : place + 4]
+        before = home.facts.page("hana", "note", after=name, limit=3, newest_first=True)
+        assert ids(before) == names[:place][::-1][:3]
+
+
+def test_a_page_begins_after_an_id_that_is_not_there(home: Home) -> None:
+    home.facts.commit(*map(fact, "ace"))
+    assert ids(home.facts.page("hana", "note", after="b")) == ["c", "e"]
+    assert ids(home.facts.page("hana", "note", after="d", newest_first=True)) == ["c", "a"]
+    assert ids(home.facts.page("hana", "note", limit=2)) == ["a", "c"]
+
+
+def test_a_mind_is_read_with_its_agent(home: Home) -> None:
+    created = home.agents.create(profile())
+    assert created.mind == home.agents.get("hana").mind == Mind()
+    mind = Mind(agenda=Agenda(last_number=2, open=("G1", "G2")), disabled=("notes",))
+    first = new_fact("hana", MIND, MIND, mind)
+    home.facts.commit(first)
+    assert home.agents.get("hana") == created.replaced(mind=mind)
+    assert home.facts.get("hana", MIND, MIND) == first
+    assert home.facts.get("ken", MIND, MIND) is None
+    home.facts.commit(first.holding(Mind()))
+    assert home.agents.get("hana") == created
+    assert home.facts.page("hana", MIND) == ()
+
+
+def test_a_mind_is_no_part_of_what_creates_or_saves_an_agent(home: Home) -> None:
+    created = home.agents.create(profile())
+    mind = Mind(enabled=("vault",))
+    home.facts.commit(new_fact("hana", MIND, MIND, mind))
+    assert home.agents.create(profile()) == created.replaced(mind=mind)
+    saved = home.agents.save(created.agent.replaced(name="桜"))
+    assert home.agents.get("hana") == created.replaced(agent=saved, mind=mind)
+    eventually(lambda: home.agents.page(after=None, limit=9), (created.replaced(agent=saved),))
+
+
+def test_a_body_is_read_as_the_value_that_was_kept(home: Home) -> None:
+    remembered = new_fact("hana", MIND, "other", Mind(enabled=("vault",)))
+    home.facts.commit(remembered)
+    stored = home.facts.get("hana", MIND, "other")
+    assert stored is not None
+    assert stored.read(Mind) == Mind(enabled=("vault",))
+    assert ids(home.facts.page("hana", MIND)) == ["other"]
