@@ -21,7 +21,7 @@ from opencrab.domain.errors import Invalid
 _PREFIX = "OPENCRAB_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PROVIDERS = "llm.providers."
-_MAY_BE_ABSENT = (_PROVIDERS, "gateway.")
+_MAY_BE_ABSENT = (_PROVIDERS, "gateway.", "web.")
 """Sections of which one part may lack its variable: then that part is absent, and setup says so."""
 
 _HERE = Path(__file__).parent
@@ -30,6 +30,7 @@ _CONFIG_FOLDERS = (
     *(above / "config" for above in _HERE.parents[1:4]),
 )
 """In a wheel inside the package; in a layer beside `python/`; in a checkout at its root."""
+_SKILL_FOLDERS = tuple(place.with_name("skills") for place in _CONFIG_FOLDERS)
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,15 @@ def listed_models(*, folder: Path | None = None) -> Mapping[str, Any]:
 def aws_pricing(*, folder: Path | None = None) -> Mapping[str, Any]:
     """What AWS charges and an installation uses, as config/aws-pricing.toml says."""
     return _read(_folder(folder) / "aws-pricing.toml")
+
+
+def skills_folder() -> Path:
+    """Where the shipped skills are; they travel as the configuration does."""
+    places = (place for place in _SKILL_FOLDERS if (place / "task-execution").is_dir())
+    found = next(places, None)
+    if found is None:
+        raise Invalid("the folder of skills is missing", cure="install OpenCrab again")
+    return found
 
 
 def owner_key(environment: Mapping[str, str] | None = None) -> str | None:

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -47,26 +46,6 @@ def _body(*turns: Said | Returned, info: ModelInfo = INFO, **changes: Any) -> di
 
 def _replay(*blocks: Any, model: str = "claude-opus-4-6") -> dict[str, Any]:
     return {"vendor": "anthropic", "model": model, "blocks": list(blocks)}
-
-
-@pytest.fixture(scope="session")
-def schema(wire: Path) -> jsonschema.Draft202012Validator:
-    """Judges bodies by the newer version, blocks included: what it does not know is a mistake."""
-    path = wire / "specs" / "anthropic" / "messages.schema.json"
-    definitions = json.loads(path.read_text(encoding="utf-8"))["$defs"]
-    for role in ("UserMessageParam", "AssistantMessageParam"):
-        blocks = definitions[role]["properties"]["content"]["anyOf"][1]["items"]
-        blocks["anyOf"] = [kind for kind in blocks["anyOf"] if kind["$ref"].endswith("Param")]
-    for name, definition in definitions.items():
-        if name.endswith("Param") and "properties" in definition:
-            definition["additionalProperties"] = False
-    return jsonschema.Draft202012Validator(
-        {
-            "$ref": "#/$defs/MessageCreateParamsStreaming",
-            "unevaluatedProperties": False,
-            "$defs": definitions,
-        }
-    )
 
 
 def _follows_the_rules(body: dict[str, Any]) -> None:
@@ -135,19 +114,27 @@ def _marks(body: dict[str, Any]) -> list[str]:
     ],
 )
 def test_every_kind_of_request_fits_the_published_schema(
-    body: dict[str, Any], schema: jsonschema.Draft202012Validator
+    body: dict[str, Any], messages_schema: jsonschema.Draft202012Validator
 ) -> None:
-    schema.validate(body)
+    messages_schema.validate(body)
     _follows_the_rules(body)
 
 
+def test_all_our_actions_fit_the_published_schema(
+    our_actions: tuple[ActionSchema, ...], messages_schema: jsonschema.Draft202012Validator
+) -> None:
+    body = _body(actions=our_actions)
+    messages_schema.validate(body)
+    assert [tool["name"] for tool in body["tools"]] == [action.name for action in our_actions]
+
+
 def test_the_schema_would_notice_a_field_that_does_not_exist(
-    schema: jsonschema.Draft202012Validator,
+    messages_schema: jsonschema.Draft202012Validator,
 ) -> None:
     body = _body()
-    assert not schema.is_valid({**body, "max_token": 1})
+    assert not messages_schema.is_valid({**body, "max_token": 1})
     body["messages"][0]["content"][0]["name"] = "rin"
-    assert not schema.is_valid(body)
+    assert not messages_schema.is_valid(body)
 
 
 names = st.sampled_from(["ws_write", "", "書く", "a.b c", "x" * 200])
@@ -189,7 +176,7 @@ conversations = st.lists(turns, max_size=10).map(tuple)
 
 @given(conversation=conversations, functions=st.booleans(), vision=st.booleans())
 def test_any_conversation_alternates_and_has_a_result_for_each_call(
-    schema: jsonschema.Draft202012Validator,
+    messages_schema: jsonschema.Draft202012Validator,
     conversation: tuple[Said | Returned, ...],
     *,
     functions: bool,
@@ -197,7 +184,7 @@ def test_any_conversation_alternates_and_has_a_result_for_each_call(
 ) -> None:
     info = ModelInfo(name="anthropic:x", functions=functions, vision=vision)
     body = to_wire(_request(turns=conversation), info, stream=True)
-    schema.validate(body)
+    messages_schema.validate(body)
     _follows_the_rules(body)
 
 

@@ -1,7 +1,6 @@
 """What goes out: bodies that OpenAI's own schema accepts, byte for byte the same each time."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.providers.openai_request import to_wire
-from opencrab.domain.agent import Agent
 from opencrab.domain.record import Call
-from opencrab.domain.routing import Routing
-from opencrab.domain.value import Language
-from opencrab.ports.model import ChatRequest, Image, ModelInfo, Returned, Said
+from opencrab.ports.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
 from tests.unit.adapters.providers.openai_cases import CALL, CASES, asked, asking
 from tests.unit.adapters.providers.recorded import exchanges
-
-BORN = datetime(2026, 3, 1, tzinfo=UTC)
-ROUTING = Routing(default="scripted:echo")
 
 
 def _body(request: ChatRequest, *, stream: bool = False, **known: Any) -> Any:
@@ -72,12 +64,13 @@ def test_the_schema_that_judges_us_accepts_most_of_what_others_sent(
 
 
 def test_all_our_actions_fit_the_published_schema(
-    chat_schema: jsonschema.Draft202012Validator,
+    our_actions: tuple[ActionSchema, ...], chat_schema: jsonschema.Draft202012Validator
 ) -> None:
-    agent = Agent(id="a1", name="蟹", language=Language.JA, created_at=BORN, updated_at=BORN)
-    actions = Registry(GROUPS).schemas(agent, ROUTING)
-    assert len(actions) >= 7
-    chat_schema.validate(_body(asking(actions=actions)))
+    body = _body(asking(actions=our_actions))
+    chat_schema.validate(body)
+    told = [tool["function"] for tool in body["tools"]]
+    assert [each["name"] for each in told] == [action.name for action in our_actions]
+    assert [each["parameters"] for each in told] == [each.parameters for each in our_actions]
 
 
 def test_text_goes_out_as_it_was_written() -> None:

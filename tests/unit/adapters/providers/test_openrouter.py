@@ -16,7 +16,7 @@ from opencrab.adapters.providers.wire import Endpoint, Party
 from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.money import Price
 from opencrab.domain.record import Answer, Call
-from opencrab.ports.model import ChatRequest, ModelInfo, Returned, Said
+from opencrab.ports.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
 from tests.unit.adapters.providers.openai_cases import CASES, asked, asking
 from tests.unit.adapters.providers.recorded import PARTY, exchanges, read, sequences
 from tests.unit.adapters.providers.stub import completion
@@ -54,6 +54,15 @@ def test_every_kind_of_request_fits_the_published_schema(
 ) -> None:
     schema.validate(_body(request_))
     schema.validate(_body(request_, stream=True, temperature=False))
+
+
+def test_all_our_actions_fit_the_published_schema(
+    our_actions: tuple[ActionSchema, ...], schema: jsonschema.Draft202012Validator
+) -> None:
+    body = _body(asking(actions=our_actions))
+    schema.validate(body)
+    told = [tool["function"]["name"] for tool in body["tools"]]
+    assert told == [action.name for action in our_actions]
 
 
 @pytest.mark.parametrize(

@@ -40,12 +40,13 @@ def _version(arguments: SelectLlm, context: ActionContext) -> dict[str, Any]:
     """The agent's version, which a lasting choice must find again."""
     if arguments.duration is not Duration.PERMANENT:
         return {}
-    return {"version": context.agents.get(context.agent.id).agent.version}
+    return {"version": context.reach.agents.get(context.agent.id).agent.version}
 
 
 @group.action(
     impact=Impact.SELF,
     effect=Effect.KEYED,
+    sentences=("Think with {model_alias} for {purpose}", "{purpose}に{model_alias}を使う"),
     ja="考えるときに使う言語モデルを用途ごとに選びます。次の思考から有効です。"
     "duration は this_turn (この番だけ)、this_session (この会話)、permanent (ずっと)。",
     prepare=_version,
@@ -73,6 +74,7 @@ def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
 @group.action(
     impact=Impact.READ,
     effect=Effect.PURE,
+    sentences=("Look at the language models", "言語モデルの一覧を見る"),
     ja="選べる言語モデルの一覧と、それぞれの料金(百万トークンあたりの米ドル)や上限を見ます。",
     offered=_may_select,
 )
@@ -85,12 +87,13 @@ def get_available_models(arguments: GetAvailableModels, context: ActionContext) 
 @group.action(
     impact=Impact.READ,
     effect=Effect.PURE,
+    sentences=("Look at the models in use", "使用中のモデルを見る"),
     ja="いま用途ごとにどの言語モデルを使っているか、誰が選んだかを見ます。",
     offered=_may_select,
 )
 def get_current_llm_config(arguments: GetCurrentLlmConfig, context: ActionContext) -> ActionResult:
     """See which model you think with for each purpose, and who chose it."""
-    routing = context.models.routing
+    routing = context.reach.models.routing
     return ActionResult.done(
         default=routing.default,
         models={use.value: _current(use, context) for use in Use if use is not Use.EMBEDDING},
@@ -100,7 +103,7 @@ def get_current_llm_config(arguments: GetCurrentLlmConfig, context: ActionContex
 
 
 def _selectable(context: ActionContext) -> tuple[str, ...]:
-    return selectable_by(context.agent, context.models.routing)
+    return selectable_by(context.agent, context.reach.models.routing)
 
 
 def _check(arguments: SelectLlm, context: ActionContext) -> None:
@@ -111,7 +114,7 @@ def _check(arguments: SelectLlm, context: ActionContext) -> None:
             field="model_alias",
             cure=f"select one of {', '.join(allowed)}",
         )
-    info = context.models.get(arguments.model_alias).info
+    info = context.reach.models.get(arguments.model_alias).info
     if info.price is None:
         raise Invalid(f"the price of {info.name!r} is unknown, so it may not be used")
     if context.agent.llm.private and not info.private:
@@ -125,19 +128,19 @@ def _check(arguments: SelectLlm, context: ActionContext) -> None:
 
 def _remember(arguments: SelectLlm, context: ActionContext) -> None:
     """Make the choice the agent's own; a repeat finds it made, and disturbs no newer one."""
-    agent, use = context.agents.get(context.agent.id).agent, Use(arguments.purpose)
+    agent, use = context.reach.agents.get(context.agent.id).agent, Use(arguments.purpose)
     if agent.llm.models.get(use) == arguments.model_alias:
         return
     if agent.version != context.prepared["version"]:
         raise Conflict("somebody changed you meanwhile", cure="look again, then choose again")
     models = agent.llm.models | {use: arguments.model_alias}
     changed = agent.replaced(llm=agent.llm.replaced(models=models), updated_at=context.clock.now())
-    context.agents.save(changed)
+    context.reach.agents.save(changed)
 
 
 def _described(alias: str, context: ActionContext) -> dict[str, Any]:
     try:
-        info = context.models.get(alias).info
+        info = context.reach.models.get(alias).info
     except Invalid as error:
         return {"alias": alias, "available": False, "why": error.message}
     price = info.price
@@ -155,5 +158,5 @@ def _described(alias: str, context: ActionContext) -> dict[str, Any]:
 
 
 def _current(use: Use, context: ActionContext) -> dict[str, str]:
-    chosen = context.models.routing.chosen(use, context.basis, context.choices)
+    chosen = context.reach.models.routing.chosen(use, context.basis, context.choices)
     return {"model": chosen.model, "chosen_by": chosen.by}

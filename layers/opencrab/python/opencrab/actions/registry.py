@@ -2,19 +2,42 @@
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypedDict, TypeVar, Unpack, get_type_hints
 
 from opencrab.domain.action import ActionResult, Effect, Impact
 from opencrab.domain.agent import Agent
-from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.domain.authority import Authority, may
+from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
+from opencrab.domain.mind import Mind, is_enabled
 from opencrab.domain.routing import Routing
 from opencrab.domain.value import Language, Value
-from opencrab.ports.action import Action, ActionContext, Offered, Prepare, Run, always, never
+from opencrab.ports.action import (
+    Action,
+    ActionContext,
+    EndsTurn,
+    ImpactOf,
+    Offered,
+    Prepare,
+    Run,
+    never,
+)
 from opencrab.ports.model import ActionSchema
+from opencrab.ports.skills import StandardSkills
 
 Arguments = TypeVar("Arguments", bound=Value)
 
 _FAILURE = "failure"
+
+
+class Details(TypedDict, total=False):
+    """What only some actions have; `Action` says what each means."""
+
+    touches: Callable[[Any], str]
+    offered: Offered
+    impact_of: ImpactOf
+    for_peers: bool
+    argument_bytes: int
+    result_bytes: int
 
 
 class Group:
@@ -30,10 +53,10 @@ class Group:
         impact: Impact,
         effect: Effect,
         ja: str,
-        ends_turn: bool | Callable[[Any], bool] = False,
+        sentences: tuple[str, str],
+        ends_turn: bool | EndsTurn = False,
         prepare: Prepare | None = None,
-        touches: Callable[[Any], str] | None = None,
-        offered: Offered = always,
+        **details: Unpack[Details],
     ) -> Callable[
         [Callable[[Arguments, ActionContext], ActionResult]],
         Callable[[Arguments, ActionContext], ActionResult],
@@ -44,10 +67,10 @@ class Group:
             impact: What it touches.
             effect: What a crash may do to it.
             ja: The Japanese prompt.
-            ends_turn: Whether the turn is over after it, or how its arguments tell.
+            sentences: What a call does, for people, in English and Japanese.
+            ends_turn: Whether the turn is over after it, or how arguments and result tell.
             prepare: For keyed actions, what makes a repeat harmless.
-            touches: One line for the human who is to approve it.
-            offered: Whether an agent has it, by its own and the installation's configuration.
+            details: What else `Action` can be told.
         """
 
         def register(
@@ -55,15 +78,16 @@ class Group:
         ) -> Callable[[Arguments, ActionContext], ActionResult]:
             action = Action(
                 name=function.__name__,
+                group=self.name,
                 impact=impact,
                 effect=effect,
                 arguments=_argument_model(function),
                 run=_answering(function),
                 descriptions={Language.EN: _prompt(function.__doc__), Language.JA: _prompt(ja)},
+                sentences=dict(zip((Language.EN, Language.JA), sentences, strict=True)),
                 ends_turn=ends_turn if callable(ends_turn) else _always if ends_turn else never,
                 prepare=_keeping_failure(prepare) if prepare else None,
-                touches=touches,
-                offered=offered,
+                **details,
             )
             _check(action)
             self.actions.append(action)
@@ -72,28 +96,76 @@ class Group:
         return register
 
 
-class Registry:
-    """The actions of some groups, found by name and described in any language."""
+CORE = frozenset(
+    {
+        "send_speech",
+        "send_noreact",
+        "generate_inner_voice",
+        "declare_done",
+        "find_actions",
+        "use_action",
+        "use_skill",
+    }
+)
+"""Actions that every agent's models are told of."""
 
-    def __init__(self, groups: Iterable[Group]) -> None:
+
+class Registry:
+    """The actions of some groups, found by name and described in any language.
+
+    Args:
+        groups: Every group.
+        skills: The standard skills; those that an agent has enabled unlock their actions.
+        absent: Names of actions that this installation cannot offer, as it is configured.
+    """
+
+    def __init__(
+        self,
+        groups: Iterable[Group],
+        skills: StandardSkills | None = None,
+        absent: Iterable[str] = (),
+    ) -> None:
         self._actions: dict[str, Action] = {}
         self._schemas: dict[tuple[str, ...], tuple[ActionSchema, ...]] = {}
-        for group in groups:
-            for action in group.actions:
-                if action.name in self._actions:
-                    raise TypeError(f"two actions are named {action.name!r}")
+        self._skills = skills
+        gone = frozenset(absent)
+        for action in (action for group in groups for action in group.actions):
+            if action.name in self._actions:
+                raise TypeError(f"two actions are named {action.name!r}")
+            if action.name not in gone:
                 self._actions[action.name] = action
 
     def find(self, name: str) -> Action | None:
         return self._actions.get(name)
 
-    def schemas(self, agent: Agent, routing: Routing) -> tuple[ActionSchema, ...]:
+    def allowed(self, agent: Agent, routing: Routing, authority: Authority) -> tuple[Action, ...]:
+        return tuple(
+            action
+            for _, action in sorted(self._actions.items())
+            if action.offered(agent, routing)
+            and may(authority, action.impact, for_peers=action.for_peers)
+        )
+
+    def schemas(
+        self, agent: Agent, routing: Routing, authority: Authority, mind: Mind
+    ) -> tuple[ActionSchema, ...]:
         language = agent.language
-        names = sorted(n for n, action in self._actions.items() if action.offered(agent, routing))
+        unlocked = None if self._skills is None else _unlocked(self._skills, mind)
+        names = tuple(
+            action.name
+            for action in self.allowed(agent, routing, authority)
+            if unlocked is None or action.name in CORE or action.name in unlocked
+        )
         key = (language, *names)
         if key not in self._schemas:
             self._schemas[key] = tuple(self._actions[name].schema(language) for name in names)
         return self._schemas[key]
+
+
+def _unlocked(skills: StandardSkills, mind: Mind) -> frozenset[str]:
+    """The actions that an agent's enabled standard skills are about."""
+    enabled = (skill for skill in skills.all() if is_enabled(skill, mind))
+    return frozenset(name for skill in enabled for name in skill.actions)
 
 
 def _answering(function: Callable[[Arguments, ActionContext], ActionResult]) -> Run:
@@ -108,7 +180,7 @@ def _answering(function: Callable[[Arguments, ActionContext], ActionResult]) -> 
             return ActionResult.failed(context.prepared[_FAILURE])
         try:
             return function(arguments, context)
-        except Unavailable:
+        except (Unavailable, Changed):
             raise
         except OpenCrabError as error:
             return ActionResult.failed(_sentence(error))
@@ -135,7 +207,7 @@ def _sentence(error: OpenCrabError) -> str:
     return f"{error.message}: {error.cure}" if error.cure else error.message
 
 
-def _always(_arguments: Any) -> bool:
+def _always(_arguments: Any, _result: ActionResult) -> bool:
     return True
 
 
@@ -161,6 +233,7 @@ def _check(action: Action) -> None:
         "a model that forbids unknown arguments": (
             action.arguments.model_config.get("extra") != "forbid"
         ),
+        "a sentence for people in both languages": not all(action.sentences.values()),
         "prepare exactly if it is keyed": (action.effect is Effect.KEYED) != bool(action.prepare),
     }
     missing = [what for what, absent in problems.items() if absent]

@@ -1,12 +1,20 @@
-"""Speaking, staying silent, thinking aloud to oneself, and having nothing to add."""
+"""Speaking, staying silent, thinking to oneself, what one thinks of others, and being done."""
 
 from pydantic import Field
 
 from opencrab.actions.registry import Group
 from opencrab.domain.action import ActionResult, DeclaredDone, Effect, Impact, Mused, Passed, Spoke
-from opencrab.domain.errors import Invalid
-from opencrab.domain.value import MessageText, ShortText, Value
+from opencrab.domain.errors import Invalid, Refused
+from opencrab.domain.fact import new_fact
+from opencrab.domain.memory import Impression
+from opencrab.domain.value import Identifier, MessageText, Name, ShortText, Value
 from opencrab.ports.action import ActionContext
+
+IMPRESSION = "impression"
+"""The kind of fact that impressions are; the id is the person's."""
+
+IMPRESSIONS = 500
+"""Persons and peers that one agent may have impressions of."""
 
 group = Group("speech")
 
@@ -26,17 +34,28 @@ class GenerateInnerVoice(Value):
     content: MessageText = Field(description="What you think")
 
 
+class UpdateImpression(Value):
+    target_id: Identifier
+    target_name: Name | None = None
+    personality: ShortText = ""
+    communication_style: ShortText = ""
+    recent_behavior: ShortText = ""
+    agreement: ShortText = ""
+    notes: ShortText = ""
+
+
 class DeclareDone(Value):
     reason: ShortText = ""
 
 
-def _is_last(arguments: SendSpeech) -> bool:
+def _is_last(arguments: SendSpeech, _result: ActionResult) -> bool:
     return not arguments.more
 
 
 @group.action(
     impact=Impact.SPEECH,
     effect=Effect.TRANSACTIONAL,
+    sentences=("Say something", "発言する"),
     ja="会話の参加者全員に発言を送ります。more を true にしない限り、ターンはここで終わります。",
     ends_turn=_is_last,
 )
@@ -49,6 +68,7 @@ def send_speech(arguments: SendSpeech, context: ActionContext) -> ActionResult:
 @group.action(
     impact=Impact.SPEECH,
     effect=Effect.TRANSACTIONAL,
+    sentences=("Stay silent", "黙っている"),
     ja="何も言わずにターンを終えます。新しく加えることがないときに使います。",
     ends_turn=True,
 )
@@ -60,6 +80,7 @@ def send_noreact(arguments: SendNoreact, context: ActionContext) -> ActionResult
 @group.action(
     impact=Impact.SPEECH,
     effect=Effect.TRANSACTIONAL,
+    sentences=("Think to oneself", "心の中で考える"),
     ja="心の中で考えます。誰にも届かず、ターンは続きます。",
 )
 def generate_inner_voice(arguments: GenerateInnerVoice, context: ActionContext) -> ActionResult:
@@ -71,6 +92,7 @@ def generate_inner_voice(arguments: GenerateInnerVoice, context: ActionContext) 
 @group.action(
     impact=Impact.SPEECH,
     effect=Effect.TRANSACTIONAL,
+    sentences=("Declare the conversation done", "話し終えたと宣言する"),
     ja="この会話に加えることがもうないと宣言し、ターンを終えます。全員が宣言すると会話は終了します。",
     ends_turn=True,
 )
@@ -80,6 +102,47 @@ def declare_done(arguments: DeclareDone, context: ActionContext) -> ActionResult
     The conversation is over once everybody has.
     """
     return ActionResult.done(DeclaredDone(reason=arguments.reason), said=False)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Note an impression of {target_id}", "{target_id}の印象を書き留める"),
+    ja="相手の印象を書き留めます。書かなかった項目は前のまま残ります。",
+    for_peers=True,
+)
+def update_impression(arguments: UpdateImpression, context: ActionContext) -> ActionResult:
+    """Note what you think of somebody; what you leave out stays as it was."""
+    target = arguments.target_id
+    given = arguments.model_dump(exclude={"target_id"})
+    said = {name: value for name, value in given.items() if value}
+    if not said:
+        raise Invalid("there is no impression", cure="say at least one thing about them")
+    stored = context.reach.facts.get(context.agent.id, IMPRESSION, target)
+    now, turn = context.clock.now(), context.turn
+    if stored is None:
+        _require_room(context)
+        earlier = Impression(target_id=target, target_name=target, created_at=now, updated_at=now)
+    else:
+        earlier = stored.read(Impression)
+    impression = earlier.replaced(
+        **said,
+        tainted=earlier.tainted or turn.taint,
+        session_id=context.session.id,
+        turn_id=turn.id,
+        updated_at=now,
+    )
+    if stored is None:
+        fact = new_fact(context.agent.id, IMPRESSION, target, impression)
+    else:
+        fact = stored.holding(impression)
+    return ActionResult.done(target_id=target, updated=sorted(said)).keeping(fact)
+
+
+def _require_room(context: ActionContext) -> None:
+    known = context.reach.facts.page(context.agent.id, IMPRESSION, limit=IMPRESSIONS)
+    if len(known) >= IMPRESSIONS:
+        raise Refused(f"you have impressions of {IMPRESSIONS} others, and more are not allowed")
 
 
 def _require_words(text: str) -> None:

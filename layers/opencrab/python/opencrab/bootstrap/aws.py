@@ -11,7 +11,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from opencrab import __version__, settings
-from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.aws_client import Deferred
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
@@ -23,6 +22,7 @@ from opencrab.adapters.s3_files import S3Blobs, S3Files
 from opencrab.adapters.secrets import secrets_from
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
+from opencrab.bootstrap.acting import acting
 from opencrab.bootstrap.rules import budget_of, rules_of
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.money import Price
@@ -253,10 +253,10 @@ def _runtime(
         home=home,
         clock=clock,
         models=models,
-        actions=Registry(GROUPS),
         rules=rules_of(configured),
         directory=models,
         secrets=secrets,
+        **vars(acting(configured, home, _transport)),
     )
 
 
@@ -285,6 +285,7 @@ def _home(
         deliveries=queue("deliveries"),
         outbox=stores.outbox,
         due=stores.due,
+        facts=stores.facts,
         files=S3Files(
             s3,
             bucket,

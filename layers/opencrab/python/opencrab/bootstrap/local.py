@@ -117,11 +117,11 @@ def _runtime(
     network: "_Network",
     data: Path,
 ) -> "Runtime":
-    from opencrab.actions import GROUPS, Registry
     from opencrab.adapters.local_files import LocalBlobs, LocalFiles
     from opencrab.adapters.providers.registry import ProviderModels
     from opencrab.adapters.sqlite.home import home_on
     from opencrab.adapters.system_clock import SystemClock
+    from opencrab.bootstrap.acting import acting
     from opencrab.bootstrap.rules import rules_of
     from opencrab.engine.runtime import Runtime
 
@@ -134,10 +134,10 @@ def _runtime(
         home=home,
         clock=clock,
         models=models,
-        actions=Registry(GROUPS),
         rules=rules_of(configured),
         directory=models,
         secrets=secrets,
+        **vars(acting(configured, home, network.transport)),
     )
 
 
@@ -188,6 +188,7 @@ def _serve(
     from opencrab.adapters.sqlite.access import SqliteFeed
     from opencrab.adapters.sqlite.database import milliseconds
     from opencrab.gateways.local import WORKERS, FeedWatch, Runner
+    from opencrab.gateways.machine import MachineReader
     from opencrab.gateways.rest.app import create_app
 
     def purge() -> None:
@@ -200,7 +201,10 @@ def _serve(
 
     watch = FeedWatch(SqliteFeed(database))
     app = create_app(
-        runtime, watch=watch, setup=lambda: _setup(runtime, configured, thinking, place)
+        runtime,
+        watch=watch,
+        setup=lambda: _setup(runtime, configured, thinking, place),
+        machine=MachineReader(),
     )
     runner = Runner(runtime, watch, purge, workers=WORKERS)
     runner.serve(app, host=place.host, port=place.port, ready=ready)

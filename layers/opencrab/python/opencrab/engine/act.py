@@ -1,22 +1,22 @@
 """Act: run one call the way its effect class demands, or say why not."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
-
-from pydantic import BaseModel, ValidationError
 
 from opencrab.domain.action import (
     ActionResult,
     DeclaredDone,
     Effect,
+    FileWritten,
     Mused,
     Spoke,
-    needs_approval,
 )
-from opencrab.domain.authority import may
-from opencrab.domain.errors import Unavailable
+from opencrab.domain.authority import Authority
+from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
+from opencrab.domain.fact import Fact
 from opencrab.domain.line import Audience, Line, LineKind
+from opencrab.domain.path import FOREIGN_NAME, NamedFile, name_key
 from opencrab.domain.record import (
     ActionIntent,
     ApprovalRequest,
@@ -24,26 +24,27 @@ from opencrab.domain.record import (
     CallResult,
     CallState,
     ModelIntent,
+    called,
+    called_with,
 )
 from opencrab.domain.turn import TurnStatus
 from opencrab.domain.utterance import Utterance
+from opencrab.engine import approvals
+from opencrab.engine.call import Ready, checked, context_of, ended
 from opencrab.engine.close import close, shortened
 from opencrab.engine.phrases import phrase
 from opencrab.engine.usage import unknown
-from opencrab.engine.work import Work
-from opencrab.ports.action import Action, ActionContext
+from opencrab.engine.work import Beside, Work
+from opencrab.ports.action import one_line
 
 _LINE_ARGUMENTS = 1_000
 _LINE_RESULT = 2_000
+_EDGE = 1_000
+"""Characters that are shown of the beginning and the end of a result too large to show."""
 
-
-@dataclass(frozen=True)
-class _Ready:
-    """A call that may run: its action and its checked arguments."""
-
-    call: Call
-    action: Action
-    arguments: BaseModel
+_TRIES = 3
+_REASON = 300
+_INTENDED = {Effect.KEYED, Effect.ONCE}
 
 
 def act(work: Work, call: Call) -> None:
@@ -51,38 +52,27 @@ def act(work: Work, call: Call) -> None:
 
     Raises Stopped when the turn was asked to stop before the call.
     """
-    ready = _checked(work, call)
+    ready = checked(work, call)
     if isinstance(ready, CallResult):
         work.carry(ready, _action_line(work, call, ready))
         return
-    action = ready.action
-    if needs_approval(action.impact, work.profile.agent.policy, tainted=work.turn.taint):
-        approved = work.transcript.approves(call)
-        if approved is None:
+    approved = work.transcript.approves(call)
+    if approved is False:
+        _reject(work, ready)
+        return
+    for _ in range(_TRIES):
+        ruling = _ruling(work, ready)
+        if approved is None and (ruling.ask or _was_asked(work, call)):
             _wait(work, ready)
             return
-        if not approved:
-            _reject(work, ready)
-            return
-    if action.effect in {Effect.KEYED, Effect.ONCE}:
+        spend = () if approved or ruling.spend is None else (ruling.spend,)
         try:
-            prepared = _prepare(work, ready)
-        except Unavailable as error:
-            refused = _refusal(work, call, error.message)
-            work.carry(refused, _action_line(work, call, refused))
-            return
-        intent = ActionIntent(
-            n=work.next_n,
-            call_id=call.id,
-            name=call.name,
-            effect=action.effect,
-            argument_hash=call.argument_hash,
-            prepared=prepared,
-        )
-        work.save(work.turn, intent, unless_stopped=True)
-        _finish(work, ready, intent.n, _run(work, ready, prepared))
-    else:
-        _finish(work, ready, work.next_n, _run(work, ready, {}))
+            _begin(work, ready, spend)
+        except Changed:
+            # Only what a grant allows is spent before anything ran; what runs settles its own.
+            continue
+        return
+    _wait(work, ready)
 
 
 def recover(work: Work) -> None:
@@ -92,8 +82,8 @@ def recover(work: Work) -> None:
     """
     intent, call = work.transcript.open_intent, work.transcript.pending
     if isinstance(intent, ActionIntent) and intent.effect is Effect.KEYED and call is not None:
-        ready = _checked(work, call)
-        if isinstance(ready, _Ready):
+        ready = checked(work, call)
+        if isinstance(ready, Ready):
             _finish(work, ready, intent.n, _run(work, ready, intent.prepared))
             return
     settle_unknown(work)
@@ -113,91 +103,126 @@ def settle_unknown(work: Work, *, progress: bool = True) -> None:
         failed = ActionResult.failed(
             "outcome unknown: the worker ended while this ran; check before you do it again"
         )
-        record = _record(call, intent.n, CallState.UNKNOWN, failed)
+        record = ended(work, call, CallState.UNKNOWN, failed, n=intent.n)
         work.save(work.turn, record, lines=(_action_line(work, call, record),), progress=progress)
 
 
-def _checked(work: Work, call: Call) -> _Ready | CallResult:
-    """The call as something that can run, or the result that tells the model why it cannot."""
-    agent, routing = work.profile.agent, work.runtime.models.routing
-    action = work.runtime.actions.find(call.name)
-    if action is None or not action.offered(agent, routing):
-        schemas = work.runtime.actions.schemas(agent, routing)
-        names = ", ".join(schema.name for schema in schemas)
-        return _refusal(work, call, f"unknown action {call.name!r}; there are: {names}")
-    if call.arguments is None:
-        return _refusal(work, call, "the arguments are not a JSON object; send them again")
-    if not may(work.turn.authority, action.impact):
-        return _refusal(
-            work,
-            call,
-            f"{call.name} is not allowed on behalf of {work.turn.authority.value!r}",
-            CallState.REFUSED,
-        )
+def _ruling(work: Work, ready: Ready) -> approvals.Ruling:
+    return approvals.ruling(
+        work.runtime.home.facts,
+        work.profile.agent,
+        ready.action.name,
+        ready.impact,
+        ready.touches,
+        tainted=work.turn.taint,
+        now=work.runtime.clock.now(),
+    )
+
+
+def _was_asked(work: Work, call: Call) -> bool:
+    """Whether a human was asked about this call and has not answered yet."""
+    asked = work.transcript.approval
+    return asked is not None and asked.call_id == call.id and work.transcript.decision is None
+
+
+def _begin(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
+    """Run a call that is allowed to; raises Changed when its grant was spent by somebody else."""
+    effect = ready.action.effect
+    if effect is Effect.TRANSACTIONAL:
+        if spend:
+            work.save(work.turn, beside=Beside(facts=spend), unless_stopped=True)
+        _transact(work, ready)
+    elif effect in _INTENDED:
+        _intend(work, ready, spend)
+    else:
+        if spend:
+            work.save(work.turn, beside=Beside(facts=spend), unless_stopped=True)
+        _finish(work, ready, work.next_n, _run(work, ready, {}))
+
+
+def _intend(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
+    call, action = ready.call, ready.action
     try:
-        return _Ready(call, action, action.arguments.model_validate(call.arguments))
-    except ValidationError as error:
-        return _refusal(work, call, _explained(error))
-
-
-def _explained(error: ValidationError) -> str:
-    problems = (
-        f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}"
-        for item in error.errors(include_url=False, include_input=False, include_context=False)[:5]
-    )
-    return f"invalid arguments: {'; '.join(problems)}"
-
-
-def _refusal(work: Work, call: Call, error: str, state: CallState = CallState.FAILED) -> CallResult:
-    return _record(call, work.next_n, state, ActionResult.failed(error))
-
-
-def _record(
-    call: Call, n: int, state: CallState, result: ActionResult, *, ends_turn: bool = False
-) -> CallResult:
-    return CallResult(
-        n=n, call_id=call.id, name=call.name, state=state, result=result, ends_turn=ends_turn
-    )
-
-
-def _context(work: Work, call: Call, prepared: dict[str, Any]) -> ActionContext:
-    return ActionContext(
-        agent=work.profile.agent,
-        session=work.session,
-        turn_id=work.turn.id,
-        key=f"{work.turn.id}-{call.id}",
-        files=work.runtime.home.files,
-        clock=work.runtime.clock,
-        models=work.runtime.models,
-        agents=work.runtime.home.agents,
-        basis=work.basis,
-        choices=tuple(work.transcript.choices),
+        prepared = _prepare(work, ready)
+    except Unavailable as error:
+        refused = ended(work, call, CallState.FAILED, ActionResult.failed(error.message))
+        work.carry(refused, _action_line(work, call, refused))
+        return
+    intent = ActionIntent(
+        n=work.next_n,
+        call_id=call.id,
+        name=call.name,
+        effect=action.effect,
+        argument_hash=call.argument_hash,
         prepared=prepared,
+        at=work.runtime.clock.now(),
     )
+    work.save(work.turn, intent, beside=Beside(facts=spend), unless_stopped=True)
+    _finish(work, ready, intent.n, _run(work, ready, prepared))
 
 
-def _prepare(work: Work, ready: _Ready) -> dict[str, Any]:
+def _transact(work: Work, ready: Ready) -> None:
+    """Run and commit in one; from the beginning again when a fact was changed meanwhile."""
+    for _ in range(_TRIES):
+        try:
+            _finish(work, ready, work.next_n, _run(work, ready, {}))
+        except Changed:
+            continue
+        return
+    busy = ActionResult.failed("somebody else changes the same thing at this moment: try again")
+    record = ended(work, ready.call, CallState.FAILED, busy)
+    work.carry(record, _action_line(work, ready.call, record))
+
+
+def _prepare(work: Work, ready: Ready) -> dict[str, Any]:
     prepare = ready.action.prepare
-    return {} if prepare is None else prepare(ready.arguments, _context(work, ready.call, {}))
+    return {} if prepare is None else prepare(ready.arguments, context_of(work, ready.call, {}))
 
 
-def _run(work: Work, ready: _Ready, prepared: dict[str, Any]) -> tuple[CallState, ActionResult]:
+def _run(work: Work, ready: Ready, prepared: Mapping[str, Any]) -> tuple[CallState, ActionResult]:
     try:
-        result = ready.action.run(ready.arguments, _context(work, ready.call, prepared))
+        result = ready.action.run(ready.arguments, context_of(work, ready.call, prepared))
     except Unavailable as error:
         # A keyed one too: the store may have done it, now or for a worker that was here before.
-        if ready.action.effect in {Effect.KEYED, Effect.ONCE}:
+        if ready.action.effect in _INTENDED:
             return CallState.UNKNOWN, ActionResult.failed(f"outcome unknown: {error.message}")
         return CallState.FAILED, ActionResult.failed(error.message)
+    result = _within(work, ready, result)
     return (CallState.COMPLETED if result.success else CallState.FAILED), result
 
 
-def _finish(work: Work, ready: _Ready, n: int, outcome: tuple[CallState, ActionResult]) -> None:
-    """Save a result with everything that it makes: lines, utterances, the end of the turn."""
+def _within(work: Work, ready: Ready, result: ActionResult) -> ActionResult:
+    """The result, or where it lies and its edges when it is too large to be shown."""
+    text = json.dumps(result.data, ensure_ascii=False)
+    content = text.encode()
+    if len(content) <= ready.action.result_bytes:
+        return result
+    shown: dict[str, Any] = {"size": len(content), "head": text[:_EDGE], "tail": text[-_EDGE:]}
+    if work.turn.authority in {Authority.PUBLIC, Authority.PEER}:
+        return result.replaced(data=shown)
+    path = f"data/results/{work.turn.id}-{ready.call.id}.json"
+    clean = not (work.turn.taint or result.taint)
+    try:
+        work.runtime.home.files.write(work.turn.agent_id, path, content, clean=clean)
+        shown["path"] = path
+    except Unavailable:
+        raise
+    except OpenCrabError as error:
+        shown["note"] = f"the whole result could not be kept: {error.message}"
+    return result.replaced(data=shown)
+
+
+def _finish(work: Work, ready: Ready, n: int, outcome: tuple[CallState, ActionResult]) -> None:
+    """Save a result with everything that it makes: lines, utterances, facts, the end of the turn.
+
+    Raises Changed when one of the facts is stored in another version; then nothing was saved.
+    """
     state, result = outcome
     call, action = ready.call, ready.action
-    ends = result.success and action.ends_turn(ready.arguments)
-    record = _record(call, n, state, result, ends_turn=ends)
+    ends = result.success and action.ends_turn(ready.arguments, result)
+    record = ended(work, call, state, result, n=n).replaced(ends_turn=ends)
+    if result.taint:
+        work.turn = work.turn.replaced(taint=True)
     if action.effect is Effect.PURE:
         work.carry(record, _action_line(work, call, record))
         return
@@ -206,6 +231,7 @@ def _finish(work: Work, ready: _Ready, n: int, outcome: tuple[CallState, ActionR
         record,
         lines=_lines(work, call, record),
         utterances=_utterances(work, result),
+        beside=Beside(facts=(*result.facts, *_foreign_names(work, result))),
         unless_stopped=action.effect is Effect.TRANSACTIONAL,
         progress=True,
     )
@@ -213,57 +239,90 @@ def _finish(work: Work, ready: _Ready, n: int, outcome: tuple[CallState, ActionR
         work.declared_done = True
 
 
-def _wait(work: Work, ready: _Ready) -> None:
+def _foreign_names(work: Work, result: ActionResult) -> tuple[Fact, ...]:
+    """Remembers which files a tainted turn named: names are words, too."""
+    written = [effect.path for effect in result.side_effects if isinstance(effect, FileWritten)]
+    if not work.turn.taint:
+        return ()
+    return tuple(
+        Fact(
+            owner=work.turn.agent_id,
+            kind=FOREIGN_NAME,
+            id=name_key(path),
+            version=0,
+            body=NamedFile(path=path).model_dump(),
+        )
+        for path in dict.fromkeys(written)
+    )
+
+
+def _wait(work: Work, ready: Ready) -> None:
     """Ask a human; the calls after this one do not run, and the turn costs nothing meanwhile."""
-    call, action = ready.call, ready.action
-    what = f"{call.name} {_short(call.arguments, 200)}"
-    touches = action.touches(ready.arguments) if action.touches else action.impact.value
+    call = ready.call
+    waiting = work.turn.replaced(status=TurnStatus.WAITING)
+    if _was_asked(work, call):
+        work.save(waiting, progress=True)
+        return
     step = work.transcript.steps[-1]
     later = step.answer.calls[step.answer.calls.index(call) + 1 :]
     for other in (other for other in later if other.id not in step.results):
         result = ActionResult.failed("not run: an earlier call of this step waits for approval")
-        work.carry(_record(other, work.next_n, CallState.CANCELLED, result))
+        work.carry(ended(work, other, CallState.CANCELLED, result))
     request = ApprovalRequest(
         n=work.next_n,
         call_id=call.id,
-        name=call.name,
+        name=ready.action.name,
         argument_hash=call.argument_hash,
-        what=what,
-        touches=touches,
+        what=ready.what,
+        touches=ready.touches,
+        at=work.runtime.clock.now(),
     )
-    text = phrase("waiting", work.profile.agent.language, what=what, touches=touches)
+    language = work.profile.agent.language
+    text = phrase("waiting", language, what=ready.what, touches=ready.touches)
+    opened = approvals.opened(
+        work.turn, work.profile.agent, request, ready.impact, work.runtime.clock.now()
+    )
     work.save(
-        work.turn.replaced(status=TurnStatus.WAITING),
+        waiting,
         request,
-        lines=(work.line(LineKind.APPROVAL, text, data={"call_id": call.id}),),
+        lines=(
+            work.line(LineKind.APPROVAL, text, data={"call_id": call.id, "approval_id": opened.id}),
+        ),
+        beside=Beside(facts=(opened,)),
         unless_stopped=True,
         progress=True,
     )
 
 
-def _reject(work: Work, ready: _Ready) -> None:
-    call = ready.call
+def _reject(work: Work, ready: Ready) -> None:
     result = ActionResult.failed("not approved by a human; the turn ends here")
-    record = _record(call, work.next_n, CallState.REFUSED, result)
-    what = f"{call.name} {_short(call.arguments, 200)}"
-    notice = phrase("rejected", work.profile.agent.language, what=what)
+    record = ended(work, ready.call, CallState.REFUSED, result)
+    notice = phrase("rejected", work.profile.agent.language, what=ready.what)
+    if work.transcript.decision is not None and work.transcript.decision.reason:
+        notice += f" / {one_line(work.transcript.decision.reason, _REASON)}"
     close(work, TurnStatus.STOPPED, record, notice=notice)
 
 
 def _lines(work: Work, call: Call, record: CallResult) -> tuple[Line, ...]:
-    """Speech and musing are lines of their own; every other call is an action line."""
-    effects = record.result.side_effects
-    lines = [
-        work.line(LineKind.SPEECH, shortened(effect.text))
-        for effect in effects
-        if isinstance(effect, Spoke)
-    ]
-    lines += [
-        work.line(LineKind.INNER_VOICE, shortened(effect.text), audience=Audience.SELF)
-        for effect in effects
-        if isinstance(effect, Mused)
-    ]
-    return tuple(lines) or (_action_line(work, call, record),)
+    """Speech and musing are lines of their own; every other call is an action line.
+
+    The ends of tasks and goals are told to everybody in the session.
+    """
+    lines: list[Line] = []
+    for effect in record.result.side_effects:
+        if isinstance(effect, Spoke):
+            lines.append(work.line(LineKind.SPEECH, shortened(effect.text)))
+        elif isinstance(effect, Mused):
+            text = shortened(effect.text)
+            lines.append(work.line(LineKind.INNER_VOICE, text, audience=Audience.SELF))
+    if not lines:
+        lines.append(_action_line(work, call, record))
+    lines.extend(
+        work.line(LineKind.SYSTEM, effect.message)
+        for effect in record.result.side_effects
+        if effect.kind in {"task_ended", "goal_ended"}
+    )
+    return tuple(lines)
 
 
 def _utterances(work: Work, result: ActionResult) -> tuple[Utterance, ...]:
@@ -276,15 +335,15 @@ def _utterances(work: Work, result: ActionResult) -> tuple[Utterance, ...]:
 
 
 def _action_line(work: Work, call: Call, record: CallResult) -> Line:
-    result = record.result
+    result, name = record.result, called(call)
     outcome = result.data if result.success else {"error": result.error}
     return work.line(
         LineKind.ACTION,
-        f"{call.name} {record.state.value}",
+        f"{name} {record.state.value}",
         audience=Audience.SELF,
         data={
-            "name": call.name,
-            "arguments": _short(call.arguments, _LINE_ARGUMENTS),
+            "name": name,
+            "arguments": _short(called_with(call), _LINE_ARGUMENTS),
             "result": _short(outcome, _LINE_RESULT),
             "state": record.state.value,
         },

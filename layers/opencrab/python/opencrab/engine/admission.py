@@ -1,15 +1,18 @@
 """Admission: the one way in, by which a message becomes queued turns exactly once."""
 
 import json
+from contextlib import suppress
 from datetime import datetime
 
-from opencrab.domain.authority import taints
+from opencrab.domain.authority import Authority, taints
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.identifier import content_hash, stable_id, turn_id
 from opencrab.domain.line import Instruction, Line, LineKind
 from opencrab.domain.message import Message
 from opencrab.domain.session import Session
 from opencrab.domain.turn import Trigger, Turn
+from opencrab.engine.pausing import pause
+from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.journal import Admission
 
@@ -21,47 +24,67 @@ def admit(
     *,
     trigger: Trigger = Trigger.MESSAGE,
     hops: int = 0,
+    task: str | None = None,
+    taint: bool = False,
 ) -> tuple[Turn, ...]:
     """Admit a message: one turn for every participant but its sender, stored, then queued.
 
+    `task` is what the turn serves, `taint` what it inherits. An owner's message to a session in
+    which a goal is carried out lets that goal wait: whoever owns the agent goes before its work.
     The same message again answers the same turns. Raises NotFound (session), Conflict (ended
     session, nobody left to answer, or the same id for another body).
     """
     session = runtime.home.sessions.get(session_id)
     now = runtime.clock.now()
-    body_hash = _body_hash(session_id, message)
-    message_id = stable_id(
-        "message", message.source, message.principal_id, session_id, message.source_id
-    )
     turns = tuple(
-        Turn(
-            id=turn_id(
-                source=message.source,
-                principal=message.principal_id,
-                source_id=f"{session_id}/{message.source_id}",
-                agent_id=agent_id,
-            ),
-            agent_id=agent_id,
-            session_id=session_id,
-            trigger=trigger,
-            source=message.source,
-            authority=message.authority,
-            principal_id=message.principal_id,
-            group=message_id,
-            body_hash=body_hash,
-            channel=message.channel,
-            lease_until=now,
-            taint=taints(message.authority),
-            hops=hops,
-            created_at=now,
+        _turn(session_id, message, agent_id, now).replaced(
+            trigger=trigger, taint=taint or taints(message.authority), task=task, hops=hops
         )
         for agent_id in _answering(runtime, session, message)
     )
+    message_id, body_hash = turns[0].group, turns[0].body_hash
     line = _line(session_id, message_id, message, now)
+    if trigger is Trigger.CONTINUATION:
+        line = line.replaced(kind=LineKind.SYSTEM, taint=taint)
     stored = runtime.home.journal.admit(Admission(message_id, body_hash, turns, line))
+    from_owner = message.authority is Authority.OWNER and task is None
+    if session.goal is not None and from_owner and not stored[0].status.is_end:
+        _interrupt(runtime, session, message)
     for turn in stored:
         enqueue(runtime, turn)
     return stored
+
+
+def _turn(session_id: str, message: Message, agent_id: str, now: datetime) -> Turn:
+    """The header of one participant's turn."""
+    source_id = message.source_id
+    return Turn(
+        id=turn_id(
+            source=message.source,
+            principal=message.principal_id,
+            source_id=f"{session_id}/{source_id}",
+            agent_id=agent_id,
+        ),
+        agent_id=agent_id,
+        session_id=session_id,
+        trigger=Trigger.MESSAGE,
+        source=message.source,
+        authority=message.authority,
+        principal_id=message.principal_id,
+        group=stable_id("message", message.source, message.principal_id, session_id, source_id),
+        body_hash=_body_hash(session_id, message),
+        channel=message.channel,
+        lease_until=now,
+        created_at=now,
+    )
+
+
+def _interrupt(runtime: Runtime, session: Session, message: Message) -> None:
+    agent_id, goal = session.agent_ids[0], str(session.goal)
+    with suppress(Conflict, NotFound):
+        language = runtime.home.agents.get(agent_id).agent.language
+        why = phrase("interrupted", language, text=message.text[:200])
+        pause(runtime, agent_id, goal, by=message.principal_id, reason=why)
 
 
 def enqueue(runtime: Runtime, turn: Turn, *, again: str = "") -> None:

@@ -1,15 +1,32 @@
 """Close: end a turn in one transaction, with its last words and what is left of its money."""
 
+from dataclasses import dataclass
+from datetime import datetime
+
+from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.line import LineKind
 from opencrab.domain.record import Record
 from opencrab.domain.routing import Duration
 from opencrab.domain.session import SessionChange
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
-from opencrab.engine.work import Work
+from opencrab.engine import approvals
+from opencrab.engine.closing import consequence
+from opencrab.engine.work import Beside, Work
 
 DRAWS_BESIDE_CARRIED = 7
 """Budgets that one transaction can settle beside results that were carried up to the end."""
+
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What a turn's end is told with."""
+
+    speech: str
+    notice: str
+    note: str
 
 
 def close(
@@ -25,38 +42,64 @@ def close(
 
     `speech` is the agent's answer; `notice` a sentence that OpenCrab says in its place; a turn
     that ends without either delivers nothing. `records` and `turn` are the result that ended it.
+    What follows for the goal that it served is part of the same transaction.
     """
+    if work.turn.task is not None and work.carried:
+        work.save(work.turn, progress=True)
+    for _ in range(_TRIES):
+        try:
+            _close(work, status, records, turn or work.turn, _Words(speech, notice, note))
+        except Changed:
+            continue
+        return
+    raise Unavailable(f"the goal of turn {work.turn.id!r} is changed by others all the time")
+
+
+def _close(
+    work: Work, status: TurnStatus, records: tuple[Record, ...], header: Turn, words: "_Words"
+) -> None:
     now = work.runtime.clock.now()
-    header = turn or work.turn
     draws = header.returns(now.strftime("%Y-%m-%d"))
     if len(draws) > DRAWS_BESIDE_CARRIED and work.carried:
         work.save(work.turn, progress=True)
-    text = shortened(speech or notice)
+    text = shortened(words.speech or words.notice)
+    speech = words.speech
+    after = consequence(work, header, status, speech)
+    withdrawn = approvals.withdrawn(work.runtime, header, work.transcript)
     kind = LineKind.SPEECH if speech else LineKind.SYSTEM
     spoke = bool(speech) or work.transcript.speeches > 0
     ended = header.replaced(
         status=status,
         ended_at=now,
-        note=note or notice,
+        note=words.note or words.notice,
         allowance=0,
     )
+    told = (work.line(LineKind.SYSTEM, message) for message in after.told)
     work.save(
         ended,
         *records,
-        lines=(work.line(kind, text),) if text else (),
+        lines=(*((work.line(kind, text),) if text else ()), *told),
         utterances=work.utterance(text, work.transcript.speeches) if text else (),
-        draws=draws,
-        session=SessionChange(
-            agent_id=header.agent_id,
-            spoke_at=now if spoke else None,
-            declared_done=work.declared_done,
-            models={
-                choice.use: choice.model
-                for choice in work.transcript.choices
-                if choice.duration is Duration.THIS_SESSION
-            },
+        beside=Beside(
+            draws=draws,
+            facts=(*after.facts, *withdrawn),
+            due=after.due,
+            session=_session_change(work, header, now if spoke else None),
         ),
         progress=True,
+    )
+
+
+def _session_change(work: Work, header: Turn, spoke_at: datetime | None) -> SessionChange:
+    return SessionChange(
+        agent_id=header.agent_id,
+        spoke_at=spoke_at,
+        declared_done=work.declared_done,
+        models={
+            choice.use: choice.model
+            for choice in work.transcript.choices
+            if choice.duration is Duration.THIS_SESSION
+        },
     )
 
 

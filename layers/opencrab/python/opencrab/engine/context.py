@@ -13,8 +13,10 @@ from opencrab.domain.record import Call, CallResult
 from opencrab.domain.routing import Manner
 from opencrab.domain.transcript import Step
 from opencrab.domain.value import Language
-from opencrab.engine.prompt import dropped, heard, system_text, volatile
+from opencrab.engine.prompt import dropped, goal_note, heard, system_text, volatile
 from opencrab.engine.runtime import Rules
+from opencrab.engine.skills import fitting as fitting_skills
+from opencrab.engine.skills import index_text, text_of
 from opencrab.engine.tokens import estimated_tokens
 from opencrab.engine.vision import seen
 from opencrab.engine.work import Group, Shown, Work
@@ -39,9 +41,13 @@ def build_request(
     """
     agent, rules = work.profile.agent, work.runtime.rules
     schemas = _schemas(work, info)
-    system = system_text(work.profile, work.session)
+    known = index_text(work.runtime.skills, work.profile.mind, agent.language)
+    system = system_text(work.profile, work.session, known)
     steps = _steps(work, {item.id: item for item in instructions})
-    last = Said("user", volatile(work))
+    last = Said(
+        "user",
+        "\n\n".join(part for part in (*_guidance(work), goal_note(work), volatile(work)) if part),
+    )
     if work.shown is None:
         work.shown = rendered(work.history, work.turn.agent_id, agent.language)
     shown, trigger = _with_pictures(work, info, work.shown)
@@ -82,7 +88,31 @@ def _schemas(work: Work, info: ModelInfo) -> tuple[ActionSchema, ...]:
     """The actions that the model is told of: none, if it cannot call any."""
     if not info.functions:
         return ()
-    return work.runtime.actions.schemas(work.profile.agent, work.runtime.models.routing)
+    profile, routing = work.profile, work.runtime.models.routing
+    return work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, profile.mind)
+
+
+def skills_that_fit(work: Work) -> tuple[str, ...]:
+    """The skills whose text this turn's models are given, because they fit what it is about."""
+    if work.skills is None:
+        trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
+        goal = work.served
+        task = goal.current if goal else None
+        about = [trigger.text if trigger else "", task.name if task else ""]
+        work.skills = fitting_skills(work.runtime.skills, work.profile.mind, "\n".join(about))
+    return work.skills
+
+
+def _guidance(work: Work) -> Iterable[str]:
+    """The texts of the skills that fit."""
+    facts, skills = work.runtime.home.facts, work.runtime.skills
+    agent = work.profile.agent
+    if work.guidance is None:
+        texts = (
+            text_of(name, skills, facts, agent.id, agent.language) for name in skills_that_fit(work)
+        )
+        work.guidance = tuple(text for text in texts if text)
+    return work.guidance
 
 
 def high_water(limit: int, rules: Rules) -> int:

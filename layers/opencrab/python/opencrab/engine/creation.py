@@ -4,8 +4,9 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from opencrab.domain.action import ApprovalPolicy
+from opencrab.domain.action import ApprovalPolicy, Impact, Policy
 from opencrab.domain.agent import Agent, ModelName, Profile
+from opencrab.domain.approval import ApprovalRules
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.identity import Identity
 from opencrab.domain.session import PARTICIPANTS, Mode, Participant, Session
@@ -33,7 +34,8 @@ class NewAgent(Value, defer_build=False):
     language: Language | None = None
     purpose: ShortText = ""
     model: ModelName | None = None
-    policy: ApprovalPolicy = ApprovalPolicy.GUARDED
+    policy: Policy = ApprovalPolicy.GUARDED
+    approvals: ApprovalRules = ApprovalRules()
     day_limit_micro_usd: Annotated[MicroUsd, Field(ge=0, le=10**12)] | None = None
     soul: SoulDraft = SoulDraft()
     identity: IdentityDraft = IdentityDraft()
@@ -86,9 +88,10 @@ def create_agent(
     """Create an agent with soul and identity in one transaction; its workspace begins empty.
 
     The same id with the same content answers the agent that is there. Raises Invalid when its
-    model cannot be used here, Conflict when the id has other content.
+    model cannot be used here or its policy names nothing, Conflict when the id has other content.
     """
     require_model(runtime, new.model)
+    require_policy(runtime, new.policy)
     now = runtime.clock.now()
     agent = Agent(
         id=agent_id or runtime.clock.new_id(),
@@ -98,6 +101,7 @@ def create_agent(
         purpose=new.purpose,
         model=new.model,
         policy=new.policy,
+        approvals=new.approvals,
         day_limit_micro_usd=new.day_limit_micro_usd,
         created_at=now,
         updated_at=now,
@@ -144,6 +148,19 @@ def require_model(runtime: Runtime, name: str | None) -> None:
         runtime.models.get(name)
     except Invalid as error:
         raise Invalid(error.message, field="model", cure=error.cure) from error
+
+
+def require_policy(runtime: Runtime, policy: Policy | None) -> None:
+    """See that a list of what runs unasked names impacts and actions only; raises Invalid."""
+    if policy is None or isinstance(policy, ApprovalPolicy):
+        return
+    for name in policy:
+        if name not in set(Impact) and runtime.actions.find(name) is None:
+            raise Invalid(
+                f"there is neither an impact nor an action {name!r}",
+                field="policy",
+                cure=f"name actions, or impacts: {', '.join(Impact)}",
+            )
 
 
 def _require_answering(runtime: Runtime, agent_id: str) -> None:

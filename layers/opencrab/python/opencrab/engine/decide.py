@@ -7,7 +7,7 @@ from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, S
 from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.health import Health, failed
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.money import Draw
+from opencrab.domain.money import Draw, Limits
 from opencrab.domain.record import Answer, CallState, ModelIntent, ModelResult
 from opencrab.domain.routing import Manner
 from opencrab.domain.thinking import ThinkContext, think_context
@@ -16,10 +16,11 @@ from opencrab.domain.turn import Block, Turn, TurnStatus, draws_for
 from opencrab.domain.value import MicroUsd
 from opencrab.engine import router
 from opencrab.engine.close import close
-from opencrab.engine.context import build_request
+from opencrab.engine.context import build_request, skills_that_fit
 from opencrab.engine.phrases import budget_phrase, phrase
 from opencrab.engine.reservation import reservation
-from opencrab.engine.work import Work
+from opencrab.engine.skills import offered
+from opencrab.engine.work import Beside, Work
 from opencrab.ports.journal import Boundary
 from opencrab.ports.model import ChatModel, ChatRequest
 
@@ -75,7 +76,7 @@ def _next(work: Work, boundary: Boundary) -> int | None:
     leader, chosen_by = router.leader(models, context.use, work.basis, work.transcript.choices)
     listed = router.candidates(models, leader, work.profile.agent)
     manner = models.routing.manner(context.use)
-    work.limits = work.runtime.rules.limits.changed(boundary.limits)
+    work.limits = _limits(work, boundary)
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
         picked = _picked(work, listed, boundary)
@@ -92,6 +93,16 @@ def _next(work: Work, boundary: Boundary) -> int | None:
         call = _Call(picked.model, listed, request, body, context, by, picked.health)
         _ask(work, call, _reserved(work, call, picked, boundary))
         return None
+
+
+def _limits(work: Work, boundary: Boundary) -> Limits:
+    """The limits of this call: those of the installation, and what is left of the goal's own."""
+    limits = work.runtime.rules.limits.changed(boundary.limits)
+    goal = work.served
+    left = None if goal is None else goal.left_micro_usd
+    if left is None or left >= limits.turn_micro_usd:
+        return limits
+    return limits.replaced(turn_micro_usd=left)
 
 
 def _request(
@@ -174,6 +185,8 @@ def _reserve(work: Work, call: _Call, heard: tuple[str, ...]) -> ModelIntent:
         chosen_by=call.chosen_by,
         price=info.price,
         basis=work.basis if work.transcript.basis is None else None,
+        skills=skills_that_fit(work),
+        skills_offered=offered(work.runtime.skills, work.profile.mind),
     )
     day = work.runtime.clock.now().strftime("%Y-%m-%d")
     block = work.turn.block_for(amount, day, work.limits)
@@ -192,7 +205,12 @@ def _intend(work: Work, intent: ModelIntent, block: Block | None) -> None:
     if block is not None:
         own = work.profile.agent.day_limit_micro_usd
         draws = draws_for(work.turn, block, work.limits, own)
-    work.save(work.turn.reserving(intent.reserved, block), intent, draws=draws, unless_stopped=True)
+    work.save(
+        work.turn.reserving(intent.reserved, block),
+        intent,
+        beside=Beside(draws=draws),
+        unless_stopped=True,
+    )
 
 
 def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
@@ -211,6 +229,7 @@ def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
         answer=_named(answer, intent.n),
         cost=cost,
         latency_ms=latency_ms,
+        at=clock.now(),
     )
     _answered(work, result, work.turn.settled(reserved=intent.reserved, cost=cost))
     # Only now: an answer that was paid for is saved before anything else can go wrong.
@@ -263,6 +282,7 @@ def _unanswered(
         usage=error.usage,
         cost=cost,
         latency_ms=latency_ms,
+        at=now,
     )
     if _is_last(work, call, result):
         _fail(work, _told(work, call, error), result, turn=turn)

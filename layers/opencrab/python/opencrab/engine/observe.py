@@ -1,6 +1,7 @@
 """Observe: load the agent, the session and the recent journal that a turn needs."""
 
 from opencrab.domain.authority import taints
+from opencrab.domain.goal import GOAL, goal_key, goal_of
 from opencrab.domain.line import Audience, Line
 from opencrab.domain.transcript import Transcript
 from opencrab.domain.turn import Turn
@@ -13,10 +14,16 @@ _PAGES = 8
 
 
 def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
-    """Everything about the turn's world, in three reads: agent, session, recent lines."""
+    """Everything about the turn's world, in three reads: agent, session, recent lines.
+
+    A turn that serves a goal reads that too.
+    """
     profile = runtime.home.agents.get(turn.agent_id)
     session = runtime.home.sessions.get(turn.session_id)
     history = recent_lines(runtime, turn)
+    goal = None
+    if turn.task is not None:
+        goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_of(turn.task)))
     tainted = turn.taint or any(_taints(line, turn.agent_id) for line in history)
     declared = any(
         effect.kind == "declared_done"
@@ -34,6 +41,7 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
         next_n=turn.sequence,
         limits=runtime.rules.limits,
         declared_done=declared,
+        goal=goal,
     )
 
 
@@ -61,8 +69,13 @@ def recent_lines(runtime: Runtime, turn: Turn) -> tuple[Line, ...]:
 
 
 def _taints(line: Line, agent_id: str) -> bool:
-    """Whether a line's words come from outside: from another agent, or from a public sender."""
-    return line.speaker_id != agent_id and (line.from_agent or taints(line.authority))
+    """Whether a line's words come from outside: from another agent, or from a public sender.
+
+    An agent's own line does so when it was written after such words had been read.
+    """
+    if line.taint or line.speaker_id == agent_id:
+        return line.taint
+    return line.from_agent or taints(line.authority)
 
 
 def visible(line: Line, agent_id: str) -> bool:
@@ -74,5 +87,8 @@ def _belongs(line: Line, turn: Turn) -> bool:
     """Whether a line is this turn's history: seen by its agent, opened in time, not its own."""
     opened = line.group_line or line.sequence
     if turn.trigger_line and opened > turn.trigger_line:
+        return False
+    if line.audience is Audience.SELF and taints(turn.authority) and not taints(line.authority):
+        # What it found out for those it trusts is not told to a turn of the public or of a peer.
         return False
     return visible(line, turn.agent_id) and line.turn_id != turn.id

@@ -37,6 +37,80 @@ _SENTENCES = {
         Language.JA: "承認されなかったため、ここで止まりました: {what}",
         Language.EN: "I stopped because this was not approved: {what}",
     },
+    "paused": {
+        Language.JA: "[{label}] 中断しました。ここまでに行ったこと: {done}。"
+        "再開するか、破棄するかを選んでください。",
+        Language.EN: "[{label}] I have paused. Done so far: {done}. Resume this, or discard it.",
+    },
+    "note_task": {
+        Language.JA: "[目標 {goal}「{goal_name}」のタスク {task} ({place}): {name}\n"
+        "前提: {before}\n完了の条件: {after}\n"
+        "このタスクだけを行い、終わったら finish_task、できなければ fail_task を呼びます]",
+        Language.EN: '[Task {task} ({place}) of goal {goal} "{goal_name}": {name}\n'
+        "Before: {before}\nDone when: {after}\n"
+        "Do this task only; then call finish_task, or fail_task if it cannot be done]",
+    },
+    "note_goal": {
+        Language.JA: "[目標 {goal}「{goal_name}」。数段階かかるなら plan_goal で計画します。"
+        "すぐできるなら行って report を呼びます]",
+        Language.EN: '[Goal {goal} "{goal_name}". If it takes several steps, plan it with '
+        "plan_goal; if not, do it now and call report]",
+    },
+    "note_report": {
+        Language.JA: "[目標 {goal}「{goal_name}」\n{rows}\n"
+        "すべてのタスクが終わりました。report を呼びます]",
+        Language.EN: '[Goal {goal} "{goal_name}"\n{rows}\nEvery task is over. Call report now]',
+    },
+    "paused_by_hand": {
+        Language.JA: "一時停止されました。",
+        Language.EN: "It was paused.",
+    },
+    "interrupted": {
+        Language.JA: "話しかけられたので中断しました: {text}",
+        Language.EN: "Interrupted by a message: {text}",
+    },
+    "nothing_yet": {Language.JA: "まだ何もありません", Language.EN: "nothing yet"},
+    "goal_begins": {
+        Language.JA: "[{goal}] 取りかかってください: {name}",
+        Language.EN: "[{goal}] Begin: {name}",
+    },
+    "task_begins": {
+        Language.JA: "[{task}] 取りかかってください: {name}",
+        Language.EN: "[{task}] Begin: {name}",
+    },
+    "report_due": {
+        Language.JA: "[{goal}] すべてのタスクが終わりました。報告してください: {name}",
+        Language.EN: "[{goal}] Every task has ended. Report: {name}",
+    },
+    "goal_stopped": {
+        Language.JA: "止められました。続けるには再開してください。",
+        Language.EN: "It was stopped. To go on, resume it.",
+    },
+    "goal_rejected": {
+        Language.JA: "承認されませんでした。続けるには再開してください。",
+        Language.EN: "What it asked for was not approved. To go on, resume it.",
+    },
+    "goal_failed": {
+        Language.JA: "失敗しました。もう一度行うには、明示的に再開してください。",
+        Language.EN: "It failed. It is tried again only if you resume it.",
+    },
+    "goal_exhausted": {
+        Language.JA: "回数か予算の上限に達しました。続けるには再開してください。",
+        Language.EN: "It reached a limit of steps or money. To go on, resume it.",
+    },
+    "goal_idle": {
+        Language.JA: "何も言わずに終わりました。続けるには再開してください。",
+        Language.EN: "It ended without a word. To go on, resume it.",
+    },
+    "task_silent": {
+        Language.JA: "結果を言わずに終わりました",
+        Language.EN: "it ended without a result",
+    },
+    "nothing_done": {
+        Language.JA: "記録に残る行動がありません",
+        Language.EN: "the journal knows of no action for it",
+    },
+    "unconfirmed": {Language.JA: "未確認: {what}", Language.EN: "Unconfirmed: {what}"},
     "waiting": {
         Language.JA: "承認を待っています: {what}(対象: {touches})",
         Language.EN: "I am waiting for approval: {what} (touches: {touches})",

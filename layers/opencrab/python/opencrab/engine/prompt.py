@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 
 from opencrab.domain.agent import Agent, Profile, selectable_by
+from opencrab.domain.goal import task_message
 from opencrab.domain.routing import Basis, ModelChosen, Routing, Use
 from opencrab.domain.session import Session
 from opencrab.domain.value import Language
+from opencrab.engine.phrases import phrase
 from opencrab.engine.work import Work
 
 _MODELS_NOTE_BYTES = 300
+_RESULT = 300
 
 _RULES = {
     Language.JA: """\
@@ -44,7 +47,13 @@ How you work:
 }
 
 
-def system_text(profile: Profile, session: Session) -> str:
+_NO_PURPOSE = {
+    Language.JA: "まだありません。オーナーと話すとき、何を目的にするかを尋ねてください。",
+    Language.EN: "none yet. When you talk with your owner, ask what it is to be.",
+}
+
+
+def system_text(profile: Profile, session: Session, skills: str = "") -> str:
     """The part of the prompt that stays the same for an agent in a session: no clock, no ids."""
     agent = profile.agent
     language = agent.language
@@ -54,9 +63,9 @@ def system_text(profile: Profile, session: Session) -> str:
         name=profile.soul.persona_name,
         identity=profile.identity.describe(language),
         soul=profile.soul.describe(language),
-        purpose=f"\n{purpose}: {agent.purpose}\n" if agent.purpose else "",
+        purpose=f"\n{purpose}: {agent.purpose or _NO_PURPOSE[language]}\n",
         theme=f"\n{theme}: {session.theme}" if session.theme else "",
-    )
+    ) + (f"\n\n{skills}" if skills else "")
 
 
 def volatile(work: Work) -> str:
@@ -99,6 +108,32 @@ def models_note(
     if len(note.encode()) <= _MODELS_NOTE_BYTES:
         return note
     return note.encode()[: _MODELS_NOTE_BYTES - 3].decode(errors="ignore") + "…"
+
+
+def goal_note(work: Work) -> str:
+    """What the turn serves, for turns that carry a goal out; "" for all others."""
+    goal, language = work.served, work.profile.agent.language
+    if goal is None or goal.status.is_end:
+        return ""
+    facts: dict[str, object] = {"goal": goal.id, "goal_name": goal.name}
+    task = goal.current
+    if task is not None:
+        return phrase(
+            "note_task",
+            language,
+            task=task.id,
+            place=f"{goal.tasks.index(task) + 1}/{len(goal.tasks)}",
+            name=task.name,
+            before=task.precondition,
+            after=task.postcondition,
+            **facts,
+        )
+    if not goal.tasks:
+        return phrase("note_goal", language, **facts)
+    if any(not other.status.is_end for other in goal.tasks):
+        return ""
+    rows = (f"{task_message(other)} {other.result[:_RESULT]}".rstrip() for other in goal.tasks)
+    return phrase("note_report", language, rows="\n".join(rows), **facts)
 
 
 def heard(language: Language, text: str) -> str:

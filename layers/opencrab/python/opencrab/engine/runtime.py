@@ -4,13 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from opencrab.domain.money import Limits
+from opencrab.domain.skill import StandardSkill
 from opencrab.domain.turn import MAX_STEPS
-from opencrab.ports.action import Actions
+from opencrab.ports.action import Actions, Reach
 from opencrab.ports.channel import Channel
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.model import Directory, Models
+from opencrab.ports.search import Found, Search
 from opencrab.ports.secrets import Secrets
+from opencrab.ports.skills import StandardSkills
+from opencrab.ports.web import Web, WebSearch
 
 
 @dataclass(frozen=True)
@@ -29,11 +33,35 @@ class Rules:
     high_water_tokens: int = 80_000
 
 
+class Nothing:
+    """An installation without search and without standard skills: there is nothing to find."""
+
+    def search(
+        self,
+        agent_id: str,  # noqa: ARG002 - the port's
+        query: str,  # noqa: ARG002
+        *,
+        session_id: str,  # noqa: ARG002
+        limit: int = 10,  # noqa: ARG002
+    ) -> tuple[Found, ...]:
+        """Nothing."""
+        return ()
+
+    def all(self) -> tuple[StandardSkill, ...]:
+        """None."""
+        return ()
+
+    def find(self, name: str) -> StandardSkill | None:  # noqa: ARG002 - the port's
+        """None."""
+        return None
+
+
 @dataclass(frozen=True)
 class Runtime:
     """One installation: its home, clock, models, actions and channels.
 
-    `directory` and `secrets` are for people who ask about providers and set them up.
+    `directory` and `secrets` are for people who ask about providers and set them up; `search`,
+    `skills` and the web are for actions.
     """
 
     home: Home
@@ -44,3 +72,21 @@ class Runtime:
     rules: Rules = field(default_factory=Rules)
     directory: Directory | None = None
     secrets: Secrets | None = None
+    search: Search = field(default_factory=Nothing)
+    skills: StandardSkills = field(default_factory=Nothing)
+    web: Web | None = None
+    web_search: WebSearch | None = None
+
+    @property
+    def reach(self) -> Reach:
+        """What of it actions may reach."""
+        return Reach(
+            files=self.home.files,
+            facts=self.home.facts,
+            models=self.models,
+            agents=self.home.agents,
+            search=self.search,
+            skills=self.skills,
+            web=self.web,
+            web_search=self.web_search,
+        )

@@ -6,8 +6,10 @@ from datetime import timedelta
 
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.turn import Turn, TurnStatus
-from opencrab.engine.admission import admit, enqueue
+from opencrab.engine.admission import enqueue
+from opencrab.engine.approvals import sweep_approvals
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.tasks import admit_item, strand
 from opencrab.engine.work import send_utterance
 
 log = logging.getLogger(__name__)
@@ -24,12 +26,14 @@ class Swept:
     freed: int = 0
     resent: int = 0
     admitted: int = 0
+    approvals: int = 0
 
 
 def sweep(runtime: Runtime) -> Swept:
     """One pass; every part may be repeated without harm."""
     requeued, freed = _turns(runtime)
-    return Swept(requeued, freed, _utterances(runtime), _due(runtime))
+    resent, admitted = _utterances(runtime), admit_due(runtime)
+    return Swept(requeued, freed, resent, admitted, sweep_approvals(runtime))
 
 
 def _turns(runtime: Runtime) -> tuple[int, int]:
@@ -61,16 +65,20 @@ def _utterances(runtime: Runtime) -> int:
     return len(unsent)
 
 
-def _due(runtime: Runtime) -> int:
-    """Admit what is due; an item that can never be admitted is dropped with its error."""
+def admit_due(runtime: Runtime) -> int:
+    """Admit what is due; an item that can never be admitted is dropped with its error.
+
+    The goal of a dropped item waits, and says why.
+    """
     admitted = 0
     for item in runtime.home.due.due(runtime.clock.now(), _BATCH):
         try:
-            admit(runtime, item.session_id, item.message, hops=item.hops)
+            admit_item(runtime, item)
             admitted += 1
         except OpenCrabError as error:
             if isinstance(error, Unavailable):
                 continue
             log.warning("due item %s cannot be admitted: %s", item.id, error.message)
+            strand(runtime, item, error.message)
         runtime.home.due.done(item.id)
     return admitted

@@ -8,23 +8,34 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TypeVar
 
-from opencrab.domain.errors import Invalid, NotFound, Stopped, Superseded
+from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded, Unavailable
+from opencrab.domain.goal import Goal, GoalStatus
+from opencrab.domain.line import LineKind
 from opencrab.domain.record import ModelIntent
 from opencrab.domain.transcript import Transcript
-from opencrab.domain.turn import DELIVERIES_WITHOUT_PROGRESS, Turn, TurnStatus
+from opencrab.domain.turn import DELIVERIES_WITHOUT_PROGRESS, Stop, Turn, TurnStatus
 from opencrab.engine.act import act, recover, settle_unknown
 from opencrab.engine.close import close
+from opencrab.engine.closing import abandoned
 from opencrab.engine.decide import decide
 from opencrab.engine.observe import observe
+from opencrab.engine.pausing import ATTEMPTS, as_its_goal, goal_fact
 from opencrab.engine.phrases import phrase
 from opencrab.engine.record import resolved
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.skills import used
 from opencrab.engine.usage import unknown, usage_row
 from opencrab.engine.work import Work
 from opencrab.ports.journal import Change, Recorded
 from opencrab.ports.queue import Delivery
 
 SLACK_SECONDS = 15.0
+
+REPAIRS = 2
+"""Steps without a single call that could be understood, after the first, before a turn ends."""
+
+_PAUSED = "paused"
+_DEEDS = 5
 
 Moved = TypeVar("Moved")
 
@@ -91,7 +102,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
 
 
 def _abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
-    """End a turn whose world is gone: what it needs cannot be read, so nobody can be told."""
+    """End a turn whose world is gone: what it needs cannot be read, so only its goal is told."""
     turn, now = claimed.turn, runtime.clock.now()
     lost = _lost(claimed)
     for intent in lost:
@@ -99,16 +110,25 @@ def _abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
     ended = turn.replaced(
         status=TurnStatus.FAILED, ended_at=now, lease_until=None, note=why, allowance=0
     )
-    change = Change(
-        turn=ended,
-        expected=turn.sequence,
-        records=tuple(unknown(intent) for intent in lost),
-        draws=turn.returns(now.strftime("%Y-%m-%d")),
-        usage=tuple(usage_row(turn, intent, unknown(intent), now) for intent in lost),
-        at=now,
-    )
-    with suppress(Superseded):
-        runtime.home.journal.commit(change)
+    for _ in range(ATTEMPTS):
+        after = abandoned(runtime, turn, why)
+        change = Change(
+            turn=ended,
+            expected=turn.sequence,
+            records=tuple(unknown(intent) for intent in lost),
+            draws=turn.returns(now.strftime("%Y-%m-%d")),
+            usage=tuple(usage_row(turn, intent, unknown(intent), now) for intent in lost),
+            facts=after.facts,
+            due=after.due,
+            at=now,
+        )
+        try:
+            runtime.home.journal.commit(change)
+        except Changed:
+            continue
+        except Superseded:
+            pass
+        return
 
 
 def _lost(claimed: Recorded) -> tuple[ModelIntent, ...]:
@@ -122,7 +142,16 @@ def _lost(claimed: Recorded) -> tuple[ModelIntent, ...]:
 
 
 def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
+    outcome = _carried_on(work, delivery, pace)
+    _count_skills(work)
+    return outcome
+
+
+def _carried_on(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
     work.resend()
+    if work.turn.note == _PAUSED and work.turn.stop is None:
+        work.turn = work.turn.replaced(note="")
+    _heed_goal(work)
     if work.turn.deliveries > DELIVERIES_WITHOUT_PROGRESS:
         _give_up(work, delivery)
     elif work.transcript.pending is not None:
@@ -136,6 +165,14 @@ def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
         if seconds is not None:
             return _later(work.runtime, delivery, seconds)
     return Outcome.FINISHED
+
+
+def _count_skills(work: Work) -> None:
+    """Count which acquired skills the turn was given; the journal is what measures are made of."""
+    acquired = {skill.name for skill in work.profile.mind.skills if work.turn.status.is_end}
+    if names := acquired & {*(work.skills or ()), *work.transcript.skills_asked}:
+        with suppress(Unavailable):
+            used(work.runtime.home.facts, work.turn.agent_id, names, work.runtime.clock.now())
 
 
 def _stop_if_frozen(work: Work) -> None:
@@ -157,8 +194,10 @@ def _step_ready(work: Work) -> bool:
     transcript, language = work.transcript, work.profile.agent.language
     if transcript.open_intent is not None:
         recover(work)
-    elif work.turn.stop is not None:
-        close(work, TurnStatus.STOPPED, notice=phrase("stopped", language))
+    elif (stop := work.turn.stop) is not None:
+        _guarded(work, lambda running: _wait_or_stop(running, stop))
+    elif transcript.repairs > REPAIRS:
+        close(work, TurnStatus.IDLE, note=f"no call could be understood, {REPAIRS} repairs failed")
     elif not work.profile.agent.answers:
         close(work, TurnStatus.STOPPED, notice=phrase("retired", language))
     elif (call := transcript.pending) is not None:
@@ -172,6 +211,54 @@ def _step_ready(work: Work) -> bool:
     else:
         return True
     return False
+
+
+def _wait_or_stop(work: Work, stop: Stop) -> None:
+    """End a turn that is to stop; let one that is to pause wait, and say what it was doing."""
+    language = work.profile.agent.language
+    if not stop.pause:
+        close(work, TurnStatus.STOPPED, notice=phrase("stopped", language))
+        return
+    if _resumed(work):
+        return
+    done = "; ".join(_deeds(work)) or phrase("nothing_yet", language)
+    text = phrase("paused", language, label=work.turn.task or work.turn.id, done=done)
+    lines = () if work.turn.note == _PAUSED else (work.line(LineKind.SYSTEM, text),)
+    work.save(
+        work.turn.replaced(status=TurnStatus.WAITING, note=_PAUSED), lines=lines, progress=True
+    )
+
+
+def _resumed(work: Work) -> bool:
+    """Whether the goal of a turn that is to wait waits no more; then the turn goes on too."""
+    if work.turn.task is None:
+        return False
+    goal = goal_fact(work.runtime, work.turn.agent_id, work.turn.task).read(Goal)
+    if goal.pause is not None:
+        return False
+    stored = as_its_goal(work.runtime, goal, work.turn.id)
+    work.turn = work.turn.replaced(stop=stored.stop)
+    return work.turn.stop is None or not work.turn.stop.pause
+
+
+def _deeds(work: Work) -> list[str]:
+    """The newest things that this turn has done, a short line each."""
+    told = [
+        f"{receipt.action} {receipt.path}" if receipt.path else receipt.action
+        for receipt in work.receipts
+    ]
+    return told[-_DEEDS:]
+
+
+def _heed_goal(work: Work) -> None:
+    """A turn whose goal was given up or paused before it began does as the goal does."""
+    goal = work.served
+    if goal is None or work.turn.stop is not None:
+        return
+    waits = goal.pause is not None and goal.pause.turn_waits
+    if waits or goal.status is GoalStatus.ABANDONED:
+        stored = as_its_goal(work.runtime, goal, work.turn.id)
+        work.turn = work.turn.replaced(stop=stored.stop)
 
 
 def _guarded(work: Work, move: Callable[[Work], Moved]) -> Moved | None:

@@ -71,6 +71,9 @@ def _image(work: Work, reference: str) -> Image | None:
         _, content = files.read(agent_id, path)
     except (Invalid, NotFound):
         return None
+    if not info.clean:
+        # What is in a picture can be read, and somebody else drew it.
+        work.turn = work.turn.replaced(taint=True)
     kind = _media_type(content)
     return None if kind is None else Image(kind, b64encode(content).decode())
 

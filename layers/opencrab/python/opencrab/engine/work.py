@@ -4,11 +4,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from opencrab.domain.action import ActionResult, FileDeleted, FileWritten
 from opencrab.domain.agent import Profile
+from opencrab.domain.due import DueItem
+from opencrab.domain.fact import Fact
+from opencrab.domain.goal import Goal, Receipt
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.line import Audience, Line, LineKind
 from opencrab.domain.money import Draw, Limits
-from opencrab.domain.record import ModelIntent, ModelResult, Record
+from opencrab.domain.record import ModelIntent, ModelResult, Record, called
 from opencrab.domain.routing import Basis
 from opencrab.domain.session import Session, SessionChange
 from opencrab.domain.transcript import Transcript
@@ -25,6 +29,7 @@ CARRIED = 6
 """Pure results that may ride in the next transaction; with their lines they stay under 25 items."""
 
 
+_NO_DEEDS = frozenset({"speech", "planning", "finding"})
 _FAILED_SHARE = 4
 """A turn makes at most so many times its steps in model calls, however many of them fail."""
 
@@ -40,6 +45,19 @@ class Group:
     tokens: int
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What a change writes beside its records, lines and utterances."""
+
+    draws: tuple[Draw, ...] = ()
+    session: SessionChange | None = None
+    facts: tuple[Fact, ...] = ()
+    due: tuple[DueItem, ...] = ()
+
+
+NOTHING = Beside()
+
+
 @dataclass
 class Work:
     """A turn being run.
@@ -47,7 +65,9 @@ class Work:
     Results of pure calls are `carried`: they reach the journal with the next change, because a
     crash before it only means running them again. `next_n` numbers the next record; a number is
     used up only when its record is carried or saved. `limits` are those of the newest look, and
-    `retry_after_seconds` is what the model call that failed just now wishes for.
+    `retry_after_seconds` is what the model call that failed just now wishes for. `goal` is the goal
+    that the turn serves, as it was read or written last; `skills` are those that fit its trigger,
+    `guidance` is their text.
     """
 
     runtime: Runtime
@@ -64,6 +84,9 @@ class Work:
     images: tuple[Image, ...] | None = None
     retry_after_seconds: float | None = None
     limits: Limits = field(default_factory=Limits)
+    goal: Fact | None = None
+    skills: tuple[str, ...] | None = None
+    guidance: tuple[str, ...] | None = None
 
     @property
     def basis(self) -> Basis:
@@ -82,6 +105,35 @@ class Work:
             return 0
         return most - attempts + self.transcript.failed_calls
 
+    @property
+    def served(self) -> Goal | None:
+        """The goal that this turn serves, as far as this worker knows it."""
+        return None if self.goal is None else self.goal.read(Goal)
+
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What this turn has done so far, by its journal; talking and planning are no deeds."""
+        return tuple(
+            receipt
+            for step in self.transcript.steps
+            for call in step.answer.calls
+            if (result := step.results.get(call.id)) and result.result.success
+            for receipt in self._receipts(called(call), result.result)
+        )
+
+    def _receipts(self, name: str, result: ActionResult) -> tuple[Receipt, ...]:
+        action = self.runtime.actions.find(name)
+        if action is None or action.group in _NO_DEEDS:
+            return ()
+        paths: list[str | None] = [
+            effect.path
+            for effect in result.side_effects
+            if isinstance(effect, FileWritten | FileDeleted)
+        ]
+        return tuple(
+            Receipt(action=name, path=path, turn_id=self.turn.id) for path in paths or [None]
+        )
+
     def carry(self, record: Record, *lines: Line) -> None:
         """Keep a pure result for the next change; flush when there are many."""
         self.transcript.add(record)
@@ -97,8 +149,7 @@ class Work:
         *records: Record,
         lines: tuple[Line, ...] = (),
         utterances: tuple[Utterance, ...] = (),
-        draws: tuple[Draw, ...] = (),
-        session: SessionChange | None = None,
+        beside: Beside = NOTHING,
         unless_stopped: bool = False,
         progress: bool = False,
     ) -> None:
@@ -124,15 +175,20 @@ class Work:
             records=stored,
             lines=(*self.carried_lines, *lines),
             utterances=utterances,
-            draws=draws,
+            draws=beside.draws,
             usage=self._usage(turn, records, now),
-            session=session,
+            session=beside.session,
+            facts=beside.facts,
+            due=beside.due,
             at=now,
         )
         self.turn = self.runtime.home.journal.commit(change)
         self.carried, self.carried_lines, self.next_n = [], [], next_n
         for record in records:
             self.transcript.add(record)
+        for fact in beside.facts:
+            if self.goal is not None and fact.key == self.goal.key:
+                self.goal = fact
         for utterance in utterances:
             send_utterance(self.runtime, utterance)
 
@@ -172,6 +228,7 @@ class Work:
             authority=self.turn.authority,
             text=text,
             turn_id=self.turn.id,
+            taint=self.turn.taint,
             at=self.runtime.clock.now(),
             **details,
         )

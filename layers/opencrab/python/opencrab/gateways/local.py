@@ -20,7 +20,7 @@ import uvicorn
 from opencrab.domain.errors import OpenCrabError
 from opencrab.engine.delivery import deliver
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.sweep import sweep
+from opencrab.engine.sweep import admit_due, sweep
 from opencrab.engine.turn import Outcome, Pace, run_turn
 from opencrab.ports.feed import ChangeFeed
 from opencrab.ports.queue import Delivery, Queue
@@ -180,6 +180,7 @@ class Runner:
         self._watch = watch
         self._purge = purge
         self._stopping = threading.Event()
+        self._ended = threading.Event()
         visibility = runtime.rules.visibility_seconds
         self._turns = Consumer(
             runtime.home.turns, self._turn, workers=workers, visibility=visibility
@@ -208,6 +209,7 @@ class Runner:
         self._turns.start()
         self._deliveries.start()
         threading.Thread(target=self._sweep, name="sweep", daemon=True).start()
+        threading.Thread(target=self._follow_up, name="follow-up", daemon=True).start()
         ready()
 
     def _end(self) -> None:
@@ -221,7 +223,21 @@ class Runner:
         self._deliveries.join()
 
     def _turn(self, delivery: Delivery) -> Outcome:
-        return run_turn(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
+        outcome = run_turn(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
+        if outcome is Outcome.FINISHED:
+            self._ended.set()
+        return outcome
+
+    def _follow_up(self) -> None:
+        """Begin at once with what ended turns have made due; the sweep finds what this misses."""
+        while not self._stopping.is_set():
+            if not self._ended.wait(_POLL_SECONDS):
+                continue
+            self._ended.clear()
+            try:
+                admit_due(self._runtime)
+            except OpenCrabError as error:
+                log.warning("what is due cannot be admitted now: %s", error.message)
 
     def _deliver(self, delivery: Delivery) -> Outcome:
         return deliver(self._runtime, delivery)

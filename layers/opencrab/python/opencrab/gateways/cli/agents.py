@@ -22,10 +22,15 @@ _DRAFT = {
     **parameter("purpose", str | None, help="What it is there for, in one sentence."),
     **parameter("traits", str | None, help=TRAITS_HELP),
     **parameter("model", str | None, help="provider:model, or 'default'."),
-    **parameter("policy", str | None, help="What runs unasked: strict, guarded or open."),
+    **parameter(
+        "policy",
+        str | None,
+        help="What runs unasked: strict, guarded, open, or a list such as read,self,web_search.",
+    ),
 }
 _SETTINGS = ("name", "language", "purpose", "model", "policy")
-_EDITABLE = (*_SETTINGS, "status", "day_limit_micro_usd")
+_EDITABLE = (*_SETTINGS, "approvals", "status", "day_limit_micro_usd")
+_POLICIES = {"strict", "guarded", "open"}
 
 
 @command
@@ -136,6 +141,8 @@ def create_by_dialogue(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
 def _created(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
     body: dict[str, Any] = {"language": str(terminal.options.language)}
     body |= {name: draft[name] for name in _SETTINGS if draft.get(name)}
+    if "policy" in body:
+        body["policy"] = _policy(body["policy"])
     if body.get("model") == "default":
         del body["model"]
     soul: dict[str, Any] = {}
@@ -144,6 +151,12 @@ def _created(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
     if draft.get("traits"):
         soul = with_traits(soul, draft["traits"])
     return terminal.client.post("agents", body={**body, "soul": soul} if soul else body)
+
+
+def _policy(text: str) -> str | list[str]:
+    """A named policy, or the list of what runs unasked."""
+    said = text.strip()
+    return said if said in _POLICIES else [name.strip() for name in said.split(",") if name.strip()]
 
 
 def _editable(agent: AgentView) -> dict[str, Any]:
@@ -158,6 +171,8 @@ def _with_draft(agent: AgentView, draft: dict[str, Any]) -> dict[str, Any]:
     wanted |= {name: draft[name] for name in _SETTINGS if draft[name] is not None}
     if draft["model"] == "default":
         wanted["model"] = None
+    if draft["policy"] is not None:
+        wanted["policy"] = _policy(draft["policy"])
     if draft["name"] is not None:
         for part, name in (("identity", "name"), ("soul", "persona_name")):
             if agent[part][name] == agent["name"]:

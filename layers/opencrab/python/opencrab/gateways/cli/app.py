@@ -12,15 +12,22 @@ import typer
 from opencrab import __version__
 from opencrab.gateways.cli import (
     agents,
+    approvals,
     chat,
     cost,
     doctor,
+    export,
+    feedback,
     keys,
     models,
     sessions,
+    skills,
     spending,
     switches,
+    task,
     turns,
+    watch,
+    workspace,
 )
 from opencrab.gateways.cli.bilingual import BilingualCommand, BilingualGroup
 from opencrab.gateways.cli.command import (
@@ -66,6 +73,24 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "decide": turns.decide_turn,
         },
     ),
+    "task": ("Let an agent carry out an instruction in sight, and steer it.", task.COMMANDS),
+    "export": ("Write what an agent is and did to files.", export.COMMANDS),
+    "workspace": (
+        "List, read, write, fetch, upload and delete an agent's files.",
+        {
+            "list": workspace.list_files,
+            "read": workspace.read_file,
+            "write": workspace.write_file,
+            "get": workspace.get_file,
+            "put": workspace.put_file,
+            "delete": workspace.delete_file,
+            "versions": workspace.list_versions,
+        },
+    ),
+    "skills": (
+        "See what an agent knows how to do; add, approve, switch and retire skills.",
+        skills.COMMANDS,
+    ),
     "cost": (
         "See what an installation on AWS costs.",
         {"estimate": cost.estimate_cost},
@@ -76,6 +101,19 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
     ),
 }
 
+_LISTS: dict[str, tuple[str, Callable[..., None], dict[str, Callable[..., None]]]] = {
+    "models": (
+        "List the models with their prices, or take over newer prices.",
+        models.list_models,
+        {"refresh-prices": models.refresh_prices},
+    ),
+    "approvals": (
+        "See and decide what waits for you, and give leave beforehand.",
+        approvals.list_approvals,
+        approvals.COMMANDS,
+    ),
+}
+
 _COMMANDS: dict[str, Callable[..., None]] = {
     "providers": models.list_providers,
     "costs": spending.costs,
@@ -83,6 +121,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "freeze": switches.freeze,
     "unfreeze": switches.unfreeze,
     "mentor": sessions.mentor,
+    "feedback": feedback.give_feedback,
+    "watch": watch.watch,
     "doctor": doctor.doctor,
 }
 
@@ -116,18 +156,22 @@ def build(
         for verb, run in commands.items():
             group.command(verb, cls=BilingualCommand)(run)
         app.add_typer(group, name=name)
-    app.add_typer(_models(), name="models")
+    for name, (purpose, listed, commands) in _LISTS.items():
+        app.add_typer(_listing(purpose, listed, commands), name=name)
     for name, run in _COMMANDS.items():
         app.command(name, cls=BilingualCommand)(run)
     return app
 
 
-def _models() -> typer.Typer:
-    """The group that lists the models where none of its commands is named."""
-    group = _group("List the models with their prices, or take over newer prices.")
+def _listing(
+    purpose: str, listed: Callable[..., None], commands: dict[str, Callable[..., None]]
+) -> typer.Typer:
+    """A group that lists what it is about where none of its commands is named."""
+    group = _group(purpose)
     group.info.no_args_is_help = False
-    group.callback(invoke_without_command=True)(models.list_models)
-    group.command("refresh-prices", cls=BilingualCommand)(models.refresh_prices)
+    group.callback(invoke_without_command=True)(listed)
+    for verb, run in commands.items():
+        group.command(verb, cls=BilingualCommand)(run)
     return group
 
 

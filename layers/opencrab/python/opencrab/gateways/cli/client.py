@@ -2,7 +2,8 @@
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +17,9 @@ from opencrab.gateways.cli.words import Speech
 PAGE = 100
 SECONDS = 15.0
 """How long an answer may take, beyond the time that was asked for with `wait`."""
+
+QUIET_SECONDS = 45.0
+"""How long a stream of events may be silent; the server says something every 15 seconds."""
 
 _BY_STATUS: dict[int, type[OpenCrabError]] = {
     400: errors.Invalid,
@@ -83,12 +87,14 @@ class Client:
         body: Mapping[str, Any] | None = None,
         key: str | None = None,
         wait: int | None = None,
+        version: int | None = None,
     ) -> dict[str, Any]:
         """Do something once: a repeat with the same `key` is answered and not done again.
 
-        `wait` is how many seconds the server may wait for what comes of it.
+        `wait` is how many seconds the server may wait for what comes of it; with `version` it is
+        done only if the thing still has it.
         """
-        headers = {"Idempotency-Key": key or new_key()}
+        headers = {"Idempotency-Key": key or new_key(), **_if(version)}
         if wait is not None:
             headers["Prefer"] = f"wait={wait}"
         return self._send("POST", parts, body=body or {}, headers=headers, wait=wait or 0)
@@ -109,6 +115,18 @@ class Client:
         """Delete, retire or revoke one thing."""
         return self._send("DELETE", parts)
 
+    def download(self, *parts: str, **query: object) -> tuple[bytes, str]:
+        """A file's content as it is, and its version."""
+        response = self._request("GET", parts, query=query, headers={"Accept": "*/*"})
+        if response.is_success and "ETag" in response.headers:
+            return response.content, response.headers["ETag"].strip('"')
+        raise self._error(response, _json(response))
+
+    def upload(self, *parts: str, content: bytes) -> dict[str, Any]:
+        """Store a file, whole."""
+        headers = {"Content-Type": "application/octet-stream"}
+        return self._value(self._request("PUT", parts, content=content, headers=headers))
+
     def items(self, *parts: str, **query: object) -> Iterator[dict[str, Any]]:
         """Everything in a list, page after page."""
         cursor: str | None = None
@@ -118,6 +136,35 @@ class Client:
             cursor = page.get("next_cursor")
             if not cursor:
                 return
+
+    def json_lines(self, *parts: str, after: str | None) -> tuple[str, str | None]:
+        """JSON Lines after a place, and the place behind them: the same when nothing is new."""
+        headers = {"Accept": "application/x-ndjson"}
+        response = self._request("GET", parts, query={"after": after}, headers=headers)
+        if response.is_success and "ndjson" in response.headers.get("Content-Type", ""):
+            return response.text, response.headers.get("X-OpenCrab-Next-Cursor", after)
+        raise self._error(response, _json(response))
+
+    def events(self, *parts: str, last: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+        """Server-sent events after the last one seen, each with its id, until the server ends.
+
+        Raises Unavailable when the connection is lost.
+        """
+        headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
+        timeout = httpx.Timeout(QUIET_SECONDS, connect=5.0)
+        with (
+            self._translated(),
+            self._http.stream("GET", path_of(*parts), headers=headers, timeout=timeout) as response,
+        ):
+            if not response.is_success:
+                response.read()
+                raise self._error(response, _json(response))
+            for fields in _events(response.iter_lines()):
+                data = json.loads(fields["data"])
+                if fields.get("event") == "problem":
+                    error = _BY_STATUS.get(data["status"], Unavailable)
+                    raise error(data["detail"], cure=data.get("cure"))
+                yield fields.get("id", ""), data
 
     def _send(
         self,
@@ -132,32 +179,50 @@ class Client:
         content = (
             None if body is None else json.dumps(body, ensure_ascii=False).encode(errors="replace")
         )
+        sent = {"Content-Type": "application/json", **(headers or {})}
+        return self._value(
+            self._request(method, parts, query=query, content=content, headers=sent, wait=wait)
+        )
+
+    def _request(
+        self,
+        method: str,
+        parts: tuple[str, ...],
+        *,
+        query: Mapping[str, object] | None = None,
+        content: bytes | None = None,
+        headers: Mapping[str, str],
+        wait: int = 0,
+    ) -> httpx.Response:
         given = {name: str(value) for name, value in (query or {}).items() if value is not None}
-        try:
+        with self._translated():
             response = self._http.request(
                 method,
                 path_of(*parts),
                 params=given,
                 content=content,
-                headers={"Content-Type": "application/json", **(headers or {})},
+                headers=headers,
                 timeout=httpx.Timeout(SECONDS + wait, connect=5.0),
             )
+        self.dated = response.headers.get("Date")
+        return response
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """What goes wrong on the way, as errors of ours."""
+        try:
+            yield
         except httpx.ConnectError as error:
             raise self._unreachable(str(error)) from error
         except httpx.TimeoutException as error:
             raise self._unavailable("timeout", url=self.address.url) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unavailable("broken", url=self.address.url, why=error) from error
-        self.dated = response.headers.get("Date")
-        return self._value(response)
 
     def _value(self, response: httpx.Response) -> dict[str, Any]:
         if response.status_code == httpx.codes.NO_CONTENT:
             return {}
-        try:
-            value = response.json()
-        except ValueError:
-            value = None
+        value = _json(response)
         if response.is_success and isinstance(value, dict):
             return value
         raise self._error(response, value)
@@ -196,6 +261,26 @@ class Client:
 
     def _unavailable(self, key: str, **facts: object) -> Unavailable:
         return Unavailable(self._words(key, **facts), cure=self._words(f"{key}_cure"))
+
+
+def _events(lines: Iterable[str]) -> Iterator[dict[str, str]]:
+    """The fields of each event that has data."""
+    fields = dict[str, str]()
+    for line in lines:
+        name, _, text = line.partition(":")
+        if line:
+            fields[name] = text.removeprefix(" ")
+        elif "data" in fields:
+            yield fields
+        fields = fields if line else {}
+
+
+def _json(response: httpx.Response) -> Any:
+    """What an answer says, or None when it is not JSON."""
+    try:
+        return response.json()
+    except ValueError:
+        return None
 
 
 def _if(version: int | None) -> dict[str, str]:

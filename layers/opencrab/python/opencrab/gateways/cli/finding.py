@@ -43,6 +43,17 @@ def living_agents(terminal: Terminal) -> list[AgentView]:
     return [agent for agent in agents if agent["status"] != "retired"]
 
 
+def named_or_only(terminal: Terminal, wanted: str | None) -> AgentView:
+    """The agent that was named, or the only one that there is; raises NotFound, Conflict."""
+    if wanted is not None:
+        return find_agent(terminal, wanted)
+    agents = living_agents(terminal)
+    if len(agents) != 1:
+        key = "name_agent" if agents else "no_agents"
+        raise NotFound(terminal.words(key), cure=terminal.words(f"{key}_cure"))
+    return agents[0]
+
+
 def open_session(terminal: Terminal, agent: AgentView) -> dict[str, Any]:
     """A new conversation with one agent."""
     body = {"participants": [agent["id"]]}

@@ -1,9 +1,13 @@
 """Help words: the Japanese of what `--help` says; the English stands where the commands are."""
 
+from opencrab.gateways.cli import skill_words, task_words, view_words
+from opencrab.gateways.cli.approval_words import HELP
 from opencrab.gateways.cli.options import Tongue
 from opencrab.gateways.cli.traits import NUMBERS, TRAITS_HELP
+from opencrab.gateways.cli.workspace_words import JAPANESE
 
 _JAPANESE = {
+    **HELP,
     "Autonomous agents that live on your own computer, or on serverless AWS.": (
         "自律エージェントを、手元のコンピューターまたはサーバーレス AWS で動かします。"
     ),
@@ -46,9 +50,6 @@ _JAPANESE = {
     "The language that the agent speaks.": "エージェントが話す言語。",
     "What it is there for, in one sentence.": "目的(一文で)。",
     "provider:model, or 'default'.": "provider:model、または 'default'。",
-    "What runs unasked: strict, guarded or open.": (
-        "承認なしで行える範囲: strict、guarded、open。"
-    ),
     "List, show and end conversations.": "会話の一覧・表示・終了。",
     "List the conversations, the latest first.": "会話の一覧(新しい順)。",
     "Show what was said in a conversation.": "会話の内容を表示します。",
@@ -67,6 +68,11 @@ _JAPANESE = {
     "A turn's id.": "ターンの ID。",
     "Ask a turn to stop before its next call.": "ターンを次の呼び出しの前に停止させます。",
     "Why.": "理由。",
+    "Tell an agent what you thought of a turn; it learns from it.": (
+        "ターンの良し悪しをエージェントに伝えます。エージェントはそこから学びます。"
+    ),
+    "Well done (up), or not (down).": "良かった (up)、または良くなかった (down)。",
+    "Why, in your words.": "理由や感想。",
     "Approve or reject what a waiting turn asks for.": (
         "承認待ちのターンの求めを、承認または却下します。"
     ),
@@ -121,6 +127,10 @@ _JAPANESE = {
     "An agent's id or name; all of them if left out.": (
         "エージェントの ID または名前(省略時はすべて)。"
     ),
+    **JAPANESE,
+    **skill_words.HELP,
+    **task_words.HELP,
+    **view_words.HELP,
     "Check that everything works, and say what to do where it does not.": (
         "動作を確認し、問題があれば対処方法を示します。"
     ),

@@ -22,7 +22,7 @@ def draw_agent(terminal: Terminal, agent: AgentView) -> None:
         (words("head_language"), agent["language"]),
         (words("head_purpose"), agent["purpose"]),
         (words("head_model"), agent["model"] or words("default_model")),
-        (words("head_policy"), agent["policy"]),
+        (words("head_policy"), _policy(agent["policy"])),
         (words("head_day_limit"), None if limit is None else money(limit)),
         (words("head_persona"), soul["persona_name"]),
         (words("head_role"), identity["custom_role"] or identity["role"]),
@@ -51,6 +51,10 @@ def money(micro_usd: int) -> str:
     dollars = f"{micro_usd / 1_000_000:.6f}".rstrip("0")
     whole, _, places = dollars.partition(".")
     return f"${whole}.{places:0<2}"
+
+
+def _policy(policy: str | list[str]) -> str:
+    return policy if isinstance(policy, str) else ", ".join(policy) or "strict"
 
 
 def _thinking(style: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from opencrab.gateways.cli.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal import Terminal, clean, visible
 
 _INLINE = re.compile(r"\*\*(?P<bold>[^*\n]+)\*\*|`(?P<code>[^`\n]+)`")
 _HEADING = re.compile(r"^#{1,6} +(?P<text>.+)$")
@@ -57,14 +57,17 @@ def _blocks(terminal: Terminal, heads: Sequence[str], rows: Sequence[Sequence[ob
                 terminal.draw(indented(Text(clean(f"{head}: {cell}"))))
 
 
-def facts(terminal: Terminal, pairs: Sequence[tuple[str, object]]) -> None:
-    """Names and values in two columns; what has no value is left out."""
+def facts(terminal: Terminal, pairs: Sequence[tuple[str, object]], *, exact: bool = False) -> None:
+    """Names and values in two columns; what has no value is left out.
+
+    Exact ones are shown character for character, without Markdown: somebody decides on them.
+    """
     drawn = Table(box=None, pad_edge=False, show_header=False)
     drawn.add_column(style="dim", no_wrap=True)
     drawn.add_column(overflow="fold")
     for name, value in pairs:
         if value not in (None, "", [], {}):
-            drawn.add_row(Text(clean(name)), prose(str(value)))
+            drawn.add_row(Text(clean(name)), Text(visible(value)) if exact else prose(str(value)))
     terminal.draw(drawn)
 
 

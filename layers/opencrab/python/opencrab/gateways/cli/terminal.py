@@ -8,6 +8,7 @@ import io
 import json
 import re
 import sys
+import unicodedata
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
@@ -26,6 +27,11 @@ _CONTROL = re.compile(
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 )
 _UNSAFE_IN_JSON = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]"
+)
+"""Characters that show as nothing although Unicode counts them among letters, marks and symbols."""
 _PIPE_WIDTH = 10_000
 
 
@@ -33,6 +39,25 @@ def clean(text: object) -> str:
     """A text that can do nothing to a terminal but be read; half characters become marks."""
     whole = str(text).encode("utf-8", "replace").decode()
     return _CONTROL.sub("", whole.replace("\t", "    "))
+
+
+def visible(text: object) -> str:
+    """A text with everything that does not show written out, so that it is read as it is."""
+    return "".join(_shown(character) for character in str(text))
+
+
+def _shown(character: str) -> str:
+    if character == "\n":
+        return character
+    kind = unicodedata.category(character)
+    hidden = kind[0] == "C" or kind in {"Zl", "Zp"} or _BLANK.match(character)
+    return _written_out(character) if hidden else character
+
+
+def _written_out(character: str) -> str:
+    """A character as JSON escapes it: in two halves beyond the first 65,536."""
+    halves = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{halves[n : n + 4]}" for n in range(0, len(halves), 4))
 
 
 @dataclass(frozen=True)
@@ -105,4 +130,4 @@ class Terminal:
 
 
 def _escaped(character: re.Match[str]) -> str:
-    return f"\\u{ord(character.group()):04x}"
+    return _written_out(character.group())

@@ -1,9 +1,26 @@
 """Words: every sentence that this program says to people, in English and Japanese."""
 
-from opencrab.gateways.cli.model_words import SENTENCES
+from opencrab.gateways.cli import (
+    approval_words,
+    head_words,
+    model_words,
+    skill_words,
+    task_words,
+    view_words,
+    workspace_words,
+)
 from opencrab.gateways.cli.options import Tongue
 from opencrab.gateways.cli.terms import TERMS
 
+_PARTS = (
+    approval_words,
+    head_words,
+    model_words,
+    skill_words,
+    task_words,
+    view_words,
+    workspace_words,
+)
 _SENTENCES: dict[str, tuple[str, str]] = {
     # errors and their cures
     "down": ("nothing answers at {url}", "{url} から応答がありません"),
@@ -211,6 +228,10 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "turn_approved": ("turn {id} goes on ({status})", "ターン {id} は続行します({status})"),
     "turn_rejected": ("turn {id} will end ({status})", "ターン {id} は終了します({status})"),
+    "feedback_kept": (
+        "noted: turn {id} has your feedback",
+        "ターン {id} への評価を記録しました",
+    ),
     "decision_needed": ("say --approve or --reject", "--approve か --reject を指定してください"),
     "how_to_decide": (
         "it waits for a decision: opencrab turns decide {id} --approve (or --reject)",
@@ -342,37 +363,8 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "cost_total": ("total", "合計"),
     "no_prices": ("this program was started without its price sheet", "料金表がありません"),
     "no_prices_cure": ("install OpenCrab again", "OpenCrab を入れ直してください"),
-    # heads of tables
-    "head_part": ("part", "内訳"),
-    "head_amount": ("amount", "量"),
-    "head_cost": ("cost", "費用"),
-    "head_rest": ("after the free tier", "無料枠を引いた額"),
-    "head_id": ("id", "ID"),
-    "head_name": ("name", "名前"),
-    "head_agent": ("agent", "エージェント"),
-    "head_status": ("status", "状態"),
-    "head_language": ("language", "言語"),
-    "head_model": ("model", "モデル"),
-    "head_purpose": ("purpose", "目的"),
-    "head_policy": ("approvals", "承認方針"),
-    "head_day_limit": ("per day at most", "1日の上限"),
-    "head_persona": ("persona", "ペルソナ"),
-    "head_role": ("role", "役割"),
-    "head_job": ("job", "職種"),
-    "head_organization": ("organisation", "所属"),
-    "head_thinking": ("thinking", "思考"),
-    "head_session": ("conversation", "会話"),
-    "head_server": ("server", "サーバー"),
-    "head_turn": ("last turn", "最後のターン"),
-    "head_turns": ("turns", "ターン数"),
-    "head_participants": ("with", "参加者"),
-    "head_theme": ("about", "テーマ"),
-    "head_changed": ("changed", "更新"),
-    "head_scope": ("scope", "権限"),
-    "head_created": ("created", "作成"),
-    "head_revoked": ("revoked", "無効化"),
     "default_model": ("(default)", "(既定)"),
-    **SENTENCES,
+    **dict(pair for part in _PARTS for pair in part.SENTENCES.items()),
 }
 
 

@@ -6,13 +6,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Response
 from pydantic import Field
 
-from opencrab.domain.action import ApprovalPolicy
+from opencrab.domain.action import ApprovalPolicy, Policy
 from opencrab.domain.agent import Agent, AgentStatus, ModelName, Profile
+from opencrab.domain.approval import ApprovalRules
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.identity import Identity
 from opencrab.domain.soul import Soul
 from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
-from opencrab.engine.creation import NewAgent, create_agent, require_model
+from opencrab.engine.creation import NewAgent, create_agent, require_model, require_policy
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import Owner, Reader
 from opencrab.gateways.rest.body import JsonRoute, strictly
@@ -38,7 +39,8 @@ class AgentView(Value):
     owner: str | None
     purpose: str
     model: str | None
-    policy: ApprovalPolicy
+    policy: Policy
+    approvals: ApprovalRules
     day_limit_micro_usd: int | None
     created_at: datetime
     updated_at: datetime
@@ -60,7 +62,8 @@ class AgentPut(Value, defer_build=False):
     language: Language = Language.EN
     purpose: ShortText = ""
     model: ModelName | None = None
-    policy: ApprovalPolicy = ApprovalPolicy.GUARDED
+    policy: Policy = ApprovalPolicy.GUARDED
+    approvals: ApprovalRules = ApprovalRules()
     day_limit_micro_usd: Limit | None = None
 
 
@@ -76,7 +79,11 @@ class AgentPatch(Value, defer_build=False):
     language: Language | None = None
     purpose: ShortText | None = None
     model: ModelName | None = None
-    policy: ApprovalPolicy | None = None
+    policy: Policy | None = Field(
+        default=None,
+        description="strict, guarded, open, or the impacts and actions that run unasked",
+    )
+    approvals: ApprovalRules | None = None
     day_limit_micro_usd: Limit | None = None
 
     def changes(self) -> dict[str, Any]:
@@ -250,6 +257,8 @@ def changed(
         )
     if changes.get("model") != profile.agent.model:
         require_model(runtime, changes.get("model"))
+    if changes.get("policy") != profile.agent.policy:
+        require_policy(runtime, changes.get("policy"))
     return _saved(runtime, profile, changes, soul=soul, identity=identity)
 
 

@@ -16,12 +16,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.vitals import ReadMachine, no_machine
 from opencrab.gateways.rest import (
     agent_models,
     agents,
+    approval_link,
+    approvals,
     budgets,
     costs,
     events,
+    feedback,
+    goals,
+    grants,
     keys,
     messages,
     models,
@@ -29,8 +35,12 @@ from opencrab.gateways.rest import (
     problem,
     providers,
     sessions,
+    skills,
     state,
+    task_events,
+    tasks,
     turns,
+    views,
     workspace,
 )
 from opencrab.gateways.rest.access import CALLER, Caller, identify, secret_in
@@ -43,11 +53,20 @@ log = logging.getLogger(__name__)
 PARTS = (
     agents,
     agent_models,
+    skills,
     workspace,
     sessions,
     messages,
     events,
     turns,
+    tasks,
+    task_events,
+    goals,
+    views,
+    feedback,
+    approvals,
+    approval_link,
+    grants,
     providers,
     models,
     costs,
@@ -75,6 +94,7 @@ class Door:
         except ClientLeft:
             return
         except Exception:
+            # Without the query: that of a signed link is a proof.
             log.exception("unexpected error: method=%s, path=%r", scope["method"], scope["path"])
             if not answering.begun:
                 await problem.of_unexpected()(scope, receive, send)
@@ -125,6 +145,7 @@ def create_app(
     watch: Watch,
     setup: Callable[[], dict[str, Any]],
     longest_seconds: int | None = None,
+    machine: ReadMachine = no_machine,
 ) -> FastAPI:
     """The application that serves one installation.
 
@@ -133,9 +154,10 @@ def create_app(
         watch: How waiting clients learn that something may have changed.
         setup: What is configured, what is missing and what to do, for GET /api/setup.
         longest_seconds: How long a request may wait or be told events, where that has a limit.
+        machine: Tells how the computer fares that this runs on.
     """
     app = routed()
-    app.state.rest = Rest(runtime, watch, setup, longest_seconds)
+    app.state.rest = Rest(runtime, watch, setup, longest_seconds, machine)
     app.add_middleware(Door, runtime=runtime)
     return app
 

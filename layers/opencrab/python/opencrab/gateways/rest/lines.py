@@ -56,7 +56,7 @@ class LineView(Value):
     @classmethod
     def of(cls, line: Line) -> "LineView":
         """A stored line as it is shown."""
-        shown = line.model_dump(exclude={"session_id", "group", "group_line"})
+        shown = line.model_dump(exclude={"session_id", "group", "group_line", "taint"})
         return cls(**shown, thread=line.group_line)
 
 

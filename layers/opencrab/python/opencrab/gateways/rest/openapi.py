@@ -9,7 +9,8 @@ from fastapi.openapi.utils import get_openapi
 from opencrab import __version__
 from opencrab.gateways.rest.problem import MEDIA_TYPE, Problem
 
-OPEN_PATHS = {"/api/health"}
+OPEN_PATHS = {"/api/health", "/approve"}
+"""What takes no key: a sign of life, and the page whose address itself is the proof."""
 
 _DESCRIPTION = """Agents, the sessions in which one talks to them, and the turns in which they act.
 
@@ -18,10 +19,13 @@ Every route but `/api/health` takes an API key: `Authorization: Bearer <key>`. A
 name the field and the cure."""
 _TAGS = {
     "agents": "Who there is.",
+    "skills": "What an agent knows how to do.",
     "workspace": "An agent's files.",
     "sessions": "Conversations.",
     "messages": "What is said in them.",
     "turns": "How one answer came about.",
+    "tasks": "What an agent is there for, what it was told to do, and how far that has come.",
+    "approvals": "What an agent may do, and what it must ask for.",
     "models": "What agents think with, and who provides it.",
     "costs": "What that costs, and what it may cost.",
     "keys": "Who may call.",

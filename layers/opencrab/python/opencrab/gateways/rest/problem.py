@@ -63,6 +63,8 @@ _PLACES = {"body", "query", "path", "header"}
 _NAME = re.compile(r"[A-Za-z0-9_:./@-]{1,264}")
 _KEY = "[key]"
 """What pydantic puts behind the name of an entry whose name itself is wrong."""
+_CHOICE = re.compile(r"[a-z-]+\[.*\]", re.DOTALL)
+"""What pydantic puts behind the name of a field of several kinds: the kind that it tried."""
 
 
 class UnsupportedMediaType(Invalid):
@@ -152,6 +154,9 @@ def _answer(problem: Problem, headers: Mapping[str, str]) -> Response:
 def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
     kind, facts = str(error["type"]), error.get("ctx") or {}
     field = _field(error["loc"])
+    if kind in _OF_TEXTS and isinstance(error.get("input"), str):
+        # Where a field may also be a list, its texts are measured like one.
+        kind = _OF_TEXTS[kind]
     if kind in _EXPLAINED:
         detail, cure = (text.format_map(_Facts(facts)) for text in _EXPLAINED[kind])
     elif kind == "value_error":
@@ -164,7 +169,7 @@ def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
 
 def _field(place: Iterable[Any]) -> str:
     """The dotted name of a field, without the part of the request that it is in."""
-    parts = [str(part) for part in place if part != _KEY]
+    parts = [str(part) for part in place if part != _KEY and not _CHOICE.fullmatch(str(part))]
     if len(parts) > 1 and parts[0] in _PLACES:
         parts = parts[1:]
     return ".".join(part if _NAME.fullmatch(part) else "(unprintable)" for part in parts)
@@ -177,6 +182,7 @@ class _Facts(dict[str, Any]):
         return "-"
 
 
+_OF_TEXTS = {"too_short": "string_too_short", "too_long": "string_too_long"}
 _EXPLAINED = {
     "missing": ("is missing", "add it"),
     "extra_forbidden": ("is not known here", "remove it, or correct its name"),

@@ -8,6 +8,7 @@ from fastapi import Depends, Path, Request
 
 from opencrab.domain.value import Identifier
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.vitals import ReadMachine, no_machine
 from opencrab.gateways.rest.watch import Watch
 
 
@@ -16,12 +17,14 @@ class Rest:
     """The installation behind the routes, the watch of its sessions, and its state of setup.
 
     `longest_seconds` is how long one request may take to be answered, where there is such a limit.
+    `machine` tells of the computer that this runs on, where that is the owner's.
     """
 
     runtime: Runtime
     watch: Watch
     setup: Callable[[], dict[str, Any]]
     longest_seconds: int | None = None
+    machine: ReadMachine = no_machine
 
     def within(self, seconds: int | None) -> int | None:
         """The time that a client asked for, as far as there is time; None is without end."""

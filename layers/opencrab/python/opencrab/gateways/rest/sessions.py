@@ -37,6 +37,7 @@ class SessionView(Value):
     max_turns: int | None
     participants: tuple[Participant, ...]
     facilitator_id: str | None
+    goal: str | None
     created_by: str
     created_at: datetime
     updated_at: datetime

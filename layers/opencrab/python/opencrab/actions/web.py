@@ -1,0 +1,94 @@
+"""The web: reading pages that the operator allowed, and asking a search service.
+
+What the model writes into an address or a query leaves for somebody else's server, and so counts as
+external; what comes back are foreign words.
+"""
+
+from pydantic import Field
+
+from opencrab.actions.registry import Group
+from opencrab.domain.action import ActionResult, Effect, Impact
+from opencrab.domain.errors import Invalid, Refused
+from opencrab.domain.value import Text, Value
+from opencrab.ports.action import ActionContext, one_line
+
+RESULT_BYTES = 48 * 1024
+"""A page is cut at 20 KB of text, and what JSON escapes in it takes twice as much."""
+
+_SHOWN = 300
+
+group = Group("web")
+
+
+class WebFetch(Value):
+    url: Text = Field(max_length=2_048)
+
+
+class WebSearch(Value):
+    query: Text = Field(min_length=1, max_length=400)
+    limit: int = Field(5, ge=1, le=10)
+
+
+def _host_and_path(arguments: WebFetch) -> str:
+    """Everything that is sent: host, path and query."""
+    sent, _, _ = arguments.url.partition("#")
+    return one_line(sent.removeprefix("https://"), _SHOWN)
+
+
+def _query(arguments: WebSearch) -> str:
+    return one_line(arguments.query, _SHOWN + 100)
+
+
+def _impact(arguments: WebFetch, context: ActionContext) -> Impact:
+    """READ if the model adds nothing to an allowed prefix, or if nothing is sent at all.
+
+    Everything beyond a prefix is text that a model may have made.
+    """
+    web = context.reach.web
+    try:
+        prefix = None if web is None else web.prefix(arguments.url)
+    except Invalid:
+        prefix = None
+    sent, _, _ = arguments.url.partition("#")
+    return Impact.READ if prefix in {None, sent} else Impact.EXTERNAL
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Read the page {url}", "ページを読む: {url}"),
+    ja="許可されたウェブページの文章を読みます。",
+    touches=_host_and_path,
+    impact_of=_impact,
+    result_bytes=RESULT_BYTES,
+)
+def web_fetch(arguments: WebFetch, context: ActionContext) -> ActionResult:
+    """Read the text of a web page that is allowed."""
+    web = context.reach.web
+    if web is None:
+        raise Refused("no web pages are allowed here", cure="do without")
+    page = web.fetch(arguments.url)
+    note = {"note": "The page is longer; only its beginning is shown."} if page.cut else {}
+    shown = ActionResult.done(url=page.url, title=page.title, text=page.text, cut=page.cut, **note)
+    return shown.replaced(taint=True)
+
+
+@group.action(
+    impact=Impact.EXTERNAL,
+    effect=Effect.PURE,
+    sentences=("Search the web for {query}", "ウェブで検索する: {query}"),
+    ja="ウェブを検索します。検索語は外部のサービスに送られます。",
+    touches=_query,
+)
+def web_search(arguments: WebSearch, context: ActionContext) -> ActionResult:
+    """Search the web; your query goes to an outside service."""
+    service = context.reach.web_search
+    if service is None:
+        raise Refused("no search service is configured", cure="do without")
+    if not arguments.query.strip():
+        raise Invalid("query is blank", field="query", cure="write what to look for")
+    results = [
+        {"title": result.title, "url": result.url, "snippet": result.snippet}
+        for result in service.search(arguments.query, arguments.limit)
+    ]
+    return ActionResult.done(results=results).replaced(taint=True)

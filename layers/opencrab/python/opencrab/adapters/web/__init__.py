@@ -1,0 +1,1 @@
+"""Pages of the web that an operator allowed, and search services."""

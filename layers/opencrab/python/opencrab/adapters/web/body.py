@@ -1,0 +1,47 @@
+"""The body of a reply: unpacked as it arrives, and never larger than allowed."""
+
+import zlib
+from collections.abc import Iterable, Iterator
+
+from opencrab.domain.errors import Invalid, TooLarge, Unavailable
+
+BODY_BYTES = 2 * 1024 * 1024
+"""Of a body as it travels, and again of what it is unpacked to."""
+
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def body_of(chunks: Iterable[bytes], encoding: str) -> bytes:
+    """The whole body. Raises TooLarge, Invalid (an unknown packing), Unavailable."""
+    packed = _bounded(chunks)
+    if encoding in {"", "identity"}:
+        return b"".join(packed)
+    if encoding not in {"gzip", "x-gzip"}:
+        raise Invalid("the page is packed in a way that cannot be read", cure="leave it")
+    try:
+        return b"".join(_bounded(_unpacked(packed)))
+    except zlib.error:
+        raise Unavailable("the page cannot be unpacked") from None
+
+
+def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > BODY_BYTES:
+            raise TooLarge(
+                f"the page is larger than {BODY_BYTES} bytes", cure="look for a smaller page"
+            )
+        yield chunk
+
+
+def _unpacked(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """A packed body in pieces that are bounded however much each packed one holds."""
+    unpacker = zlib.decompressobj(_GZIP)
+    for chunk in chunks:
+        rest = chunk
+        while rest and not unpacker.eof:
+            yield unpacker.decompress(rest, BODY_BYTES)
+            rest = unpacker.unconsumed_tail
+    if not unpacker.eof:
+        raise Unavailable("the page broke off")

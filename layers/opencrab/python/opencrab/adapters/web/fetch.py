@@ -1,0 +1,181 @@
+"""Fetching a page: every hop is judged by name and by number, and bounded in size and time."""
+
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from time import monotonic
+
+import httpcore
+import httpx
+
+from opencrab.adapters.web.address import Address, AllowList
+from opencrab.adapters.web.body import body_of
+from opencrab.adapters.web.charset import decoded
+from opencrab.adapters.web.connection import Clock, PinnedBackend, Resolve, resolve
+from opencrab.adapters.web.extraction import extract
+from opencrab.adapters.web.plain import clipped, one_visible_line, visible
+from opencrab.domain.errors import Invalid, Refused, Unavailable
+from opencrab.ports.web import WebPage
+
+SECONDS = 20.0
+HOPS = 5
+TEXT_BYTES = 20 * 1024
+_READ = 4 * TEXT_BYTES
+"""Characters that are looked at, many of which may be invisible."""
+
+_TITLE = 200
+_ACCEPTED = "text/html,text/plain,text/markdown,application/json,application/xml;q=0.9"
+_HEADERS = [("user-agent", "opencrab"), ("accept", _ACCEPTED), ("accept-encoding", "gzip")]
+_HTML = frozenset({"text/html", "application/xhtml+xml"})
+_PLAIN = frozenset(
+    {"text/plain", "text/markdown", "application/json", "application/xml", "text/xml"}
+)
+_OK = 200
+_MOVED = frozenset({301, 302, 303, 307, 308})
+_TOO_MANY = 429
+_SERVER_ERROR = 500
+
+
+class Pages:
+    """`ports.web.Web`: GET without cookies, keys and referrer, over a connection of its own.
+
+    What a server says is never part of an error, since errors do not count as foreign words.
+
+    Args:
+        allowed: What may be fetched.
+        connector: Makes connections to numeric addresses; its timeouts are points in time.
+        resolve: Looks a name up.
+        clock: Counts seconds as `connector` does.
+        new_tls: How servers prove who they are.
+    """
+
+    def __init__(
+        self,
+        allowed: AllowList,
+        connector: httpcore.NetworkBackend,
+        resolve: Resolve = resolve,
+        clock: Clock = monotonic,
+        new_tls: Callable[[], ssl.SSLContext] = httpx.create_ssl_context,
+    ) -> None:
+        self._allowed = allowed
+        self._backend = PinnedBackend(connector, resolve, clock)
+        self._clock = clock
+        self._new_tls = new_tls
+
+    def prefix(self, url: str) -> str | None:
+        return self._allowed.prefix(Address.of(url))
+
+    def fetch(self, url: str) -> WebPage:
+        address, deadline = Address.of(url), self._clock() + SECONDS
+        if self._allowed.prefix(address) is None:
+            raise Refused(
+                "this address is not allowed", cure=f"allowed are addresses below {self._allowed}"
+            )
+        for _ in range(HOPS + 1):
+            answer = self._answer(address, deadline)
+            if isinstance(answer, WebPage):
+                return answer
+            address = answer
+        raise Refused(f"the page redirects more than {HOPS} times", cure="use another address")
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return self._new_tls()
+
+    def _answer(self, address: Address, deadline: float) -> WebPage | Address:
+        """The page, or where it is instead."""
+        url = httpcore.URL(
+            scheme=address.scheme.encode(),
+            host=address.host.encode(),
+            port=None,
+            target=(address.path + address.query).encode(),
+        )
+        patience = dict.fromkeys(("connect", "read", "write"), deadline)
+        with (
+            self._explained(),
+            httpcore.HTTPConnection(
+                origin=url.origin, ssl_context=self._tls, network_backend=self._backend
+            ) as connection,
+            connection.stream(
+                "GET", url, headers=_HEADERS, extensions={"timeout": patience}
+            ) as response,
+        ):
+            headers = {
+                name.decode("latin-1").lower(): value.decode("utf-8", "replace")
+                for name, value in response.headers
+            }
+            if response.status in _MOVED:
+                return self._moved(address, headers.get("location", ""))
+            _check_status(response.status)
+            kind = _kind(headers)
+            chunks = self._in_time(response.iter_stream(), deadline)
+            body = body_of(chunks, headers.get("content-encoding", "").strip().lower())
+            return self._page(address, kind, decoded(body, headers["content-type"]), deadline)
+
+    def _moved(self, address: Address, location: str) -> Address:
+        try:
+            target = address.joined(location)
+        except Invalid:
+            target = None
+        if target is None or self._allowed.prefix(target) is None:
+            raise Refused(
+                "the page redirects to an address that is not allowed",
+                cure="leave it, or ask your owner to allow where it leads",
+            )
+        return target
+
+    def _page(self, address: Address, kind: str, text: str, deadline: float) -> WebPage:
+        title, more = "", False
+        if kind in _HTML:
+            title, text, more = extract(text, _READ, lambda: self._check_time(deadline))
+        shown, cut = clipped(visible(text[:_READ]), TEXT_BYTES)
+        return WebPage(
+            url=address.url,
+            title=one_visible_line(title, _TITLE),
+            text=shown,
+            cut=cut or more or len(text) > _READ,
+        )
+
+    def _in_time(self, chunks: Iterator[bytes], deadline: float) -> Iterator[bytes]:
+        for chunk in chunks:
+            self._check_time(deadline)
+            yield chunk
+
+    def _check_time(self, deadline: float) -> None:
+        if self._clock() >= deadline:
+            raise httpcore.ReadTimeout
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """The errors of a connection as ours, without words from outside."""
+        try:
+            yield
+        except httpcore.TimeoutException:
+            raise Unavailable(f"the page did not come within {SECONDS:g} s") from None
+        except (httpcore.ConnectError, httpcore.UnsupportedProtocol):
+            raise Unavailable("no secure connection to the server of the page") from None
+        except (httpcore.NetworkError, httpcore.ProtocolError):
+            raise Unavailable("the server of the page broke off") from None
+
+
+def _check_status(status: int) -> None:
+    if status == _OK:
+        return
+    if status == _TOO_MANY or status >= _SERVER_ERROR:
+        raise Unavailable(f"the server of the page answered with status {status}")
+    raise Invalid(
+        f"the server of the page answered with status {status}", cure="use another address"
+    )
+
+
+def _kind(headers: Mapping[str, str]) -> str:
+    """The media type, if it is one of text."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_xml = kind.startswith("application/") and kind.endswith("+xml")
+    if kind not in _HTML | _PLAIN and not is_xml:
+        raise Invalid(
+            "the page is not text: only HTML, plain text, Markdown, JSON and XML are read",
+            cure="use another address",
+        )
+    return kind

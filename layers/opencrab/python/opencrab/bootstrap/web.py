@@ -1,0 +1,57 @@
+"""The web as the settings allow it: pages below a list of prefixes, and one search service."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from opencrab.domain.errors import Invalid
+
+if TYPE_CHECKING:
+    from opencrab.adapters.web.search import Carrier
+    from opencrab.ports.web import Web, WebSearch
+    from opencrab.settings import Settings
+
+_BRAVE, _SEARXNG = "brave", "searxng"
+
+
+def web_of(
+    configured: "Settings", carrier: "Callable[[], Carrier]"
+) -> "tuple[Web | None, WebSearch | None, frozenset[str]]":
+    """What is reached of the web, and the names of the actions that thus cannot be offered.
+
+    `carrier` is asked when somebody searches. Raises Invalid for settings that cannot be used.
+    """
+    web, search = _pages(configured), _search(configured, carrier)
+    reached = {"web_fetch": web, "web_search": search}
+    return web, search, frozenset(name for name, what in reached.items() if what is None)
+
+
+def _pages(configured: "Settings") -> "Web | None":
+    allowed = [str(prefix) for prefix in configured.get("web.allow")]
+    if not allowed:
+        return None
+    from opencrab.adapters.providers.timed_stream import TimedBackend
+    from opencrab.adapters.web.address import AllowList
+    from opencrab.adapters.web.fetch import Pages
+
+    return Pages(AllowList(allowed), TimedBackend())
+
+
+def _search(configured: "Settings", carrier: "Callable[[], Carrier]") -> "WebSearch | None":
+    kind = str(configured.get("web.search.kind"))
+    key = str(configured.get("web.search.api_key"))
+    if kind not in {_BRAVE, _SEARXNG}:
+        raise Invalid(
+            f"web.search.kind must be {_BRAVE} or {_SEARXNG}",
+            field="web.search.kind",
+            cure="correct it; docs/web.md says what each needs",
+        )
+    if kind == _BRAVE and not key:
+        return None
+    from opencrab.adapters.address import BaseUrlRules
+    from opencrab.adapters.web.search import BRAVE_URL, BraveSearch, SearxngSearch
+
+    url = str(configured.get("web.search.base_url")) or (BRAVE_URL if kind == _BRAVE else "")
+    base_url = BaseUrlRules("the web search", "web.search.base_url").checked(url)
+    if kind == _BRAVE:
+        return BraveSearch(carrier, key, base_url)
+    return SearxngSearch(carrier, base_url)

@@ -1,0 +1,208 @@
+"""Closing: what the end of a turn means for the goal that it served."""
+
+from dataclasses import dataclass
+
+from opencrab.domain.due import DueItem
+from opencrab.domain.errors import NotFound
+from opencrab.domain.fact import Fact
+from opencrab.domain.goal import (
+    RECEIPTS,
+    Goal,
+    GoalStatus,
+    Pause,
+    Receipt,
+    Task,
+    TaskStatus,
+    goal_message,
+    goal_of,
+    task_message,
+)
+from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.value import Language
+from opencrab.engine.agenda import Board, line_up, released
+from opencrab.engine.phrases import phrase
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.work import Work
+
+_GOOD = {TurnStatus.COMPLETED, TurnStatus.IDLE}
+_RESULT = 1_500
+_REPORT = 8_000
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """Facts and due items to be written with a turn's end, and what is told about it."""
+
+    facts: tuple[Fact, ...] = ()
+    due: tuple[DueItem, ...] = ()
+    told: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _End:
+    """How a turn ended, and the last thing that it said."""
+
+    status: TurnStatus
+    speech: str
+
+
+def consequence(work: Work, header: Turn, status: TurnStatus, speech: str) -> Consequence:
+    """What follows from a turn's end for its goal, and for goals that it began; read anew.
+
+    `header` is the turn with its last call settled.
+    """
+    begun = _begun(work) if status in _GOOD else []
+    if work.turn.task is None and not begun:
+        return Consequence()
+    facts, now = work.runtime.home.facts, work.runtime.clock.now()
+    board = Board.of(facts, work.profile, now)
+    told: list[str] = []
+    if work.turn.task is not None:
+        goal = board.goal(goal_of(work.turn.task))
+        if goal is not None and goal.turn_id == work.turn.id:
+            goal = goal.replaced(spent_micro_usd=goal.spent_micro_usd + header.spent)
+            _advance(work, board, goal, _End(status, speech or _spoken(work)), told)
+    for goal_id in begun:
+        begun_goal = board.goal(goal_id)
+        if begun_goal is None or begun_goal.status.is_end or begun_goal.pause is not None:
+            continue
+        if begun_goal.runs == 0:
+            line_up(board, begun_goal, hops=work.turn.hops + 1)
+    return Consequence(board.facts, tuple(board.due), tuple(told))
+
+
+def abandoned(runtime: Runtime, turn: Turn, why: str) -> Consequence:
+    """What follows for its goal when a turn ends whose world cannot be read any more."""
+    if turn.task is None:
+        return Consequence()
+    try:
+        profile = runtime.home.agents.get(turn.agent_id)
+    except NotFound:
+        return Consequence()
+    board = Board.of(runtime.home.facts, profile, runtime.clock.now())
+    goal = board.goal(goal_of(turn.task))
+    if goal is None or goal.turn_id != turn.id:
+        return Consequence()
+    if not goal.status.is_end:
+        pause = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=board.now)
+        goal = goal.replaced(pause=pause.replaced(turn_waits=False))
+        board.put_goal(goal)
+    released(board, goal)
+    return Consequence(board.facts, tuple(board.due))
+
+
+def _spoken(work: Work) -> str:
+    """The last thing that the turn said with an action."""
+    spoken = [
+        effect.text
+        for step in work.transcript.steps
+        for result in step.results.values()
+        for effect in result.result.side_effects
+        if effect.kind == "spoke"
+    ]
+    return spoken[-1] if spoken else ""
+
+
+def _begun(work: Work) -> list[str]:
+    """Goals that this turn took up; its own goes on anyway."""
+    own = None if work.turn.task is None else goal_of(work.turn.task)
+    names = [
+        effect.goal
+        for step in work.transcript.steps
+        for result in step.results.values()
+        for effect in result.result.side_effects
+        if effect.kind == "goal_begun" and effect.goal != own
+    ]
+    return list(dict.fromkeys(names))
+
+
+def _advance(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -> None:
+    """Move a goal on by one turn: to its next task, to its report, to its end, or to a pause."""
+    if goal.status.is_end:
+        board.put_goal(goal)
+        released(board, goal)
+        return
+    if end.status not in _GOOD:
+        _interrupted(work, board, goal, end.status)
+        return
+    goal = _settled(work, goal, end, told)
+    if goal.status.is_end:
+        board.put_goal(goal)
+        released(board, goal)
+    elif goal.pause is not None:
+        goal = goal.replaced(pause=goal.pause.replaced(turn_waits=False))
+        board.put_goal(goal)
+        released(board, goal)
+    else:
+        # One that was resumed beside another goes on when that one has ended.
+        board.put_goal(goal)
+        line_up(board, goal, hops=work.turn.hops + 1)
+
+
+def _interrupted(work: Work, board: Board, goal: Goal, status: TurnStatus) -> None:
+    """A turn that did not end well is never repeated without somebody's explicit yes."""
+    now = work.runtime.clock.now()
+    decided = work.transcript.decision
+    rejected = status is TurnStatus.STOPPED and decided is not None and not decided.approved
+    key = "goal_rejected" if rejected else f"goal_{status.value}"
+    reason = phrase(key, work.profile.agent.language)
+    pause = goal.pause or Pause(reason=reason, by="opencrab", at=now)
+    task = goal.current
+    if task is not None:
+        goal = goal.with_task(task.replaced(receipts=_together(task.receipts, work)))
+    else:
+        goal = goal.replaced(receipts=_together(goal.receipts, work))
+    goal = goal.replaced(
+        pause=pause.replaced(turn_waits=False), taint=goal.taint or work.turn.taint
+    )
+    board.put_goal(goal)
+    released(board, goal)
+
+
+def _settled(work: Work, goal: Goal, end: _End, told: list[str]) -> Goal:
+    """The goal after a turn that ended well but perhaps did not say what became of its task."""
+    now, language = work.runtime.clock.now(), work.profile.agent.language
+    goal = goal.replaced(taint=goal.taint or work.turn.taint)
+    task = goal.current
+    if task is not None:
+        ended = _ended(work, task, end)
+        told.append(task_message(ended))
+        return goal.with_task(ended)
+    reporting = work.turn.task == goal.id and (
+        not goal.tasks or all(task.status.is_end for task in goal.tasks)
+    )
+    planned_now = bool(goal.tasks) and not any(task.status.is_end for task in goal.tasks)
+    if not reporting or planned_now:
+        return goal
+    receipts = _together(goal.receipts, work)
+    if end.status is TurnStatus.IDLE and not goal.tasks:
+        reason = phrase("goal_idle", language)
+        return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now), receipts=receipts)
+    goal = goal.replaced(
+        status=GoalStatus.COMPLETED, report=end.speech[:_REPORT], receipts=receipts, ended_at=now
+    )
+    done = bool(receipts) or any(task.confirmed for task in goal.tasks)
+    if not done:
+        goal = goal.replaced(unconfirmed=(phrase("nothing_done", language),))
+    told.append(_unconfirmed(goal, language))
+    return goal
+
+
+def _ended(work: Work, task: Task, end: _End) -> Task:
+    receipts = _together(task.receipts, work)
+    ended = task.replaced(receipts=receipts, ended_at=work.runtime.clock.now())
+    if end.status is TurnStatus.IDLE:
+        cause = phrase("task_silent", work.profile.agent.language)
+        return ended.replaced(status=TaskStatus.FAIL, cause=cause)
+    return ended.replaced(status=TaskStatus.DONE, result=end.speech[:_RESULT])
+
+
+def _together(earlier: tuple[Receipt, ...], work: Work) -> tuple[Receipt, ...]:
+    return tuple(dict.fromkeys((*earlier, *work.receipts)))[:RECEIPTS]
+
+
+def _unconfirmed(goal: Goal, language: Language) -> str:
+    told = goal_message(goal)
+    if goal.unconfirmed:
+        told += "\n" + phrase("unconfirmed", language, what=", ".join(goal.unconfirmed))
+    return told

@@ -1,0 +1,153 @@
+"""Exported files: a state that is replaced whole, and a history that only grows.
+
+Beside the history lies a mark: how far it goes, its digest, and what is about to be added to it.
+Whatever ends an export on the way, the next one goes on from there; a history that is not as its
+mark says is left alone.
+"""
+
+import hashlib
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+STATE, EVENTS, MARK = "state.json", "events.jsonl", "events.cursor"
+_KEYS = {"input", "plan", "thought", "action", "result"}
+_CHUNK = 1 << 20
+
+
+class Damaged(Exception):
+    """A file that is not what an export left there; nothing was changed in it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} is not what an export left there")
+        self.path = path
+
+
+@dataclass
+class Ledger:
+    """The history file of one agent, and the place in the agent's history up to which it goes."""
+
+    path: Path
+    mark: Path
+    agent_id: str
+    place: str | None
+    size: int
+    digest: Any
+
+    @classmethod
+    def opened(cls, directory: Path, agent_id: str) -> "Ledger":
+        """The history in a folder, completed where its last export was interrupted.
+
+        Raises Damaged, and OSError.
+        """
+        path, mark = directory / EVENTS, directory / MARK
+        if (directory / STATE).exists():
+            _require_state(directory / STATE)
+        ledger = cls(path, mark, agent_id, None, 0, hashlib.sha256())
+        if not mark.exists():
+            if path.exists():
+                raise Damaged(path)
+            return ledger
+        kept = _mark(mark, agent_id)
+        pending = kept["pending"].encode()
+        tail = ledger._verified(kept["size"], kept["sha256"], len(pending))
+        if not pending.startswith(tail):
+            raise Damaged(path)
+        ledger.place = kept["place"]
+        if pending:
+            ledger._append(pending, len(tail), kept["next"])
+        return ledger
+
+    def add(self, text: str, place: str | None) -> int:
+        """Add events and move on to the place after them; how many they are."""
+        pending = text.encode()
+        self._note(pending=text, following=place)
+        self._append(pending, 0, place)
+        return pending.count(b"\n")
+
+    def _append(self, content: bytes, there: int, place: str | None) -> None:
+        with os.fdopen(_opened(self.path, os.O_APPEND), "ab") as file:
+            file.write(content[there:])
+            file.flush()
+            os.fsync(file.fileno())
+        self.digest.update(content)
+        self.size += len(content)
+        self.place = place
+        self._note()
+
+    def _note(self, *, pending: str = "", following: str | None = None) -> None:
+        kept = {
+            "agent": self.agent_id,
+            "place": self.place,
+            "size": self.size,
+            "sha256": self.digest.hexdigest(),
+            "pending": pending,
+            "next": following,
+        }
+        _replace(self.mark, json.dumps(kept, ensure_ascii=False))
+
+    def _verified(self, size: int, digest: str, more: int) -> bytes:
+        """What lies behind the known part, which must be as it was left; raises Damaged."""
+        left = size
+        with suppress(FileNotFoundError), self.path.open("rb") as file:
+            while left and (chunk := file.read(min(left, _CHUNK))):
+                self.digest.update(chunk)
+                left -= len(chunk)
+            tail = file.read(more + 1)
+            if left or self.digest.hexdigest() != digest:
+                raise Damaged(self.path)
+            self.size = size
+            return tail
+        if size:
+            raise Damaged(self.path)
+        return b""
+
+
+def written(directory: Path, state: dict[str, Any]) -> Path:
+    """Replace the state file as a whole: two spaces, UTF-8, no byte order mark."""
+    path = directory / STATE
+    _replace(path, json.dumps(state, ensure_ascii=False, indent=2) + "\n")
+    return path
+
+
+def _require_state(path: Path) -> None:
+    """Raises Damaged unless a file is a state that was written here."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise Damaged(path) from None
+    if not isinstance(found, dict) or set(found) != _KEYS:
+        raise Damaged(path)
+
+
+def _mark(path: Path, agent_id: str) -> dict[str, Any]:
+    """The mark of this agent's history; raises Damaged."""
+    kinds = {"agent": str, "size": int, "sha256": str, "pending": str}
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise Damaged(path) from None
+    if not isinstance(kept, dict) or not all(
+        isinstance(kept.get(name), kind) for name, kind in kinds.items()
+    ):
+        raise Damaged(path)
+    if kept["agent"] != agent_id or not {"place", "next"} <= set(kept):
+        raise Damaged(path)
+    return kept
+
+
+def _replace(path: Path, text: str) -> None:
+    new = path.with_name(f".{path.name}.new")
+    with os.fdopen(_opened(new, os.O_TRUNC), "wb") as file:
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
+def _opened(path: Path, flag: int) -> int:
+    """A file to write to; a new one is its owner's only."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | flag, 0o600)
