@@ -10,14 +10,18 @@ from opencrab.adapters.local_files import LocalFiles
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.action import ActionResult
 from opencrab.domain.agent import Agent, Profile
+from opencrab.domain.authority import Authority, Source
 from opencrab.domain.errors import Conflict
 from opencrab.domain.identity import Identity
 from opencrab.domain.routing import Routing, Use
 from opencrab.domain.session import Participant, Session
 from opencrab.domain.soul import Soul
+from opencrab.domain.turn import Trigger, Turn
 from opencrab.domain.value import Language
-from opencrab.ports.action import ActionContext
+from opencrab.engine.runtime import Nothing
+from opencrab.ports.action import ActionContext, Reach
 from opencrab.ports.agents import Agents
+from opencrab.ports.facts import Facts
 from tests.unit.engine.models import Known, Named
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -42,18 +46,6 @@ MODELS = Known(
         Named("ollama:able", private=True),
     ),
     ROUTING,
-)
-NAMES = (
-    "declare_done",
-    "generate_inner_voice",
-    "get_available_models",
-    "get_current_llm_config",
-    "select_llm",
-    "send_noreact",
-    "send_speech",
-    "ws_list",
-    "ws_read",
-    "ws_write",
 )
 
 
@@ -89,16 +81,27 @@ def context(folder: Path, quota_bytes: int = 1_000_000) -> ActionContext:
         created_at=NOW,
         updated_at=NOW,
     )
-    return ActionContext(
-        agent=agent(),
-        session=session,
-        turn_id="t1",
-        key="t1-c1",
+    turn = Turn(
+        id="t1",
+        agent_id="mika",
+        session_id="s1",
+        trigger=Trigger.MESSAGE,
+        source=Source.REST,
+        authority=Authority.OWNER,
+        principal_id="owner",
+        group="g",
+        body_hash="h",
+        created_at=NOW,
+    )
+    reach = Reach(
         files=LocalFiles(folder, quota_bytes=quota_bytes),
-        clock=FakeClock(NOW),
+        facts=cast(Facts, None),
         models=MODELS,
         agents=cast(Agents, OneAgent()),
+        search=Nothing(),
+        skills=Nothing(),
     )
+    return ActionContext(agent(), session, turn, "t1-c1", reach, FakeClock(NOW), REGISTRY)
 
 
 def prepared(at: ActionContext, name: str, **arguments: Any) -> ActionContext:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from opencrab.domain.authority import Authority
+from opencrab.domain.mind import Mind
 from opencrab.domain.routing import Duration, LlmConfig, ModelChosen, Use
 from opencrab.domain.value import Language
 from opencrab.ports.action import ActionContext
@@ -36,26 +38,26 @@ def test_a_choice_is_an_effect_and_changes_nothing_else(at: ActionContext, durat
             reason="難しい問題なので",
         ),
     )
-    assert at.agents.get("mika").agent.llm == LlmConfig()
+    assert at.reach.agents.get("mika").agent.llm == LlmConfig()
 
 
 def test_a_lasting_choice_is_the_agents_own_and_a_repeat_harms_nothing(at: ActionContext) -> None:
     ready = _chosen(at, duration="permanent")
     for _ in range(2):
         assert run(ready, "select_llm", **CHOICE, duration="permanent").success
-    kept = at.agents.get("mika").agent
+    kept = at.reach.agents.get("mika").agent
     assert kept.llm.models == {Use.THINKING: "smart"}
     assert kept.version == agent().version + 1
 
 
 def test_a_late_repeat_does_not_undo_a_newer_choice(at: ActionContext) -> None:
     ready = _chosen(at, duration="permanent")
-    stored = at.agents.get("mika").agent
+    stored = at.reach.agents.get("mika").agent
     newer = stored.llm.replaced(models={Use.THINKING: "local"})
-    at.agents.save(stored.replaced(llm=newer))
+    at.reach.agents.save(stored.replaced(llm=newer))
     result = run(ready, "select_llm", **CHOICE, duration="permanent")
     assert not result.success
-    assert at.agents.get("mika").agent.llm == newer
+    assert at.reach.agents.get("mika").agent.llm == newer
 
 
 @pytest.mark.parametrize("alias", ["gold", "openai:gpt", "smart2"])
@@ -104,7 +106,10 @@ def test_who_may_not_choose_is_not_offered_a_choice(language: Language) -> None:
         (LlmConfig(self_selection=True), ROUTING.replaced(self_selection=False)),
     ):
         them = agent(language).replaced(llm=own)
-        assert not names & {schema.name for schema in REGISTRY.schemas(them, routing)}
+        told = REGISTRY.schemas(them, routing, Authority.OWNER, Mind())
+        assert not names & {schema.name for schema in told}
+        allowed = REGISTRY.allowed(them, routing, Authority.OWNER)
+        assert not names & {action.name for action in allowed}
 
 
 def test_the_list_tells_prices_and_what_is_not_there(at: ActionContext) -> None:

@@ -1,4 +1,4 @@
-"""The registry: what makes a function an action, what models are told, what becomes of errors."""
+"""The registry: what makes a function an action, and what becomes of its errors."""
 
 import json
 from collections.abc import Callable
@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from opencrab.actions import GROUPS, Group, Registry
+from opencrab.actions import Group, Registry
 from opencrab.domain.action import ActionResult, Effect, Impact
 from opencrab.domain.errors import (
+    Changed,
     Conflict,
     Exhausted,
     Invalid,
@@ -21,9 +22,13 @@ from opencrab.domain.errors import (
 )
 from opencrab.domain.value import Language, Value
 from opencrab.ports.action import Action, ActionContext
-from tests.unit.actions.bench import NAMES, REGISTRY, ROUTING, agent
 
-SCHEMA_BYTES = 4_096
+GIVEN: dict[str, Any] = {
+    "impact": Impact.SPEECH,
+    "effect": Effect.PURE,
+    "ja": "踊ります。",
+    "sentences": ("Dance", "踊る"),
+}
 
 
 class Nothing(Value):
@@ -69,8 +74,7 @@ def ready(arguments: Nothing, context: ActionContext) -> dict[str, Any]:
 def registered(function: Callable[..., ActionResult], **details: Any) -> Action:
     """The action that a function becomes."""
     group = Group("test")
-    given = {"impact": Impact.SPEECH, "effect": Effect.PURE, "ja": "踊ります。"} | details
-    group.action(**given)(function)
+    group.action(**GIVEN | details)(function)
     (action,) = group.actions
     return action
 
@@ -93,6 +97,8 @@ def failing(error: OpenCrabError, **details: Any) -> Action:
         (dance, {"impact": "speech"}, "an impact"),
         (dance, {"ja": ""}, "a Japanese prompt"),
         (dance, {"ja": " \n"}, "a Japanese prompt"),
+        (dance, {"sentences": ("", "踊る")}, "a sentence for people in both languages"),
+        (dance, {"sentences": ("Dance", "")}, "a sentence for people in both languages"),
         (mute, {}, "a docstring"),
         (dance, {"effect": Effect.KEYED}, "prepare exactly if it is keyed"),
         (dance, {"prepare": ready}, "prepare exactly if it is keyed"),
@@ -108,29 +114,39 @@ def test_an_action_lacking_anything_does_not_register(
         registered(function, **details)
 
 
-@pytest.mark.parametrize("argument", ["impact", "effect", "ja"])
+@pytest.mark.parametrize("argument", GIVEN)
 def test_an_action_that_does_not_even_name_them_cannot_be_written(argument: str) -> None:
-    given: dict[str, Any] = {"impact": Impact.SPEECH, "effect": Effect.PURE, "ja": "踊ります。"}
-    del given[argument]
+    given = {name: value for name, value in GIVEN.items() if name != argument}
     with pytest.raises(TypeError, match=argument):
         Group("test").action(**given)
+
+
+def test_a_sentence_in_one_language_is_no_pair() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        registered(dance, sentences=("Dance",))
 
 
 def test_a_refused_function_is_in_no_group() -> None:
     group = Group("test")
     with pytest.raises(TypeError):
-        group.action(impact=Impact.SPEECH, effect=Effect.KEYED, ja="踊ります。")(dance)
+        group.action(**GIVEN | {"effect": Effect.KEYED})(dance)
     assert group.actions == []
 
 
 def test_a_function_becomes_an_action_and_stays_a_function() -> None:
     group = Group("test")
     decorate = group.action(
-        impact=Impact.READ, effect=Effect.KEYED, ja="踊り ます。", prepare=ready
+        impact=Impact.READ,
+        effect=Effect.KEYED,
+        ja="踊り ます。",
+        sentences=("Dance to {tune}", "{tune}で踊る"),
+        prepare=ready,
     )
     assert decorate(dance) is dance
     (action,) = group.actions
-    assert (action.name, action.impact, action.effect) == ("dance", Impact.READ, Effect.KEYED)
+    assert (action.name, action.group) == ("dance", "test")
+    assert (action.impact, action.effect) == (Impact.READ, Effect.KEYED)
+    assert action.sentences == {Language.EN: "Dance to {tune}", Language.JA: "{tune}で踊る"}
     assert action.descriptions == {
         Language.EN: "Dance like a crab.",
         Language.JA: "踊り ます。",
@@ -139,61 +155,26 @@ def test_a_function_becomes_an_action_and_stays_a_function() -> None:
 
 @pytest.mark.parametrize(
     ("given", "ends"),
-    [(True, True), (False, False), (lambda arguments: True, True)],
-    ids=["always", "never", "by its arguments"],
+    [
+        (True, True),
+        (False, False),
+        (lambda arguments, result: arguments == Nothing(), True),
+        (lambda arguments, result: result.data == {"over": True}, True),
+        (lambda arguments, result: result.data == {"over": False}, False),
+    ],
+    ids=["always", "never", "by its arguments", "by its result", "not by its result"],
 )
 def test_an_action_tells_whether_it_ends_the_turn(given: Any, *, ends: bool) -> None:
-    assert registered(dance, ends_turn=given).ends_turn(Nothing()) is ends
+    result = ActionResult.done(over=True)
+    assert registered(dance, ends_turn=given).ends_turn(Nothing(), result) is ends
 
 
 def test_two_actions_of_one_name_are_no_installation() -> None:
     groups = [Group("one"), Group("two")]
     for group in groups:
-        group.action(impact=Impact.SPEECH, effect=Effect.PURE, ja="踊ります。")(dance)
+        group.action(**GIVEN)(dance)
     with pytest.raises(TypeError, match="two actions are named 'dance'"):
         Registry(groups)
-
-
-def test_there_are_ten_actions_and_each_effect_class_is_explicit() -> None:
-    found = [action.name for group in GROUPS for action in group.actions]
-    assert sorted(found) == list(NAMES)
-    assert all(REGISTRY.find(name) is not None for name in NAMES)
-    assert REGISTRY.find("ws_delete") is None
-
-
-@pytest.mark.parametrize("language", Language)
-def test_all_schemas_are_sorted_and_fit_four_kilobytes(language: Language) -> None:
-    schemas = REGISTRY.schemas(agent(language), ROUTING)
-    assert [schema.name for schema in schemas] == list(NAMES)
-    size = sum(len(schema.model_dump_json().encode()) for schema in schemas)
-    assert size < SCHEMA_BYTES, size
-    assert REGISTRY.schemas(agent(language), ROUTING) is schemas
-
-
-def test_an_action_that_is_not_offered_is_in_no_prompt() -> None:
-    alone = ROUTING.replaced(self_selection=False)
-    names = {schema.name for schema in REGISTRY.schemas(agent(), alone)}
-    assert names == set(NAMES) - {"select_llm", "get_available_models", "get_current_llm_config"}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_an_action_is_described_in_the_language_of_the_agent(name: str) -> None:
-    action = REGISTRY.find(name)
-    assert action is not None
-    assert action.schema(Language.EN).description.isascii()
-    assert not action.schema(Language.JA).description.isascii()
-    assert action.schema(Language.EN).parameters == action.schema(Language.JA).parameters
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_schema_allows_no_unknown_arguments_and_wastes_no_words(name: str) -> None:
-    action = REGISTRY.find(name)
-    assert action is not None
-    parameters = action.schema(Language.EN).parameters
-    assert parameters["type"] == "object"
-    assert parameters["additionalProperties"] is False
-    assert '"title"' not in json.dumps(parameters)
-    assert "description" not in parameters
 
 
 @pytest.mark.parametrize("kind", [Invalid, NotFound, Conflict, Refused, Exhausted])
@@ -211,8 +192,8 @@ def test_an_error_becomes_an_answer_to_the_model(
     assert result == ActionResult.failed(told)
 
 
-@pytest.mark.parametrize("kind", [Unavailable, NeverSent])
-def test_what_is_out_of_order_for_a_while_stays_an_error(
+@pytest.mark.parametrize("kind", [Unavailable, NeverSent, Changed])
+def test_what_the_engine_decides_about_stays_an_error(
     kind: type[OpenCrabError], at: ActionContext
 ) -> None:
     with pytest.raises(kind):

@@ -1,5 +1,8 @@
 """Speaking, thinking, staying silent and being done, in Japanese and English."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
@@ -14,10 +17,17 @@ from opencrab.domain.action import (
 )
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.ports.action import ActionContext
-from tests.unit.actions.bench import REGISTRY, run
+from tests.unit.actions.knowing import REGISTRY, desk, run
 
 SPEECH = ("send_speech", "send_noreact", "generate_inner_voice", "declare_done")
 both_languages = pytest.mark.parametrize("words", ["こんにちは、美香です 🦀", "Hello, I am Mika"])
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Iterator[ActionContext]:
+    """Where Mika speaks."""
+    with desk(tmp_path) as place:
+        yield place.at
 
 
 @both_languages
@@ -66,7 +76,8 @@ def test_the_arguments_tell_whether_the_turn_goes_on(
 ) -> None:
     action = REGISTRY.find(name)
     assert action is not None
-    assert action.ends_turn(action.arguments.model_validate(arguments)) is ends
+    checked = action.arguments.model_validate(arguments)
+    assert action.ends_turn(checked, ActionResult.done()) is ends
 
 
 @pytest.mark.parametrize("name", ["send_speech", "generate_inner_voice"])

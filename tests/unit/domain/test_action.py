@@ -24,7 +24,9 @@ UNASKED = {
 def test_a_policy_names_the_impacts_that_run_unasked(
     policy: ApprovalPolicy, impact: Impact
 ) -> None:
-    assert needs_approval(impact, policy, tainted=False) is (impact not in UNASKED[policy])
+    assert needs_approval("ws_write", impact, policy, tainted=False) is (
+        impact not in UNASKED[policy]
+    )
 
 
 @pytest.mark.parametrize("policy", ApprovalPolicy)
@@ -32,7 +34,7 @@ def test_a_policy_names_the_impacts_that_run_unasked(
 def test_a_tainted_turn_asks_before_it_touches_others_under_any_policy(
     policy: ApprovalPolicy, impact: Impact
 ) -> None:
-    assert needs_approval(impact, policy, tainted=True)
+    assert needs_approval("ws_write", impact, policy, tainted=True)
 
 
 @pytest.mark.parametrize("policy", ApprovalPolicy)
@@ -40,8 +42,18 @@ def test_a_tainted_turn_asks_before_it_touches_others_under_any_policy(
 def test_taint_changes_nothing_about_what_stays_with_the_agent(
     policy: ApprovalPolicy, impact: Impact
 ) -> None:
-    untainted = needs_approval(impact, policy, tainted=False)
-    assert needs_approval(impact, policy, tainted=True) is untainted
+    untainted = needs_approval("ws_write", impact, policy, tainted=False)
+    assert needs_approval("ws_write", impact, policy, tainted=True) is untainted
+
+
+@pytest.mark.parametrize("impact", Impact)
+def test_a_list_names_impacts_and_actions_that_run_unasked(impact: Impact) -> None:
+    policy = ("read", "ws_write")
+    unasked = {Impact.SPEECH, Impact.READ}
+    assert needs_approval("web_fetch", impact, policy, tainted=False) is (impact not in unasked)
+    assert not needs_approval("ws_write", impact, policy, tainted=False)
+    guarded = impact in {Impact.SHARED, Impact.EXTERNAL}
+    assert needs_approval("ws_write", impact, policy, tainted=True) is guarded
 
 
 def test_a_success_carries_data_and_side_effects() -> None:

@@ -1,0 +1,63 @@
+"""The page about the actions says what the code of the actions says."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Literal
+
+import opencrab.actions
+from opencrab.actions import GROUPS, Group
+from opencrab.domain.action import ActionResult, Effect, Impact
+from opencrab.domain.value import Value
+from opencrab.ports.action import ActionContext
+from tests.architecture.actions_page import page, row
+from tests.conftest import ROOT
+
+COMMAND = "python -m tests.architecture.actions_page > docs/actions.md"
+
+
+class Sought(Value):
+    query: str
+    how: Literal["a", "b"] = "a"
+    tags: tuple[str, ...] = ()
+    note: str | None = None
+
+
+def test_the_page_is_what_the_actions_are() -> None:
+    kept = (ROOT / "docs" / "actions.md").read_text(encoding="utf-8")
+    assert kept == page(GROUPS), f"the actions have changed: run `{COMMAND}`"
+
+
+def test_every_group_that_is_written_is_in_the_product() -> None:
+    found = set[str]()
+    for each in iter_modules(opencrab.actions.__path__):
+        module = import_module(f"opencrab.actions.{each.name}")
+        if isinstance(group := getattr(module, "group", None), Group):
+            found.add(group.name)
+    assert found == {group.name for group in GROUPS}
+
+
+def test_a_row_tells_types_defaults_and_who_may() -> None:
+    group = Group("sample")
+
+    def weighs(_arguments: Sought, _context: ActionContext) -> Impact:
+        return Impact.SHARED
+
+    @group.action(
+        impact=Impact.SELF,
+        effect=Effect.TRANSACTIONAL,
+        ja="探す|選ぶ",
+        sentences=("Seek", "探す"),
+        for_peers=True,
+        impact_of=weighs,
+        result_bytes=100,
+    )
+    def seek(arguments: Sought, context: ActionContext) -> ActionResult:
+        """Seek | choose."""
+        return ActionResult.done()
+
+    assert row(group.actions[0]) == (
+        '| `seek` | `query: string`<br>`how: a\\|b = "a"`<br>`tags: array of string = []`<br>'
+        "`note: string = unset` | self+ | transactional | 64 KiB, 100 | "
+        "owner, user, peer, self | Seek \\| choose.<br>探す\\|選ぶ |"
+    )
+    assert "1 actions in 1 groups" in page([group])

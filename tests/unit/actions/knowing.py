@@ -1,0 +1,135 @@
+"""A context for actions that find, remember and forget: a real home in a temporary folder."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from opencrab.actions import Registry, finding, recall, speech
+from opencrab.adapters.plain_search import PlainSearch
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.action import ActionResult
+from opencrab.domain.agent import Agent, Profile
+from opencrab.domain.authority import Authority, Source
+from opencrab.domain.identity import Identity
+from opencrab.domain.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.routing import Routing
+from opencrab.domain.session import Participant, Session
+from opencrab.domain.soul import Soul
+from opencrab.domain.turn import Trigger, Turn
+from opencrab.domain.value import Language
+from opencrab.ports.action import ActionContext, Reach
+from opencrab.ports.home import Home
+from opencrab.ports.skills import StandardSkills
+from tests.contract.homes import sqlite
+from tests.unit.engine.models import Known
+
+NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
+REGISTRY = Registry((speech.group, recall.group, finding.group))
+
+
+def run(at: ActionContext, name: str, /, **arguments: Any) -> ActionResult:
+    """One attempt at a call that needs no preparation."""
+    action = REGISTRY.find(name)
+    assert action is not None
+    return action.run(action.arguments.model_validate(arguments), at)
+
+
+@dataclass
+class Desk:
+    """Mika's place: her home, its clock, and one context for all that she does."""
+
+    home: Home
+    clock: FakeClock
+    at: ActionContext
+
+    def on_behalf_of(self, authority: Authority, *, taint: bool = False) -> None:
+        """Another turn, for somebody else."""
+        turn = self.at.turn.replaced(authority=authority, taint=taint)
+        self.at = replace(self.at, turn=turn)
+
+    def do(self, name: str, /, **arguments: Any) -> ActionResult:
+        """One whole call: prepared, run, and its facts committed."""
+        action = REGISTRY.find(name)
+        assert action is not None
+        checked = action.arguments.model_validate(arguments)
+        prepared = action.prepare(checked, self.at) if action.prepare else {}
+        result = action.run(checked, replace(self.at, prepared=prepared))
+        if result.facts:
+            self.home.facts.commit(*result.facts)
+        self.clock.advance(1)
+        return result
+
+    def data(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        """What a call that succeeds answers."""
+        result = self.do(name, **arguments)
+        assert result.success, result.error
+        return result.data or {}
+
+    def hear(self, text: str, **changes: Any) -> None:
+        """A line in the session, spoken by Taro unless the changes say otherwise."""
+        self.clock.advance(1)
+        fields: dict[str, Any] = {
+            "session_id": "s1",
+            "group": "g",
+            "kind": LineKind.SPEECH,
+            "audience": Audience.ALL,
+            "speaker_id": "taro",
+            "speaker_name": "太郎",
+            "authority": Authority.OWNER,
+            "at": self.clock.now(),
+        } | changes
+        line = Line(text=text, **fields)
+        told = Instruction(
+            id=self.clock.new_id(), session_id=line.session_id, text=text, by="taro", at=line.at
+        )
+        self.home.journal.instruct(told, line)
+
+
+@contextmanager
+def desk(folder: Path) -> Iterator[Desk]:
+    """Mika in session s1, on behalf of her owner, in Japanese."""
+    clock = FakeClock(NOW)
+    mika = Agent(id="mika", name="美香", language=Language.JA, created_at=NOW, updated_at=NOW)
+    with sqlite(folder, clock) as home:
+        profile = Profile(agent=mika, soul=Soul(persona_name="Mika"), identity=Identity(name="M"))
+        home.agents.create(profile)
+        for session_id in ("s1", "s2"):
+            home.sessions.create(_session(session_id))
+        reach = Reach(
+            files=home.files,
+            facts=home.facts,
+            models=Known((), Routing(default="x:y")),
+            agents=home.agents,
+            search=PlainSearch(home.journal, home.facts),
+            skills=cast(StandardSkills, None),
+        )
+        at = ActionContext(mika, _session("s1"), _turn(), "t1-c1", reach, clock, REGISTRY)
+        yield Desk(home, clock, at)
+
+
+def _session(session_id: str) -> Session:
+    return Session(
+        id=session_id,
+        participants=(Participant(agent_id="mika"),),
+        created_by="owner",
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+
+def _turn() -> Turn:
+    return Turn(
+        id="t1",
+        agent_id="mika",
+        session_id="s1",
+        trigger=Trigger.MESSAGE,
+        source=Source.REST,
+        authority=Authority.OWNER,
+        principal_id="owner",
+        group="g",
+        body_hash="h",
+        created_at=NOW,
+    )
