@@ -7,6 +7,7 @@ import pytest
 
 from opencrab.engine.runtime import Rules
 from tests.contract.homes import HOMES
+from tests.crash.errand import RICH
 from tests.e2e.house import House
 
 Build = Callable[[Rules], House]
@@ -30,3 +31,11 @@ def build(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Build]:
 def house(build: Build) -> House:
     """A house with the usual rules."""
     return build(Rules())
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[House]:
+    """A house of the local kind with plenty of money, for what every home does alike."""
+    house = House(HOMES[0], tmp_path, RICH)
+    yield house
+    house.close()

@@ -48,7 +48,7 @@ class Counted:
 
         def call(*arguments: Any, **named: Any) -> Any:
             self._house.calls[f"{self._port}.{method}"] += 1
-            if method == "commit":
+            if (self._port, method) == ("journal", "commit"):
                 self._house.transactions.append(items_of(arguments[0]))
             return inner(*arguments, **named)
 

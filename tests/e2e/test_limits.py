@@ -23,10 +23,15 @@ ENDLESS: Script = (Reply(calls=(("ws_list", {}),)),)
 
 def test_a_turn_of_sixty_steps_ends_and_no_transaction_is_large(build: Build) -> None:
     steps = tuple(
-        Reply(calls=(("ws_write", {"path": f"{n}.md", "content": str(n)}), ("ws_list", {})))
+        Reply(
+            calls=(
+                ("ws_write", {"path": f"{n}.md", "content": str(n)}),
+                ("ws_read", {"path": f"{n}.md"}),
+            )
+        )
         for n in range(59)
     )
-    house = build(Rules(max_steps=60, limits=Limits(turn_micro_usd=900_000)))
+    house = build(Rules(max_steps=60, limits=Limits(turn_micro_usd=4_000_000)))
     house.session(house.agent("crab", (*steps, Reply("done"))))
     turns = house.say("go")
     house.work()
@@ -44,7 +49,11 @@ def test_two_hundred_calls_in_one_step_all_run_and_no_transaction_is_large(house
         ("nonsense", {}),
         ("send_speech", {"content": "word", "more": True}),
     )
-    calls = tuple(kinds[n % len(kinds)] for n in range(200))
+    calls = tuple(
+        (name, arguments | {"content": f"word {n}"} if name == "send_speech" else arguments)
+        for n in range(200)
+        for name, arguments in (kinds[n % len(kinds)],)
+    )
     house.session(house.agent("crab", (Reply(calls=calls), Reply("done"))))
     turns = house.say("go")
     house.work()

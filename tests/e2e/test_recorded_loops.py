@@ -148,6 +148,7 @@ def _registry(tools: Mapping[str, list[str]], results: Iterator[str], ran: list[
             impact=Impact.READ,
             effect=Effect.PURE,
             ja="録音のとおりに動きます。",
+            sentences=("Do as recorded", "録音のとおりに動く"),
             ends_turn=name == LAST_ACTION,
         )(run)
     return Registry((group,))

@@ -64,8 +64,15 @@ def test_the_system_text_knows_no_clock_and_no_ids(language: Language) -> None:
 @pytest.mark.parametrize("language", Language)
 def test_what_is_not_there_leaves_no_label(language: Language) -> None:
     text = system_text(profile(language), session())
-    assert not re.search("目的|テーマ|Purpose|Theme|None", text)
+    assert not re.search("テーマ|Theme|None", text)
     assert "\n\n\n" not in text
+
+
+@pytest.mark.parametrize("language", Language)
+def test_an_agent_without_a_purpose_is_told_to_ask_its_owner(language: Language) -> None:
+    asks = {Language.JA: "目的: まだありません。オーナー", Language.EN: "Purpose: none yet. When"}
+    assert asks[language] in system_text(profile(language), session())
+    assert asks[language] not in system_text(profile(language, purpose="海"), session())
 
 
 @pytest.mark.parametrize("language", Language)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from opencrab.actions import GROUPS, Registry
+from opencrab.actions import Registry, llm, speech, workspace
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
@@ -154,7 +154,8 @@ def opened(folder: Path) -> Iterator[World]:
             theme="海の未来",
         )
     )
-    runtime = Runtime(home, clock, NoModels(), Registry(GROUPS), rules=Rules())
+    actions = Registry((speech.group, workspace.group, llm.group))
+    runtime = Runtime(home, clock, NoModels(), actions, rules=Rules())
     try:
         yield World(runtime, clock)
     finally:

@@ -1,0 +1,72 @@
+"""The whole way of a question in every home: asked, decided or expired, and leave given before."""
+
+from typing import Any
+
+import pytest
+
+from opencrab.domain.action import ApprovalPolicy, Impact
+from opencrab.domain.approval import Approval, ApprovalRules, ApprovalState
+from opencrab.domain.line import LineKind
+from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.engine import approvals
+from opencrab.engine.approvals import Decider
+from opencrab.engine.grants import NewGrant, grant, grants
+from tests.crash.outside import Reply
+from tests.e2e.house import House
+
+OWNER = Decider(id="owner", is_owner=True)
+
+
+def furnished(house: House, *, rings: int = 1, **changes: Any) -> None:
+    """An agent who wants to ring the bell, and must ask."""
+    calls = [Reply(calls=(("ring_bell", {"tone": f"ding {n}"}),)) for n in range(rings)]
+    agent = house.agent("crab", (*calls, Reply(text="鳴らしました")))
+    changed = agent.replaced(**{"policy": ApprovalPolicy.STRICT, **changes})
+    house.session(house.home.agents.save(changed))
+
+
+def asked(house: House) -> tuple[Turn, Approval]:
+    (turn,) = house.say("鐘を鳴らして")
+    house.work()
+    (found,) = approvals.page(house.runtime, decided=False)
+    assert house.turn(turn.id).status is TurnStatus.WAITING
+    assert found.turn_id == turn.id
+    return turn, found
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_bell_rings_once_if_the_owner_says_so(house: House, *, approved: bool) -> None:
+    furnished(house)
+    turn, found = asked(house)
+    for _ in range(2):
+        approvals.decide(house.runtime, found.id, approved=approved, who=OWNER)
+        house.work()
+    assert len(house.bell.rings) == int(approved)
+    ended = TurnStatus.COMPLETED if approved else TurnStatus.STOPPED
+    assert house.turn(turn.id).status is ended
+    assert approvals.page(house.runtime, decided=False) == ()
+
+
+def test_nobody_answers_in_time_and_the_turn_ends(house: House) -> None:
+    furnished(house, approvals=ApprovalRules(expire_minutes=10))
+    turn, found = asked(house)
+    house.later(540)
+    assert house.turn(turn.id).status is TurnStatus.WAITING
+    house.later(60)
+    assert approvals.find(house.runtime, found.id).state is ApprovalState.EXPIRED
+    assert house.turn(turn.id).status is TurnStatus.STOPPED
+    assert house.bell.rings == []
+    assert house.lines(LineKind.SYSTEM)
+
+
+def test_a_grant_is_used_up_and_then_the_agent_asks(house: House) -> None:
+    furnished(house, rings=3)
+    new = NewGrant(impacts=tuple(Impact), calls=2, hours=1)
+    grant(house.runtime, "crab", new, by="owner", grant_id="g1")
+    _, found = asked(house)
+    assert len(house.bell.rings) == 2
+    assert grants(house.runtime, "crab")[0].used == 2
+    approvals.decide(house.runtime, found.id, approved=True, who=OWNER)
+    house.work()
+    assert len(house.bell.rings) == 3
+    assert grants(house.runtime, "crab")[0].used == 2

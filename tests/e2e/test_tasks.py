@@ -1,0 +1,193 @@
+"""Instructions from plan to report: told, refused, in their order, and begun in chat."""
+
+from typing import Any
+
+import pytest
+
+from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.goal import GoalStatus
+from opencrab.domain.turn import TurnStatus
+from opencrab.domain.value import Language
+from opencrab.engine import approvals, tasks
+from tests.crash.errand import GUARDED, OWNER, plan
+from tests.crash.outside import Reply, Script
+from tests.e2e.house import House
+from tests.e2e.instructed import agenda, at_rest, carried, crab, goal, instruct, told, until
+
+WORDS = {
+    Language.JA: ("メモを整理して", "未確認: 9.md", "見つからない"),
+    Language.EN: ("Organise the notes", "Unconfirmed: 9.md", "見つからない"),
+}
+
+
+@pytest.mark.parametrize("language", [Language.JA, Language.EN])
+def test_an_instruction_is_carried_out_from_plan_to_report(home: House, language: Language) -> None:
+    instruction, unconfirmed, cause = WORDS[language]
+    crab(home, language)
+    given = instruct(home, instruction)
+    assert (given.id, given.status, given.name) == ("G1", GoalStatus.ACTIVE, instruction)
+    carried(home)
+    done = goal(home)
+    assert (done.status, done.unconfirmed) == (
+        GoalStatus.COMPLETED,
+        ("9.md", *done.unconfirmed[1:]),
+    )
+    assert done.report.splitlines()[0] == "整理しました"
+    assert unconfirmed in done.report
+    assert told(home) == [
+        "[G1-T1] DONE 1番目のメモを書く",
+        "[G1-T2] DONE Write note 2",
+        f"[G1-T3] FAIL 3番目のメモを書く / {cause}",
+        "[G1-T4] DONE Write note 4",
+        "[G1-T5] DONE 5番目のメモを書く",
+        f"[G1] DONE {instruction} / 80%",
+    ]
+    assert all(task.confirmed for task in done.tasks)
+    at_rest(home)
+
+
+def _refused(house: House, tasks_planned: list[dict[str, Any]], **budget: Any) -> str:
+    """What the agent is told of its first plan; the second one is right."""
+    planned: Script = (
+        Reply(calls=(("plan_goal", {"goal_id": "G1", "tasks": tasks_planned}),)),
+        Reply(calls=(plan(),)),
+    )
+    crab(house, G1=planned)
+    new = tasks.NewInstruction(instruction="整理して", **budget)
+    tasks.undertake(house.runtime, "crab", new, OWNER, key="k")
+    house.work()
+    assert len(goal(house).tasks) == 5
+    lines = house.home.journal.lines(goal(house).session_id, limit=10)
+    return str(lines[1].data and lines[1].data["result"])
+
+
+def _rows(**changes: Any) -> list[dict[str, Any]]:
+    return [{**row, **changes} for row in plan()[1]["tasks"]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([], "is empty"),
+        (_rows()[:4], "has 4 tasks"),
+        (_rows() * 3, "has 15 tasks"),
+        (
+            [{**row, "depends_on": [place % 5 + 1]} for place, row in enumerate(_rows(), 1)],
+            "cyclic",
+        ),
+        (_rows(estimated_cost_usd=3.0), "estimated at $15.00"),
+        ([{"name": "x"}], "Field required"),
+    ],
+)
+def test_a_plan_that_cannot_be_carried_out_is_refused(
+    home: House, rows: list[dict[str, Any]], why: str
+) -> None:
+    assert why in _refused(home, rows, budget_micro_usd=1_000_000)
+
+
+def test_a_plan_is_fixed_and_carried_out_in_the_order_of_what_depends_on_what(home: House) -> None:
+    rows = _rows()
+    rows[0]["depends_on"] = [5]
+    again: Script = (Reply(calls=(("plan_goal", {"goal_id": "G1", "tasks": rows}), plan())),)
+    crab(home, G1=again)
+    instruct(home)
+    home.work()
+    assert [task.name for task in goal(home).tasks][-2:] == [
+        "5番目のメモを書く",
+        "1番目のメモを書く",
+    ]
+    results = home.home.journal.lines(goal(home).session_id, limit=10)
+    assert "fixed until every task" in str(results[2].data)
+
+
+def test_two_instructions_are_carried_out_one_after_the_other(home: House) -> None:
+    crab(home)
+    assert instruct(home).status is GoalStatus.ACTIVE
+    assert instruct(home, "もう一つ", "k2").status is GoalStatus.PENDING
+    assert agenda(home).waiting == ("G2",)
+    until(home, "G1-T5")
+    assert goal(home, "G2").runs == 0
+    carried(home, 30)
+    assert [goal(home, each).status for each in ("G1", "G2")] == [GoalStatus.COMPLETED] * 2
+    assert told(home, "G2")[-1] == "[G2] DONE もう一つ / 80%"
+    assert len(home.bell.rings) == len(set(home.bell.rings)) == 10
+    at_rest(home)
+
+
+def test_while_an_approval_waits_the_plan_waits_and_chat_goes_on(home: House) -> None:
+    crab(home)
+    home.home.agents.save(home.home.agents.get("crab").agent.replaced(policy=GUARDED))
+    instruct(home)
+    instruct(home, "もう一つ", "k2")
+    carried(home)
+    (asked,) = approvals.page(home.runtime, decided=False)
+    assert asked.goal == "G1-T1"
+    assert goal(home, "G2").runs == 0
+    (turn,) = home.say("元気?")
+    home.work()
+    assert home.turn(turn.id).status is TurnStatus.COMPLETED
+    who = approvals.Decider(id="owner", is_owner=True)
+    approvals.decide(home.runtime, asked.id, approved=False, who=who)
+    carried(home)
+    assert goal(home).pause is not None
+    assert goal(home, "G2").runs > 0
+    assert told(home) == []
+
+
+def test_a_resumed_goal_waits_in_line_while_another_one_is_carried_out(home: House) -> None:
+    crab(home)
+    instruct(home)
+    instruct(home, "もう一つ", "k2")
+    tasks.pause(home.runtime, "crab", "G2", by="owner")
+    assert agenda(home).waiting == ()
+    tasks.resume(home.runtime, "crab", "G2")
+    assert (agenda(home).current, agenda(home).waiting) == ("G1", ("G2",))
+    until(home, "G1-T2")
+    tasks.pause(home.runtime, "crab", "G1", by="owner")
+    assert agenda(home).current == "G2"
+    tasks.resume(home.runtime, "crab", "G1")
+    home.work()
+    assert goal(home).task("G1-T2").status.is_end  # type: ignore[union-attr]
+    assert (agenda(home).current, agenda(home).waiting) == ("G2", ("G1",))
+    assert tasks.resume(home.runtime, "crab", "G1").turn_id == goal(home).turn_id
+    carried(home, 40)
+    assert [goal(home, each).status for each in ("G1", "G2")] == [GoalStatus.COMPLETED] * 2
+    at_rest(home)
+
+
+def test_the_same_key_answers_the_same_goal_and_another_instruction_is_refused(home: House) -> None:
+    crab(home)
+    assert instruct(home).id == instruct(home).id == "G1"
+    carried(home)
+    assert instruct(home).status is GoalStatus.COMPLETED
+    assert len(home.bell.rings) == 5
+    with pytest.raises(Conflict, match="another instruction"):
+        instruct(home, "別のこと")
+
+
+def test_goals_that_begin_in_chat_are_carried_out_after_the_turn(home: House) -> None:
+    crab(home)
+    added = tuple(("add_goal", {"name": f"目標{n}"}) for n in range(1, 5))
+    planned = plan()[1]["tasks"]
+    home.scripts["crab"] = (
+        Reply(calls=(*added, ("plan_goal", {"goal_id": "G1", "tasks": planned}))),
+        Reply(calls=tuple(("start_task", {"task_id": f"G{n}"}) for n in range(1, 5))),
+        Reply(text="始めます"),
+    )
+    home.say("四つやって")
+    home.work()
+    assert (agenda(home).current, agenda(home).waiting) == ("G1", ("G2", "G3", "G4"))
+    carried(home)
+    assert told(home)[-1] == "[G1] DONE 目標1 / 80%"
+    assert agenda(home).current != "G1"
+
+
+def test_nobody_is_known_who_asks_for_what_is_not_there(home: House) -> None:
+    crab(home)
+    for act in (tasks.pause, tasks.cancel):
+        with pytest.raises(NotFound):
+            act(home.runtime, "crab", "G7", by="owner")
+    with pytest.raises(NotFound):
+        tasks.undertake(
+            home.runtime, "nobody", tasks.NewInstruction(instruction="x"), OWNER, key="k"
+        )

@@ -1,0 +1,62 @@
+"""A turn of Ken's that waits for a human, as a worker leaves it."""
+
+from datetime import timedelta
+from typing import Any
+
+from opencrab.domain.action import Impact
+from opencrab.domain.agent import Agent
+from opencrab.domain.approval import Approval, ApprovalRules
+from opencrab.domain.record import (
+    Answer,
+    ApprovalRequest,
+    Call,
+    CallState,
+    ModelIntent,
+    ModelResult,
+)
+from opencrab.domain.turn import TurnStatus
+from opencrab.engine.approvals import Decider, opened
+from opencrab.ports.journal import Change
+from tests.unit.engine.world import World
+
+CALL = Call(id="c1", name="ws_write", arguments={"path": "メモ.md", "content": "海 🦀"})
+OWNER = Decider(id="owner", is_owner=True)
+DELEGATE = Decider(id="taro", is_owner=False)
+STRANGER = Decider(id="jiro", is_owner=False)
+
+
+def with_rules(world: World, **rules: Any) -> Agent:
+    """Ken, whose approvals go by these rules from now on."""
+    agent = world.runtime.home.agents.get("ken").agent
+    return world.runtime.home.agents.save(agent.replaced(approvals=ApprovalRules(**rules)))
+
+
+def asked(world: World, *, taint: bool = False, **rules: Any) -> Approval:
+    """An open approval and the turn that waits for it; a minute later than the one before."""
+    world.clock.advance(60)
+    agent = with_rules(world, **rules)
+    turn = world.claimed(world.say("書いて")[1]).replaced(taint=taint)
+    request = ApprovalRequest(
+        n=turn.sequence + 1,
+        call_id=CALL.id,
+        name=CALL.name,
+        argument_hash=CALL.argument_hash,
+        what="writes メモ.md (ws_write)",
+        touches="メモ.md",
+    )
+    fact = opened(turn, agent, request, Impact.SELF, world.clock.now())
+    n = turn.sequence
+    records = (
+        ModelIntent(n=n, model="m", request_hash="h", reserved=0),
+        ModelResult(n=n, state=CallState.COMPLETED, answer=Answer(calls=(CALL,))),
+        request,
+    )
+    waiting = turn.replaced(status=TurnStatus.WAITING, sequence=request.n + 1)
+    change = Change(turn=waiting, expected=turn.sequence, records=records, facts=(fact,))
+    world.runtime.home.journal.commit(change)
+    return fact.read(Approval)
+
+
+def later(world: World, minutes: float) -> None:
+    """Let time pass."""
+    world.clock.advance(timedelta(minutes=minutes).total_seconds())
