@@ -1,5 +1,6 @@
 """A real llama.cpp server behind `opencrab up`: a turn with an action call, through REST."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,16 @@ from tests.running import Server, server
 
 pytest_plugins = ["tests.llama.fixture"]
 TRIES = 60
+
+
+def _narrow(running: Server, *kept: str) -> str:
+    """An agent that is told of few skills: this model has 8,192 tokens, and a byte is a token."""
+    agent: dict[str, Any] = running.call("POST", "/agents", {"name": "蟹", "language": "en"})
+    path = f"/agents/{agent['id']}/skills"
+    for skill in running.call("GET", path)["items"]:
+        if skill["name"] not in kept:
+            running.call("POST", f"{path}/{skill['name']}/toggle", {"on": False})
+    return str(agent["id"])
 
 
 def _calls(story: dict[str, Any]) -> list[dict[str, Any]]:
@@ -35,8 +46,31 @@ def test_a_turn_with_an_action_call_runs_against_a_real_model_server(
     tmp_path: Path, llama: LlamaServer
 ) -> None:
     with server(tmp_path / "data", model_url=llama.url) as running:
-        session_id = running.session("蟹")
+        agent_id = _narrow(running, "workspace-management")
+        session = running.call("POST", "/sessions", {"participants": [agent_id]})
+        session_id = session["id"]
         story = _acting_turn(running, session_id)
     assert story["status"] in {"completed", "idle", "exhausted"}
     assert _calls(story)[0]["state"] in {"completed", "failed"}
     assert story["steps"]
+
+
+@pytest.mark.timeout(170)
+def test_an_instruction_comes_to_its_end_against_a_real_model_server(
+    tmp_path: Path, llama: LlamaServer
+) -> None:
+    """The model is random: whatever it does, the task ends or waits, and says how it came to it."""
+    with server(tmp_path / "data", model_url=llama.url) as running:
+        agent_id = _narrow(running, "task-execution")
+        path = f"/agents/{agent_id}/tasks"
+        task = running.call("POST", path, {"instruction": "機械学習のノートを整理して"})
+        until = time.monotonic() + 150
+        while task["status"] not in {"completed", "paused"} and time.monotonic() < until:
+            time.sleep(0.5)
+            task = running.call("GET", f"{path}/{task['id']}")
+        assert task["status"] in {"completed", "paused"}, task
+        told = running.call("GET", f"/sessions/{task['session_id']}/messages")["items"]
+    assert told[0]["text"] == "機械学習のノートを整理して"
+    assert len(told) > 1
+    done = any(action["mark"] == "done" for action in task["actions"])
+    assert done or task["unconfirmed"] or task["pause_reason"]

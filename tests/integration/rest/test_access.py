@@ -22,6 +22,7 @@ ROUTES = {
     "GET /agents/{agent_id}/workspace/{path}": Scope.READ,
     "PUT /agents/{agent_id}/workspace/{path}": Scope.OWNER,
     "DELETE /agents/{agent_id}/workspace/{path}": Scope.OWNER,
+    "GET /agents/{agent_id}/workspace-versions/{path}": Scope.READ,
     "GET /sessions": Scope.READ,
     "POST /sessions": Scope.CHAT,
     "GET /sessions/{session_id}": Scope.READ,
@@ -34,6 +35,13 @@ ROUTES = {
     "GET /turns/{turn_id}": Scope.READ,
     "POST /turns/{turn_id}/cancel": Scope.CHAT,
     "POST /turns/{turn_id}/decide": Scope.OWNER,
+    "GET /approvals": Scope.READ,
+    "GET /approvals/{approval_id}": Scope.READ,
+    "POST /approvals/{approval_id}/decide": Scope.CHAT,
+    "POST /approvals/{approval_id}/link": Scope.CHAT,
+    "GET /agents/{agent_id}/grants": Scope.READ,
+    "POST /agents/{agent_id}/grants": Scope.OWNER,
+    "DELETE /agents/{agent_id}/grants/{grant_id}": Scope.OWNER,
     "GET /llm/providers": Scope.OWNER,
     "PUT /llm/providers/{name}": Scope.OWNER,
     "GET /llm/providers/{name}/health": Scope.OWNER,
@@ -58,6 +66,32 @@ ROUTES = {
     "POST /keys": Scope.OWNER,
     "DELETE /keys/{key_id}": Scope.OWNER,
     "GET /setup": Scope.READ,
+    "GET /agents/{agent_id}/skills": Scope.READ,
+    "POST /agents/{agent_id}/skills": Scope.OWNER,
+    "GET /agents/{agent_id}/skills/{skill}": Scope.READ,
+    "PUT /agents/{agent_id}/skills/{skill}": Scope.OWNER,
+    "DELETE /agents/{agent_id}/skills/{skill}": Scope.OWNER,
+    "POST /agents/{agent_id}/skills/{skill}/toggle": Scope.OWNER,
+    "POST /agents/{agent_id}/skills/{skill}/approve": Scope.OWNER,
+    "POST /agents/{agent_id}/skills/{skill}/restore": Scope.OWNER,
+    "GET /agents/{agent_id}/tasks": Scope.READ,
+    "POST /agents/{agent_id}/tasks": Scope.CHAT,
+    "GET /agents/{agent_id}/tasks/{task_id}": Scope.READ,
+    "GET /agents/{agent_id}/tasks/{task_id}/events": Scope.READ,
+    "POST /agents/{agent_id}/tasks/{task_id}/cancel": Scope.CHAT,
+    "POST /agents/{agent_id}/tasks/{task_id}/discard": Scope.CHAT,
+    "POST /agents/{agent_id}/tasks/{task_id}/pause": Scope.CHAT,
+    "POST /agents/{agent_id}/tasks/{task_id}/resume": Scope.CHAT,
+    "POST /agents/{agent_id}/tasks/{task_id}/steer": Scope.CHAT,
+    "GET /agents/{agent_id}/purpose": Scope.READ,
+    "PUT /agents/{agent_id}/purpose": Scope.OWNER,
+    "GET /agents/{agent_id}/goals": Scope.READ,
+    "GET /agents/{agent_id}/goals/{goal_id}": Scope.READ,
+    "GET /agents/{agent_id}/state": Scope.OWNER,
+    "GET /agents/{agent_id}/events": Scope.OWNER,
+    "GET /agents/{agent_id}/vitals": Scope.OWNER,
+    "GET /agents/{agent_id}/panes": Scope.OWNER,
+    "POST /turns/{turn_id}/feedback": Scope.CHAT,
 }
 BODIES = {
     "POST /agents": {"name": "x"},
@@ -69,6 +103,8 @@ BODIES = {
     "POST /sessions/{session_id}/mentor": {"text": "x"},
     "POST /sessions/{session_id}/messages": {"text": "x"},
     "POST /turns/{turn_id}/decide": {"approved": True},
+    "POST /approvals/{approval_id}/decide": {"approved": True},
+    "POST /agents/{agent_id}/grants": {"actions": ["ws_write"], "calls": 1, "hours": 1},
     "POST /keys": {"name": "x"},
     "PUT /llm/providers/{name}": {},
     "PUT /llm/prices": {"prices": {}},
@@ -77,6 +113,13 @@ BODIES = {
     "PUT /agents/{agent_id}/llm/config": {},
     "PUT /budgets": {"limits": None},
     "PUT /system/state": {"state": "running"},
+    "POST /agents/{agent_id}/skills": {"name": "x", "description": "x", "guidance": "x"},
+    "PUT /agents/{agent_id}/skills/{skill}": {"description": "x", "guidance": "x"},
+    "POST /agents/{agent_id}/skills/{skill}/toggle": {},
+    "POST /agents/{agent_id}/tasks": {"instruction": "x"},
+    "POST /agents/{agent_id}/tasks/{task_id}/steer": {"text": "x"},
+    "PUT /agents/{agent_id}/purpose": {"purpose": "x"},
+    "POST /turns/{turn_id}/feedback": {"thumbs": "up"},
 }
 INCLUDED = {scope: list(Scope)[: n + 1] for n, scope in enumerate(Scope)}
 
@@ -89,7 +132,7 @@ def test_the_table_has_every_route_that_takes_a_key() -> None:
         for method in operations
     }
     assert found == set(ROUTES) | {"GET /health"}
-    assert {"/api/health"} == OPEN_PATHS
+    assert {"/api/health", "/approve"} == OPEN_PATHS
 
 
 @pytest.mark.parametrize("route", ROUTES)

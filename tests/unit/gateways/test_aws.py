@@ -146,14 +146,14 @@ def test_a_delivery_that_names_nothing_is_done(function: Function) -> None:
 
 
 def test_a_sweep_tells_what_it_found(function: Function) -> None:
-    nothing = {"requeued": 0, "freed": 0, "resent": 0, "admitted": 0}
+    nothing = {"requeued": 0, "freed": 0, "resent": 0, "admitted": 0, "approvals": 0}
     assert function.worker.sweep({}, Call()) == nothing
     assert function.log() == []
     function.house.say(JAPANESE)
     function.house.clock.advance(3_600)
     assert function.worker.sweep({}, Call()) == nothing | {"requeued": 1}
     (told,) = function.log()
-    assert told["message"] == "swept: requeued=1, freed=0, resent=0, admitted=0"
+    assert told["message"] == "swept: requeued=1, freed=0, resent=0, admitted=0, approvals=0"
     assert "session_id" not in told
 
 

@@ -1,13 +1,13 @@
 """Problem documents: one status for each kind of error, and never what somebody sent."""
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from fastapi.responses import Response
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from opencrab.domain import errors
 from opencrab.domain.errors import OpenCrabError
@@ -29,6 +29,7 @@ STATUSES = {
     errors.Invalid: 422,
     errors.TooLarge: 413,
     errors.Conflict: 409,
+    errors.Changed: 409,
     errors.Superseded: 409,
     errors.Unavailable: 503,
     errors.NeverSent: 503,
@@ -97,3 +98,19 @@ def test_of_many_problems_ten_are_told() -> None:
     found = read(of_validation(caught.value.errors()))
     assert len(found["errors"]) == 10
     assert found["field"] == found["errors"][0]["field"] == "field-0"
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ("", "must have at least 1 character(s)"),
+        ("長い", "must have at most 1 characters"),
+        ([], "has too few entries"),
+        (["a", "b"], "has too many entries"),
+    ],
+)
+def test_a_text_is_measured_as_a_text_even_where_a_list_may_be(sent: Any, told: str) -> None:
+    measured = Annotated[Any, Field(min_length=1, max_length=1)]
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(measured).validate_python(sent)
+    assert told in read(of_validation(caught.value.errors()))["detail"]

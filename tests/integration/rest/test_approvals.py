@@ -1,0 +1,156 @@
+"""Approvals over REST: the open question, who may answer it, grants, and lists as policies."""
+
+from typing import Any
+
+import pytest
+
+from opencrab.domain.authority import Scope
+from opencrab.engine.sweep import sweep
+from tests.integration.rest.house import House, problem
+
+WRITE = "write memo.txt: hello crab"
+
+
+def waiting(house: House, **fields: Any) -> dict[str, Any]:
+    """The open approval of a strict agent that was told to write a file."""
+    agent_id = house.agent(policy="strict", **fields)
+    (turn_id,) = house.say(house.session(agent_id), WRITE)
+    house.work()
+    found = [one for one in opened(house) if one["turn_id"] == turn_id]
+    assert len(found) == 1
+    return found[0]
+
+
+def opened(house: House, state: str = "open", **sent: Any) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = house.got(f"/approvals?state={state}&limit=200", **sent)["items"]
+    return items
+
+
+def test_an_open_approval_shows_two_lines_and_its_arguments_to_owners(shared: House) -> None:
+    approval = waiting(shared)
+    assert (approval["state"], approval["action"], approval["impact"]) == (
+        "pending",
+        "ws_write",
+        "self",
+    )
+    assert "memo.txt" in approval["what"]
+    assert "memo.txt" in approval["touches"]
+    path = f"/approvals/{approval['id']}"
+    whole = shared.got(path)
+    assert whole["arguments"] == {"path": "memo.txt", "content": "hello crab"}
+    for hidden in (
+        shared.got(path, key=shared.read),
+        *[one for one in opened(shared, key=shared.chat) if one["id"] == approval["id"]],
+    ):
+        assert (hidden["what"], hidden["touches"]) == ("ws_write (self)", "")
+        assert hidden.get("arguments") is None
+    problem(shared.call("GET", "/approvals/nothing"), 404)
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_the_owner_decides_once_and_the_turn_does_as_told(shared: House, *, approved: bool) -> None:
+    approval = waiting(shared)
+    path = f"/approvals/{approval['id']}/decide"
+    body = {"approved": approved, "reason": "いいよ"}
+    problem(shared.call("POST", path, body, key=shared.chat), 403)
+    decided = shared.made(path, body)
+    assert decided["state"] == ("approved" if approved else "rejected")
+    assert shared.made(path, body) == decided
+    problem(shared.call("POST", path, {"approved": not approved}), 409)
+    shared.work()
+    file = shared.call("GET", f"/agents/{approval['agent_id']}/workspace/memo.txt")
+    assert (file.status_code == 200) is approved
+    turn = shared.got(f"/turns/{approval['turn_id']}")
+    assert turn["status"] == ("completed" if approved else "stopped")
+    assert approval["id"] not in [one["id"] for one in opened(shared)]
+    (found,) = [one for one in opened(shared, "decided") if one["id"] == approval["id"]]
+    assert found["reason"] == "いいよ"
+
+
+def test_decisions_by_turn_and_by_approval_are_the_same_thing(shared: House) -> None:
+    approval = waiting(shared)
+    shared.made(f"/turns/{approval['turn_id']}/decide", {"approved": False})
+    assert shared.got(f"/approvals/{approval['id']}")["state"] == "rejected"
+    problem(shared.call("POST", f"/approvals/{approval['id']}/decide", {"approved": True}), 409)
+    shared.work()
+
+
+def test_a_delegate_decides_with_a_chat_key(shared: House) -> None:
+    secret, key = shared.key(Scope.CHAT)
+    approval = waiting(shared, approvals={"delegates": [key.id]})
+    path = f"/approvals/{approval['id']}/decide"
+    assert "memo.txt" in shared.got(f"/approvals/{approval['id']}", key=secret)["what"]
+    problem(shared.call("POST", path, {"approved": True}, key=shared.chat), 403)
+    assert shared.made(path, {"approved": True}, key=secret)["by"] == key.id
+    shared.work()
+    assert shared.got(f"/turns/{approval['turn_id']}")["status"] == "completed"
+
+
+def test_a_stopped_turn_takes_its_question_back(shared: House) -> None:
+    approval = waiting(shared)
+    shared.made(f"/turns/{approval['turn_id']}/cancel", {})
+    shared.work()
+    sweep(shared.runtime)
+    assert shared.got(f"/approvals/{approval['id']}")["state"] == "withdrawn"
+
+
+def test_open_approvals_come_in_pages(house: House) -> None:
+    ids = [waiting(house)["id"] for _ in range(3)]
+    page = house.got("/approvals?limit=2")
+    rest = house.got(f"/approvals?limit=2&cursor={page['next_cursor']}")
+    assert [one["id"] for one in page["items"] + rest["items"]] == sorted(ids)
+    problem(house.call("GET", f"/approvals?state=decided&cursor={page['next_cursor']}"), 422)
+
+
+def test_a_grant_lets_so_many_calls_run_unasked(shared: House) -> None:
+    agent_id = shared.agent(policy="strict")
+    path = f"/agents/{agent_id}/grants"
+    new = {"actions": ["ws_write"], "calls": 1, "hours": 1}
+    problem(shared.call("POST", path, new, key=shared.chat), 403)
+    grant = shared.made(path, new)
+    for expected in ("completed", "waiting"):
+        (turn_id,) = shared.say(shared.session(agent_id), WRITE)
+        shared.work()
+        assert shared.got(f"/turns/{turn_id}")["status"] == expected
+    assert shared.got(path)["items"] == [{**grant, "used": 1}]
+    assert shared.call("DELETE", f"{path}/{grant['id']}").status_code == 200
+    problem(shared.call("DELETE", f"{path}/{grant['id']}"), 404)
+    assert shared.got(path)["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"calls": 1, "hours": 1}, "body"),
+        ({"actions": ["ws_write"], "calls": 1}, "body"),
+        ({"actions": ["ws_write"], "calls": 0, "hours": 1}, "calls"),
+        ({"impacts": ["speech"], "calls": 1, "hours": 1}, "impacts"),
+        ({"actions": ["no_such"], "calls": 1, "hours": 1}, "actions"),
+        ({"actions": ["ws_write"], "calls": 1, "until": "2020-01-01T00:00:00Z"}, "until"),
+    ],
+)
+def test_a_grant_that_says_too_little_is_refused(
+    shared: House, body: dict[str, Any], field: str
+) -> None:
+    problem(shared.call("POST", f"/agents/{shared.agent()}/grants", body), 422, field)
+
+
+def test_a_policy_may_be_a_list_of_impacts_and_actions(shared: House) -> None:
+    agent_id = shared.agent(policy=["read", "ws_write"])
+    path = f"/agents/{agent_id}"
+    assert shared.got(path)["policy"] == ["read", "ws_write"]
+    (turn_id,) = shared.say(shared.session(agent_id), WRITE)
+    shared.work()
+    assert shared.got(f"/turns/{turn_id}")["status"] == "completed"
+    changed = shared.call("PATCH", path, {"policy": [], "approvals": {"expire_minutes": 5}})
+    assert (changed.json()["policy"], changed.json()["approvals"]["expire_minutes"]) == ([], 5)
+    (turn_id,) = shared.say(shared.session(agent_id), WRITE)
+    shared.work()
+    assert shared.got(f"/turns/{turn_id}")["status"] == "waiting"
+    (approval,) = [one for one in opened(shared) if one["turn_id"] == turn_id]
+    assert approval["expires_at"] is not None
+    for wrong in (["ws_wirte"], "relaxed", ["Ws Write"]):
+        refused = problem(shared.call("PATCH", path, {"policy": wrong}), 422)
+        assert refused["field"].startswith("policy")
+    put = shared.call("PUT", path, {"name": "Mika"})
+    assert (put.json()["policy"], put.json()["approvals"]["expire_minutes"]) == ("guarded", None)
