@@ -69,7 +69,22 @@ def test_the_package_lies_where_lambda_looks_for_it(built: Built) -> None:
     assert (layer / "python" / "opencrab" / "__init__.py").is_file()
     for name in ("default.toml", "pricing.toml", "models.json"):
         assert (layer / "config" / name).read_bytes() == (ROOT / "config" / name).read_bytes()
-    assert (layer / "skills").is_dir() == (ROOT / "skills").is_dir()
+
+
+def test_skills_lie_in_the_layer_where_the_settings_find_them(built: Built) -> None:
+    layer = built.folder / "OpencrabLayer"
+    assert _files(layer / "skills") == _files(ROOT / "skills") != {}
+    run = subprocess.run(
+        [sys.executable, "-c", "from opencrab import settings; print(settings.skills_folder())"],
+        cwd=layer,
+        env={"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(layer / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stderr
+    assert Path(run.stdout.strip()) == layer / "skills"
 
 
 def test_the_libraries_are_exactly_the_locked_ones(built: Built) -> None:
@@ -119,6 +134,11 @@ def test_a_function_loads_nothing_heavy(function: Path, tmp_path: Path) -> None:
     assert "opencrab" in loaded
     assert not loaded & HEAVY
     assert bool(loaded & WEB) == (function.name == "rest_gateway")
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
 def _loaded_by(function: Path, folder: Path) -> set[str]:

@@ -55,13 +55,20 @@ class Stack:
     outputs: Mapping[str, str]
 
     @property
-    def api_path(self) -> str:
-        """Where the emulator serves the API: the stack's own URL names a host of AWS."""
+    def root(self) -> str:
+        """Where the emulator serves the HTTP API: the stack's own URL names a host of AWS."""
         api_id = self.outputs["ApiUrl"].removeprefix("https://").partition(".")[0]
-        return f"/_aws/execute-api/{api_id}/$default/api"
+        return f"/_aws/execute-api/{api_id}/$default"
 
     def ask(
-        self, method: str, path: str, body: Any = None, *, key: str | None = KEY, **headers: str
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        key: str | None = KEY,
+        below: str = "/api",
+        **headers: str,
     ) -> Answer:
         """One request through API Gateway; `headers` are named with underscores."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -75,7 +82,7 @@ class Stack:
             "127.0.0.1", self.emulator.port, timeout=60, context=self.emulator.trust
         )
         try:
-            connection.request(method, f"{self.api_path}{path}", content, sent)
+            connection.request(method, f"{self.root}{below}{path}", content, sent)
             answer = connection.getresponse()
             given = {name.lower(): value for name, value in answer.getheaders()}
             return Answer(answer.status, given, answer.read(), time.monotonic() - began)
@@ -165,10 +172,11 @@ def build(folder: Path) -> Path:
     # Neither the emulator nor the runtime's emulator has arm64 wheels to run here.
     host = {"LAMBDA_PLATFORM": "host", "LAMBDA_PYTHON": python}
     _run([SAM, "build", "--build-dir", built], folder, host, cwd=ROOT)
-    # Lambda mounts layers at /opt. Nothing here does; there the settings are found where a wheel
-    # has them, beside the package.
+    # Lambda mounts layers at /opt. Nothing here does; there settings and skills are found where a
+    # wheel has them, beside the package.
     layer = built / "OpencrabLayer"
-    shutil.copytree(layer / "config", layer / "python" / "opencrab" / "config")
+    for part in ("config", "skills"):
+        shutil.copytree(layer / part, layer / "python" / "opencrab" / part)
     return built
 
 

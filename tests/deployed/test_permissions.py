@@ -40,6 +40,7 @@ DROP_SECRET: Call = ("secretsmanager", "delete_secret", {"SecretId": f"={NAME}-k
 WRITE_BLOB: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=blobs/aa/x"})
 WRITE_FILE: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=agents/a/workspace/x"})
 WRITE_ELSEWHERE: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=elsewhere/x"})
+LIST_VERSIONS: Call = ("s3", "list_object_versions", {"Bucket": "BucketName"})
 LIST_FILES: Call = ("s3", "list_objects_v2", {"Bucket": "BucketName"})
 OWNER_HASH: Call = (
     "lambda",
@@ -51,14 +52,14 @@ FORBIDDEN = [
     ("RestAuthorizer", [PUT_KEY, DELETE_TURN, LIST_FILES, SEND_TURN, READ_SECRET]),
     ("RestGateway", [READ_TURNS, READ_DELIVERIES, DROP_SECRET, WRITE_BLOB]),
     ("RestGateway", [SEND_DELIVERY, WRITE_ELSEWHERE]),
-    ("AgentTurn", [SEND_TURN, READ_DEAD, READ_DELIVERIES, WRITE_ELSEWHERE]),
+    ("AgentTurn", [SEND_TURN, READ_DEAD, READ_DELIVERIES, WRITE_ELSEWHERE, LIST_VERSIONS]),
     ("Delivery", [DELETE_TURN, READ_TURNS, SEND_TURN, LIST_FILES, WRITE_FILE]),
     ("Heartbeat", [READ_TURNS, READ_SECRET, LIST_FILES]),
     *((role, [SCAN, OWNER_HASH]) for role in ROLES),
 ]
 ALLOWED = [
     ("RestAuthorizer", [READ_KEY]),
-    ("RestGateway", [PUT_KEY, LIST_FILES, READ_SECRET]),
+    ("RestGateway", [PUT_KEY, LIST_FILES, LIST_VERSIONS, READ_SECRET]),
     ("AgentTurn", [READ_SECRET, LIST_FILES, WRITE_BLOB]),
     ("Delivery", [READ_KEY, READ_SECRET]),
     ("Heartbeat", [READ_KEY]),
@@ -122,14 +123,23 @@ def judged(stack: Stack, role: str, action: str, partition: str) -> str:
         ("AgentTurn", "DeleteItem", "SESSION#x", "Deny"),
         ("AgentTurn", "BatchWriteItem", "TURN#x", "Deny"),
         ("AgentTurn", "DeleteItem", "AGENT#x", "ImplicitDeny"),
+        ("AgentTurn", "DeleteItem", "DUE#x", "ImplicitDeny"),
+        ("AgentTurn", "DeleteItem", "FACT#x", "Allow"),
         ("AgentTurn", "DeleteItem", "WORKSPACE#x", "Allow"),
         ("AgentTurn", "PutItem", "TURN#x", "Allow"),
         ("RestGateway", "DeleteItem", "TURN#x", "ImplicitDeny"),
+        ("RestGateway", "DeleteItem", "SESSION#x", "ImplicitDeny"),
+        ("RestGateway", "DeleteItem", "AGENT#x", "ImplicitDeny"),
         ("RestGateway", "DeleteItem", "KEY#x", "ImplicitDeny"),
+        ("RestGateway", "DeleteItem", "DUE#x", "Allow"),
+        ("RestGateway", "DeleteItem", "FACT#x", "Allow"),
         ("RestGateway", "DeleteItem", "WORKSPACE#x", "Allow"),
         ("Delivery", "DeleteItem", "OUT#x", "ImplicitDeny"),
+        ("Delivery", "DeleteItem", "FACT#x", "ImplicitDeny"),
         ("Heartbeat", "DeleteItem", "TURN#x", "ImplicitDeny"),
         ("Heartbeat", "DeleteItem", "DUE#x", "Allow"),
+        ("Heartbeat", "DeleteItem", "FACT#x", "Allow"),
+        ("Heartbeat", "DeleteItem", "WORKSPACE#x", "ImplicitDeny"),
         ("RestAuthorizer", "GetItem", "TURN#x", "ImplicitDeny"),
         ("RestAuthorizer", "GetItem", "KEY#x", "Allow"),
     ],

@@ -191,7 +191,7 @@ def test_a_beat_with_nothing_to_do_says_so(stack: Stack) -> None:
     answer = stack.emulator.client("lambda").invoke(FunctionName=stack.function("heartbeat"))
     assert "FunctionError" not in answer
     told = json.loads(answer["Payload"].read())
-    assert set(told) == {"requeued", "freed", "resent", "admitted"}
+    assert set(told) == {"requeued", "freed", "resent", "admitted", "approvals"}
 
 
 def dead_letters(stack: Stack) -> str:

@@ -48,6 +48,8 @@ AWS_POLICIES = {
 
 OPEN_ROUTES = {
     "GET /api/health": "a monitor has no key, and the answer says nothing but that it came",
+    "GET /approve": "a person with a signed link has no key; its query is the proof",
+    "POST /approve": "the answer to that page, proven by the same query",
 }
 """Routes that no authoriser guards, with the reason."""
 
