@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-deployed test-live check crash money bench build validate deploy prices lock format
+.PHONY: help setup up test test-deployed test-live check crash money hostile bench build validate deploy prices lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -26,9 +26,10 @@ setup: .venv/.dev .venv-llama/.ready .venv-sdk/.ready .venv-schemathesis/.ready 
 up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
 	@exec $(BIN)/opencrab up $(ARGS)
 
-# The peers that some tests speak to live in environments of their own: they pin other versions.
+# On every core, a file of tests at a time. The peers that some tests speak to live in environments of
+# their own: they pin other versions.
 test: setup ## Run the tests (ARGS="-k name"); pytest's summary is the last line
-	@$(BIN)/python -m pytest -q $(ARGS)
+	@$(BIN)/python -m pytest -q -n auto --dist loadfile $(ARGS)
 
 # Needs neither docker nor an AWS account: an emulator takes the template, AWS's runtime the functions.
 test-deployed: .venv/.dev .venv-sam/.ready .venv-ministack/.ready .venv-rie/.ready ## Deploy to an emulator of AWS and test there
@@ -53,6 +54,10 @@ crash: .venv/.dev ## Explore every crash point of a turn
 # A million steps take some minutes; ARGS="--conflicts 70" lets most writes fail.
 money: .venv/.dev ## Look for a cent beyond the budget
 	@$(BIN)/python -m tests.money.simulate $(ARGS)
+
+# Any action, any arguments, any order. 50,000 steps and the seeded bugs take some minutes.
+hostile: .venv/.dev ## Let a hostile model do what it likes
+	@$(BIN)/python -m tests.hostile.run $(ARGS)
 
 # Runs alone, so that nothing else disturbs the clock.
 bench: .venv/.dev ## Measure speed against the budgets

@@ -75,6 +75,7 @@ def home_on(
         deliveries=deliveries,
         outbox=stores.outbox,
         due=stores.due,
+        facts=stores.facts,
         files=files,
         blobs=S3Blobs(s3, bucket),
         keys=stores.keys,

@@ -82,10 +82,14 @@ def free_port() -> int:
 
 
 @contextmanager
-def server(data: Path, *, model_url: str | None = None) -> Iterator[Server]:
+def server(
+    data: Path, *, model_url: str | None = None, script: Path | None = None
+) -> Iterator[Server]:
     """`opencrab up` on a data directory, ready; with a stub model, or the scripted one."""
     port = free_port()
     environment = {**os.environ, "OPENCRAB_OWNER_KEY": KEY}
+    if script is not None:
+        environment["OPENCRAB_LLM__PROVIDERS__SCRIPTED__SCRIPT"] = str(script)
     provider = "scripted"
     if model_url is not None:
         environment["OPENCRAB_LLM__PROVIDERS__LLAMACPP__BASE_URL"] = model_url

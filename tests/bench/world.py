@@ -13,6 +13,7 @@ from opencrab.adapters.providers.configuration import ModelsSettings, ProviderSe
 from opencrab.adapters.providers.facts import ModelSettings
 from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.providers.registry import ProviderModels
+from opencrab.adapters.skill_files import FileSkills
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.agent import Agent, Profile
@@ -142,12 +143,14 @@ def models_at(base_url: str) -> ModelsSettings:
 def runtime_with(home: Home, clock: Clock, models: Models) -> Runtime:
     """An installation in a home, in which money is no matter."""
     limits = Limits(agent_day_micro_usd=10**11, installation_day_micro_usd=10**11)
+    skills = FileSkills(ROOT / "skills")
     return Runtime(
         home=home,
         clock=clock,
         models=models,
-        actions=Registry(GROUPS),
+        actions=Registry(GROUPS, skills),
         rules=Rules(limits=limits),
+        skills=skills,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from opencrab.adapters.dynamodb import fact as facts
 from opencrab.adapters.dynamodb import line as lines
 from opencrab.adapters.dynamodb import record as records
 from opencrab.adapters.dynamodb import session as sessions
@@ -184,6 +185,7 @@ class AwsGround:
             deliveries=deliveries,
             outbox=stores.outbox,
             due=stores.due,
+            facts=stores.facts,
             files=files,
             blobs=S3Blobs(s3, self._bucket),
             keys=stores.keys,
@@ -268,4 +270,4 @@ def _value(kind: str, sk: str, item: Item) -> BaseModel | None:
         case "OUT", _:
             return utterance.from_item(item)
         case _:
-            return None
+            return facts.from_item(item) if kind == "FACT" or sk == facts.MIND_KEY else None

@@ -24,6 +24,8 @@ from opencrab.ports.model import ChatModel, ChatRequest, ModelInfo, Said
 PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
 OUTPUT_TOKENS = 20
 _OWN_CALL = re.compile(r"c\d+_\d+")
+_SERVED = re.compile(r"\[(?:Task|Goal|目標) (G\d+(?:-T\d+)?)(?:「.*」のタスク (G\d+-T\d+))?")
+_ALL_OVER = ("Every task is over", "すべてのタスクが終わりました")
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,11 @@ class Bill:
 
 
 class Provider:
-    """Models that follow scripts: the step is read off the request, so a repeat gets the same."""
+    """Models that follow scripts: the step is read off the request, so a repeat gets the same.
+
+    A turn that serves a goal follows `name@G1`, one of its tasks `name@G1-T2`, its report
+    `name@G1/report`, where there is such a script.
+    """
 
     def __init__(self, scripts: Mapping[str, Script]) -> None:
         self.scripts = scripts
@@ -104,11 +110,12 @@ class ScriptedModel:
             isinstance(message, Said) and any(_OWN_CALL.fullmatch(c.id) for c in message.calls)
             for message in request.turns
         )
-        script = self._provider.scripts[name.partition(":")[2]]
+        key = self._script_of(request)
+        script = self._provider.scripts[key]
         reply = script[min(step, len(script) - 1)]
-        failures = self._provider.failed[name, step]
+        failures = self._provider.failed[key, step]
         error = reply.fails[failures] if failures < len(reply.fails) else None
-        self._provider.failed[name, step] += 1
+        self._provider.failed[key, step] += 1
         self._provider.seen.append(request)
         if error is not None and error is Fault.UNREACHABLE:
             raise Unanswered("the line is dead", error)
@@ -126,6 +133,17 @@ class ScriptedModel:
         thought = Reflection(judgment="x" * reply.ponders) if reply.ponders else None
         return Answer(text=reply.text, calls=calls, thought=thought, model=name, usage=usage)
 
+    def _script_of(self, request: ChatRequest) -> str:
+        name, last = self.info.name.partition(":")[2], request.turns[-1]
+        text = last.text if isinstance(last, Said) else ""
+        served = _SERVED.search(text)
+        if served is None:
+            return name
+        key = f"{name}@{served[2] or served[1]}"
+        if any(words in text for words in _ALL_OVER):
+            key += "/report"
+        return key if key in self._provider.scripts else name
+
 
 class Bell:
     """Something that happens outside every transaction and cannot be taken back."""
@@ -142,13 +160,14 @@ class RingBell(Value):
     tone: str = "ding"
 
 
-def registry(bell: Bell) -> Registry:
-    """All actions of the product, and one that must never happen twice."""
+def registry(bell: Bell, groups: tuple[Group, ...] = GROUPS) -> Registry:
+    """All actions of the product, or some groups of them, and one that must never happen twice."""
     group = Group("explorer")
 
     @group.action(
         impact=Impact.SELF,
         effect=Effect.ONCE,
+        sentences=("Ring the bell", "鐘を鳴らす"),
         ja="鐘を一度鳴らします。",
     )
     def ring_bell(arguments: RingBell, context: ActionContext) -> ActionResult:
@@ -156,7 +175,7 @@ def registry(bell: Bell) -> Registry:
         bell.ring(context.key)
         return ActionResult.done(rang=arguments.tone)
 
-    return Registry((*GROUPS, group))
+    return Registry((*groups, group))
 
 
 class Wall:

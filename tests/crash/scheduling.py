@@ -345,6 +345,7 @@ REPEATABLE = frozenset(
         "journal.admit",
         "journal.commit",
         "journal.stop",
+        "journal.resume",
         "journal.decide",
         "journal.instruct",
         "turns.send",
@@ -354,6 +355,7 @@ REPEATABLE = frozenset(
         "outbox.mark",
         "due.put",
         "due.done",
+        "facts.commit",
         "files.write",
         "blobs.put",
     }

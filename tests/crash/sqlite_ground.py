@@ -48,7 +48,7 @@ class SqliteGround:
         """As the ground says: exactly the files and blobs that were seen, by name."""
         self._remove(seen)
         with self.database.writing() as items:
-            items.execute("DELETE FROM item WHERE pk<'AGENT#' OR pk>='AGENT$'")
+            items.execute("DELETE FROM item WHERE pk<'AGENT#' OR pk>='AGENT$' OR sk='MIND'")
             for table in ("queue", "sent", "feed"):
                 items.execute(f"DELETE FROM {table}")  # noqa: S608 - the names above
         self.clock.reset()

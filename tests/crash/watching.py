@@ -23,6 +23,7 @@ def items_of(change: Change) -> int:
         change.lines,
         change.utterances,
         change.due,
+        change.facts,
         change.draws,
         change.usage,
     )
@@ -56,11 +57,8 @@ class Watch:
             self._claimed(answer.turn)
         elif method == "commit":
             self._committed(arguments[0], answer)
-        elif method == "stop" and not answer.status.is_end:
-            self._stopped.add(answer.id)
-            self.waiting.pop(answer.id, None)
-        elif method == "decide":
-            self.waiting.pop(answer.id, None)
+        elif method in {"stop", "resume", "decide"}:
+            self._told(answer)
 
     def on_files(
         self, method: str, arguments: tuple[Any, ...], named: dict[str, Any], answer: Any
@@ -107,6 +105,15 @@ class Watch:
         now = self._now()
         lease = turn.lease_until is not None and turn.lease_until > now
         return lease and now - self._claimed_at[turn.id] < VISIBILITY
+
+    def _told(self, turn: Turn) -> None:
+        """Somebody outside wants a turn to stop, to wait or to go on."""
+        if turn.stop is None:
+            self._stopped.discard(turn.id)
+        elif not turn.status.is_end:
+            self._stopped.add(turn.id)
+        if turn.status is not TurnStatus.WAITING:
+            self.waiting.pop(turn.id, None)
 
     def _committed(self, change: Change, turn: Turn) -> None:
         self.largest = max(self.largest, items_of(change))

@@ -20,7 +20,7 @@ from tests.crash.scheduling import Fault, Task
 
 _SINGLE = {"PutItem", "UpdateItem", "DeleteItem"}
 _CHANGES = {*_SINGLE, "TransactWriteItems"}
-_TOLD = {"claim", "commit", "stop", "decide"}
+_TOLD = {"claim", "commit", "stop", "resume", "decide"}
 _PAUSE_SECONDS = 0.25
 _PREFIX = "agents/"
 

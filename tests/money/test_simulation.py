@@ -52,7 +52,9 @@ def test_the_same_seed_gives_the_same_run(town: Town) -> None:
 
 def test_on_aws_nothing_is_overspent_either(aws_town: Town) -> None:
     totals = Totals()
-    assert play(aws_town, "aws", totals, 0.7, most=2) == []
+    assert play(aws_town, "aws 2", totals, 0.7, most=2) == []
+    limits = aws_town.rules.limits
+    assert min(limits.turn_micro_usd, limits.agent_day_micro_usd) > 0, "choose a richer seed"
     assert totals.counts["overspend"] == 0
     assert totals.counts["billed"] > 0
     assert totals.counts["conflicts"] > 0

@@ -219,12 +219,14 @@ def _registry() -> Registry:
     """Three actions: one that only looks, one that may happen once, one that cannot be taken."""
     group = Group("money")
 
-    @group.action(impact=Impact.READ, effect=Effect.PURE, ja="見る。")
+    @group.action(impact=Impact.READ, effect=Effect.PURE, ja="見る。", sentences=("Look", "見る"))
     def look(arguments: _Nothing, context: ActionContext) -> ActionResult:
         """Look around."""
         return ActionResult.done(seen="nothing")
 
-    @group.action(impact=Impact.SPEECH, effect=Effect.ONCE, ja="叩く。")
+    @group.action(
+        impact=Impact.SPEECH, effect=Effect.ONCE, ja="叩く。", sentences=("Knock", "叩く")
+    )
     def knock(arguments: _Nothing, context: ActionContext) -> ActionResult:
         """Knock once."""
         return ActionResult.done(heard="nothing")

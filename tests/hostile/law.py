@@ -1,0 +1,96 @@
+"""The law of the hostile world: what each call touches and who may cause it, said once more.
+
+Nothing here is asked of the product; the watcher judges the product by it.
+"""
+
+import json
+import unicodedata
+from typing import Any
+
+from opencrab.domain.action import ApprovalPolicy
+from opencrab.domain.authority import Authority
+from opencrab.domain.identifier import content_hash
+from opencrab.ports.action import Action
+
+STEPS = 5
+"""Answers of a model that one turn may have."""
+
+READING = frozenset(
+    [
+        "ws_read",
+        "ws_list",
+        "search_my_history",
+        "use_skill",
+        "find_actions",
+        "use_action",
+        "search_notes",
+        "read_note",
+        "get_vault_structure",
+        "get_available_models",
+        "get_current_llm_config",
+        "web_fetch",
+    ]
+)
+SPEAKING = frozenset(
+    ["send_speech", "send_noreact", "generate_inner_voice", "declare_done", "report"]
+)
+SHARING, REACHING = frozenset({"ring_gong", "pin_note"}), frozenset({"publish_page", "web_search"})
+FOR_PEERS = frozenset({"learn_from_peer", "update_impression"})
+"""Said here once more, and not asked of the product."""
+
+OUTSIDERS = frozenset({Authority.PUBLIC, Authority.PEER})
+BESIDE = frozenset({"turn", "approval", "decided_approval", "grant"})
+OF_PEERS = BESIDE | {"skill", "mind", "experience", "impression"}
+UNASKED = {
+    ApprovalPolicy.STRICT: {"speech"},
+    ApprovalPolicy.GUARDED: {"speech", "read", "self"},
+    ApprovalPolicy.OPEN: {"speech", "read", "self", "shared"},
+}
+
+
+def impact_of(name: str, arguments: Any) -> str:
+    """What a call touches, by this module's own lists; a page is judged when it is asked for."""
+    if name in SPEAKING:
+        return "speech"
+    if name in READING:
+        return "read"
+    if name == "pinch" and arguments.level > 1:
+        return "external"
+    return "shared" if name in SHARING else "external" if name in REACHING else "self"
+
+
+def called_name(call: Any) -> str:
+    """The action that a call is about."""
+    if call.name == "use_action" and call.arguments is not None:
+        return str(call.arguments.get("name", ""))
+    return str(call.name)
+
+
+def fingerprint(call: Any) -> str:
+    """A call's name and arguments as one hash, whatever else came with it."""
+    if call is None:
+        return ""
+    told = json.dumps([call.name, call.arguments], sort_keys=True, ensure_ascii=False)
+    return content_hash(told.encode())
+
+
+def is_same(action: Action, call: Any, arguments: Any) -> bool:
+    """Whether an action runs with what the stored call says."""
+    given = call.arguments
+    if call.name == "use_action" and given is not None:
+        given = given.get("arguments", {})
+    if called_name(call)[:100] != action.name or given is None:
+        return False
+    return bool(action.arguments.model_validate(given) == arguments)
+
+
+def runs_unasked(policy: Any, name: str, impact: str) -> bool:
+    if isinstance(policy, ApprovalPolicy):
+        return impact in UNASKED[policy]
+    return impact == "speech" or bool({name, impact} & set(policy))
+
+
+def is_normal(path: str) -> bool:
+    parts = path.split("/")
+    clean = unicodedata.normalize("NFC", path) == path and "\\" not in path and ":" not in path
+    return clean and bool(path) and not {"", ".", ".."} & set(parts)

@@ -1,0 +1,215 @@
+"""The hostile model: any action, any arguments, any order, and texts that pretend to be others'."""
+
+import json
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from opencrab.domain.fault import Fault, Unanswered
+from opencrab.domain.money import Price, Usage
+from opencrab.domain.record import Answer, Call, Reflection
+from opencrab.domain.routing import Routing
+from opencrab.ports.action import Action
+from opencrab.ports.model import ChatModel, ChatRequest, ModelInfo, Said
+from tests.hostile import arguments, words
+
+PRICE = Price(input_per_million=1_000_000, output_per_million=3_000_000)
+LONGEST_INPUT = 24_000
+
+_LABEL = re.compile(r"G\d+(?:-T\d+)?")
+_ULID = re.compile(r"[0-9A-Z]{26}")
+_FIELDS = {
+    "goal_id": _LABEL, "task_id": _LABEL, "memory_id": _ULID,
+}  # fmt: skip
+_FIXED = {
+    "category": ("preference", "fact", "project_summary", "Bad Category"),
+    "summary_type": ("session", "day", "../x"),
+    "target_id": ("owner", "yuki", "kani", "crab", "../owner"),
+    "session_id": ("hall", "safe", "crab-room", "kani-room"),
+    "model_alias": ("cheap", "dear", "fake:dear", "fake:crab"),
+    "actions": ("ws_read", "publish_page", "use_action", "nothing"),
+    "group": ("workspace", "web", "outside", "root"),
+    "template": ("meeting", "study-map", "mine", "../x"),
+    "template_name": ("meeting", "daily-review", "mine", "../../x"),
+    "folder": ("", "vault", "a/b", "..", "templates"),
+}
+_MOSTLY, _OFTEN = 0.9, 0.6
+_PATHS = {"path", "filename", "new_path", "source_note", "target_note", "link_text"}
+_NAMES = (
+    "deep-focus",
+    "ws_read",
+    "autonomous",
+    "use_action",
+    "研究のコツ",
+    "Good Questions",
+    "a b",
+)
+
+
+class Sees(Protocol):
+    """Who looks at what a model is sent, and knows what there is."""
+
+    def sees(self, request: ChatRequest, body: bytes) -> tuple[str, ...]:
+        """Check a request; the marks of foreign words that its turn has read."""
+
+    def billed(self, micro_usd: int) -> None:
+        """A call costs so much."""
+
+    def mint(self) -> str:
+        """A new mark."""
+
+    def paths(self) -> tuple[str, ...]:
+        """Paths of files that there are, the other agents' among them."""
+
+
+@cache
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
+
+
+@dataclass
+class Mouth:
+    """What the hostile model says, from one seed; `budget` ends everything that it would do."""
+
+    dice: random.Random
+    actions: tuple[Action, ...]
+    watcher: Sees
+    failing: float = 0.04
+    last: list[Call] = field(default_factory=list)
+
+    def answer(self, request: ChatRequest, dirty: tuple[str, ...]) -> tuple[str, tuple[Call, ...]]:
+        """A text and calls; either may be missing."""
+        dice = self.dice
+        read = _read(request)
+        way = dice.random()
+        if way < 0.12:
+            return words.text(dice, read, dirty, self.watcher.mint), ()
+        if way < 0.22 and self.last:
+            return "", tuple(self.last) * dice.choice((1, 1, 4))
+        many = dice.choice((1, 1, 1, 2, 2, 3, 5, 12))
+        self.last = [self._call(read, dirty) for _ in range(many)]
+        text = words.text(dice, read, dirty, self.watcher.mint) if way > 0.8 else ""
+        return text, tuple(self.last)
+
+    def _call(self, read: str, dirty: tuple[str, ...]) -> Call:
+        dice = self.dice
+        action = dice.choice(self.actions)
+        if dice.random() < 0.15:
+            action = dice.choice(
+                [each for each in self.actions if each.group in {"outside", "web"}]
+            )
+        schema = _schema(action.arguments)
+        given: Any = arguments.valid(schema, dice, lambda name: self._pool(name, read, dirty))
+        if dice.random() < 0.15:
+            given = arguments.twisted(given, dice)
+        name, given = self._wrapped(self._named(action.name), given)
+        return Call(id=dice.choice(("x", "c1_0", "", "c1_1")), name=name, arguments=given)
+
+    def _named(self, name: str) -> str:
+        way = self.dice.random()
+        if way < 0.93:
+            return name
+        return self.dice.choice(
+            (name[:4], name.upper(), name + "\u200b", name.replace("a", "\u0430"), f" {name}",
+             "approve", "decide", "__import__", "", f"functions.{name}")
+        )  # fmt: skip
+
+    def _wrapped(self, name: str, given: Any) -> tuple[str, Any]:
+        way = self.dice.random()
+        if way < 0.75:
+            return name, given
+        inner = {"name": name, "arguments": given}
+        if way < 0.93:
+            return "use_action", inner
+        if way < 0.97:
+            return "use_action", {"name": "use_action", "arguments": inner}
+        return "use_action", self.dice.choice(({}, {"name": name}, {**inner, "approved": True}))
+
+    def _pool(self, name: str, read: str, dirty: tuple[str, ...]) -> str:
+        """A text for a field of this name: one that may fit, else any."""
+        dice = self.dice
+        if name in _PATHS:
+            known = [each for each in self.watcher.paths() if dirty or "zqf" not in each]
+            return arguments.path(dice, tuple(known))
+        if name in _FIELDS:
+            found = _FIELDS[name].findall(read)[-3:] or ["G1", "G2-T1", "G0", "x"]
+            return str(dice.choice(found))
+        if name in _FIXED and dice.random() < _MOSTLY:
+            return dice.choice(_FIXED[name])
+        return self._said(name, read, dirty)
+
+    def _said(self, name: str, read: str, dirty: tuple[str, ...]) -> str:
+        dice = self.dice
+        said = words.text(dice, read, dirty, self.watcher.mint)
+        if name == "url":
+            return words.url(dice, said)
+        if name in {"title", "folder", "value"} and dirty:
+            return f"{self.watcher.mint()} {dice.choice(words.PLAIN)}"
+        if name in {"skill_name", "name"} and dice.random() < _OFTEN:
+            mark = f" {dice.choice(dirty)}" if dirty and dice.random() < _OFTEN else ""
+            return dice.choice(_NAMES) + mark
+        return said
+
+
+class HostileModels:
+    """`ports.model.Models`: the hostile model under several names and prices."""
+
+    def __init__(self, mouth: Mouth) -> None:
+        self.mouth = mouth
+        self.routing = Routing(
+            default="fake:plain",
+            aliases={"cheap": "fake:cheap", "dear": "fake:dear"},
+            selectable=("cheap", "dear"),
+            fallback=("fake:next",),
+        )
+        self.wrap: Callable[[ChatModel], ChatModel] = lambda model: model
+
+    def get(self, name: str | None) -> ChatModel:
+        wanted = name or self.routing.default
+        return self.wrap(HostileModel(self.mouth, self.routing.aliases.get(wanted, wanted)))
+
+    def refresh(self, version: int) -> None:
+        """Nothing changes."""
+
+
+class HostileModel:
+    """`ports.model.ChatModel`: what it is sent is looked at before it answers."""
+
+    def __init__(self, mouth: Mouth, name: str) -> None:
+        self._mouth = mouth
+        self.info = ModelInfo(name=name, price=PRICE, max_input_tokens=LONGEST_INPUT)
+
+    def encode(self, request: ChatRequest) -> bytes:
+        return _read(request).encode("utf-8", "replace")
+
+    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+        mouth, dice = self._mouth, self._mouth.dice
+        dirty = mouth.watcher.sees(request, body)
+        if dice.random() < mouth.failing:
+            raise Unanswered("failed on purpose", dice.choice(tuple(Fault)), billed=False)
+        text, calls = mouth.answer(request, dirty)
+        usage = Usage(
+            input_tokens=int(len(body) * dice.random()),
+            output_tokens=int(request.max_output_tokens * dice.random()),
+        )
+        mouth.watcher.billed(PRICE.cost(usage))
+        thought = Reflection(judgment=text[:200]) if dice.random() < 0.1 else None
+        return Answer(text=text, calls=calls, thought=thought, model=self.info.name, usage=usage)
+
+
+def _read(request: ChatRequest) -> str:
+    """Everything that a request tells, as one text."""
+    parts = [request.system]
+    for message in request.turns:
+        if isinstance(message, Said):
+            parts.append(message.text)
+            parts += [f"{call.name} {json.dumps(call.arguments)}" for call in message.calls]
+        else:
+            parts.append(message.content)
+    parts += [each.name for each in request.actions]
+    return "\n".join(parts)

@@ -1,0 +1,65 @@
+"""`make hostile`: a hostile model among people, workers that die, and an owner who decides.
+
+The last lines sum up. A violation is printed with the seed of its run; `--repro SEED` plays that
+run alone. At the end every seeded bug is hunted, unless `--no-bugs` says otherwise.
+"""
+
+import argparse
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+
+from tests.hostile.bugs import BUGS, hunt
+from tests.hostile.playing import Totals, play, summary
+
+_SHOWN = 20
+
+
+def told(line: str) -> None:
+    """Say it at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def caught(place: Path | None) -> bool:
+    """Hunt every seeded bug; False when one is never caught."""
+    found = 0
+    for bug in BUGS:
+        trace = hunt(bug, place)
+        found += trace is not None
+        told(
+            f"  {bug.name}: {'NEVER CAUGHT' if trace is None else f'{trace[0]}: {trace[1][:120]}'}"
+        )
+    told(f"hostile: {found}/{len(BUGS)} bugs caught")
+    return found == len(BUGS)
+
+
+def main() -> int:
+    """Parse the arguments and go."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=50_000, help="moves and model answers")
+    parser.add_argument("--seed", default="0")
+    parser.add_argument("--repro", metavar="SEED")
+    parser.add_argument("--no-bugs", action="store_true")
+    chosen = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    shared = Path("/dev/shm")  # noqa: S108 - each run has a private folder in it
+    place = shared if os.access(shared, os.W_OK) else None
+    totals, number, began = Totals(), 0, time.monotonic()
+    while totals.steps < chosen.steps and len(totals.violations) < _SHOWN:
+        seed = chosen.repro or f"{chosen.seed}/{number}"
+        for problem in play(place, seed, totals):
+            told(f"VIOLATION in {seed}: {problem[:400]}")
+        if chosen.repro:
+            break
+        number += 1
+    for line in summary(totals, time.monotonic() - began):
+        told(line)
+    bugs = chosen.no_bugs or chosen.repro is not None or caught(place)
+    return 0 if bugs and not totals.violations else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
