@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from opencrab.adapters.sqlite.database import milliseconds
 from opencrab.domain.agent import AgentStatus
 from opencrab.domain.errors import Conflict
 from opencrab.domain.goal import GoalStatus
@@ -121,6 +122,8 @@ def test_what_is_whispered_to_a_goal_that_waits_for_days_is_heard(home: House) -
     tasks.steer(home.runtime, "crab", "G1", "短く", asker=OWNER, key="s")
     for _ in range(3):
         home.later(90_000)
+    journal: Any = home.home.journal
+    journal._database.purge(milliseconds(home.clock.now()), 0)
     seen = len(home.provider.seen)
     tasks.resume(home.runtime, "crab", "G1")
     home.work()

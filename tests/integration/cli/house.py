@@ -15,6 +15,7 @@ from time import monotonic
 
 OPENCRAB = Path(sys.executable).parent / "opencrab"
 SECONDS = 20
+_STILL = 5
 CTRL_C, CTRL_D = b"\x03", b"\x04"
 
 _TAKE_TERMINAL = """
@@ -141,6 +142,17 @@ class Seat:
             assert self._read(), self._seen.decode(errors="replace")
         before, _, self._seen = self._seen.partition(wanted)
         return before.decode(errors="replace")
+
+    def settle(self) -> None:
+        """Wait until the program does nothing but wait for a key.
+
+        Python's line editing misses a Ctrl-C between its prompt and its wait for the first key.
+        """
+        deadline, still = monotonic() + SECONDS, 0
+        while still < _STILL and monotonic() < deadline:
+            state = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+            still = still + 1 if state[0] == "S" else 0
+            select.select([self._screen], [], [], 0.02)
 
     def leave(self) -> int:
         """Wait until the program has ended; its exit code."""

@@ -130,9 +130,11 @@ def test_ctrl_c_twice_while_waiting_leaves(slow: House) -> None:
 def test_ctrl_c_twice_at_the_prompt_leaves(house: House) -> None:
     with seat(house, "chat", "Ada") as person:
         person.see("you> ")
+        person.settle()
         person.type(CTRL_C)
         person.see("Ctrl-C again")
         person.see("you> ")
+        person.settle()
         person.type(CTRL_C)
         person.see("continue with:")
         assert person.leave() == 0

@@ -71,6 +71,6 @@ def test_an_instruction_comes_to_its_end_against_a_real_model_server(
         assert task["status"] in {"completed", "paused"}, task
         told = running.call("GET", f"/sessions/{task['session_id']}/messages")["items"]
     assert told[0]["text"] == "機械学習のノートを整理して"
-    assert len(told) > 1
+    assert len(told) > 1 or task["pause_reason"]
     done = any(action["mark"] == "done" for action in task["actions"])
     assert done or task["unconfirmed"] or task["pause_reason"]

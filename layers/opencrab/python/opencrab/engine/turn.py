@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TypeVar
 
+from opencrab.domain.action import Passed
 from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded, Unavailable
 from opencrab.domain.goal import Goal, GoalStatus
 from opencrab.domain.line import LineKind
@@ -203,14 +204,22 @@ def _step_ready(work: Work) -> bool:
     elif (call := transcript.pending) is not None:
         _guarded(work, lambda running: act(running, call))
     elif transcript.steps and transcript.steps[-1].ends_turn:
-        spoke = transcript.speeches > 0
-        close(work, TurnStatus.COMPLETED if spoke or work.declared_done else TurnStatus.IDLE)
+        close(work, TurnStatus.IDLE if _kept_silent(work) else TurnStatus.COMPLETED)
     elif work.calls_left <= 0:
         notice = phrase("max_steps", language, limit=work.runtime.rules.max_steps)
         close(work, TurnStatus.EXHAUSTED, notice=notice)
     else:
         return True
     return False
+
+
+def _kept_silent(work: Work) -> bool:
+    """Whether nothing came of a turn that an action ended: no words, and no task that moved on."""
+    if work.transcript.speeches or work.declared_done:
+        return False
+    results = work.transcript.steps[-1].results.values()
+    passed = any(isinstance(e, Passed) for each in results for e in each.result.side_effects)
+    return passed or work.turn.task is None
 
 
 def _wait_or_stop(work: Work, stop: Stop) -> None:

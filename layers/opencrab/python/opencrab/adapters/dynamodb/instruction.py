@@ -9,7 +9,7 @@ from opencrab.adapters.dynamodb.table import Table, Write, absent, put
 from opencrab.domain.line import Instruction
 
 SCHEMA = Schema("instruction")
-LIFE = timedelta(days=1)
+LIFE = timedelta(days=35)
 
 
 def new(instruction: Instruction) -> tuple[Write, Write]:

@@ -24,7 +24,7 @@ from opencrab.domain.turn import Stop, Turn, TurnStatus
 from opencrab.ports.journal import Admission, Boundary, Change, Recorded
 
 RETENTION = timedelta(days=35)
-INSTRUCTION_LIFE = timedelta(days=1)
+INSTRUCTION_LIFE = RETENTION
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
