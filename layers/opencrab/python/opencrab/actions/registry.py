@@ -134,6 +134,7 @@ class Registry:
                 raise TypeError(f"two actions are named {action.name!r}")
             if action.name not in gone:
                 self._actions[action.name] = action
+        self._sorted = tuple(action for _, action in sorted(self._actions.items()))
 
     def find(self, name: str) -> Action | None:
         return self._actions.get(name)
@@ -141,7 +142,7 @@ class Registry:
     def allowed(self, agent: Agent, routing: Routing, authority: Authority) -> tuple[Action, ...]:
         return tuple(
             action
-            for _, action in sorted(self._actions.items())
+            for action in self._sorted
             if action.offered(agent, routing)
             and may(authority, action.impact, for_peers=action.for_peers)
         )

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import lru_cache
 
 from opencrab.domain.errors import Changed
 from opencrab.domain.mind import Mind, is_enabled
@@ -25,6 +26,7 @@ _PATTERN_WEIGHT = 3
 _ENOUGH = 3
 """A situation that is named, or three words in common: small talk has neither."""
 
+_NO_WORDS = frozenset[str]()
 _TRIES = 3
 _SHORTEST_WORD = 3
 _SHORTEST_RUN = 2
@@ -126,17 +128,26 @@ def _had(standard: StandardSkills, mind: Mind) -> Iterator[tuple[str, dict[Langu
 
 def _score(heard: frozenset[str], folded: str, descriptions: Iterable[str], pattern: str) -> int:
     """Three for every situation that is named, and one for every word in common."""
-    alternatives = [part.strip() for part in pattern.split("|")[:_ALTERNATIVES]]
-    named = sum(_is_named(part, heard, folded) for part in alternatives if part)
-    words = _telling(" ".join((*descriptions, *alternatives)))
+    situations, words = _sought(tuple(descriptions), pattern)
+    named = sum(_is_named(situation, heard, folded) for situation in situations)
     return _PATTERN_WEIGHT * named + len(words & heard)
 
 
-def _is_named(alternative: str, heard: frozenset[str], folded: str) -> bool:
+@lru_cache(maxsize=512)
+def _sought(
+    descriptions: tuple[str, ...], pattern: str
+) -> tuple[tuple[tuple[str, frozenset[str]], ...], frozenset[str]]:
+    """What a skill is sought by, worked out once: situations with their words, and all words."""
+    alternatives = [part.strip() for part in pattern.split("|")[:_ALTERNATIVES]]
+    folded = [_folded(part) for part in alternatives if part]
+    situations = tuple((part, _telling(part) if part.isascii() else _NO_WORDS) for part in folded)
+    return situations, _telling(" ".join((*descriptions, *alternatives)))
+
+
+def _is_named(situation: tuple[str, frozenset[str]], heard: frozenset[str], folded: str) -> bool:
     """Whether a message has a situation word for word, or every word of one that is in Latin."""
-    sought = _folded(alternative)
+    sought, words = situation
     if sought.isascii():
-        words = _telling(sought)
         return bool(words) and words <= heard
     return len(sought) >= _SHORTEST_RUN and sought in folded
 
