@@ -31,7 +31,7 @@ def test_a_turn_of_sixty_steps_ends_and_no_transaction_is_large(build: Build) ->
         )
         for n in range(59)
     )
-    house = build(Rules(max_steps=60, limits=Limits(turn_micro_usd=4_000_000)))
+    house = build(Rules(max_steps=60, limits=Limits(turn_micro_usd=900_000)))
     house.session(house.agent("crab", (*steps, Reply("done"))))
     turns = house.say("go")
     house.work()
