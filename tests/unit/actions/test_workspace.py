@@ -7,9 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from opencrab.actions.workspace import WRITE_BYTES
-from opencrab.actions.workspace_reading import ENTRIES, PAGE_BYTES, STANDARD_FOLDERS
+from opencrab.actions.workspace_reading import ENTRIES, PAGE_BYTES
 from opencrab.domain.action import Effect, FileWritten, Impact
 from opencrab.domain.identifier import content_hash
+from opencrab.domain.path import STANDARD_FOLDERS
 from opencrab.ports.files import ABSENT
 from tests.unit.actions.workroom import Room, find, workroom
 

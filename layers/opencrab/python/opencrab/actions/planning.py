@@ -88,7 +88,7 @@ class FinishTask(Value):
 
 class FailTask(Value):
     task_id: TaskId
-    cause: Annotated[Text, Field(min_length=1, max_length=500)]
+    cause: Line
 
 
 class Report(Value):
@@ -239,10 +239,7 @@ def _more_tasks(_arguments: FinishTask | FailTask, result: ActionResult) -> bool
 )
 def finish_task(arguments: FinishTask, context: ActionContext) -> ActionResult:
     """Record that your current task is done, and its result."""
-    fact, goal, task = _current(context, arguments.task_id)
-    receipts = _together(task.receipts, context)
-    ended = task.replaced(status=TaskStatus.DONE, result=arguments.result, receipts=receipts)
-    return _task_ended(fact, goal, ended, context)
+    return _task_ended(context, arguments, status=TaskStatus.DONE, result=arguments.result)
 
 
 @group.action(
@@ -254,10 +251,7 @@ def finish_task(arguments: FinishTask, context: ActionContext) -> ActionResult:
 )
 def fail_task(arguments: FailTask, context: ActionContext) -> ActionResult:
     """Record that your current task cannot be done, and why; the next task begins."""
-    fact, goal, task = _current(context, arguments.task_id)
-    receipts = _together(task.receipts, context)
-    ended = task.replaced(status=TaskStatus.FAIL, cause=arguments.cause, receipts=receipts)
-    return _task_ended(fact, goal, ended, context)
+    return _task_ended(context, arguments, status=TaskStatus.FAIL, cause=arguments.cause)
 
 
 @group.action(
@@ -328,8 +322,13 @@ def _current(context: ActionContext, task_id: str) -> tuple[Fact, Goal, Task]:
     return fact, goal, task
 
 
-def _task_ended(fact: Fact, goal: Goal, task: Task, context: ActionContext) -> ActionResult:
-    task = task.replaced(ended_at=context.clock.now())
+def _task_ended(
+    context: ActionContext, arguments: FinishTask | FailTask, **end: Any
+) -> ActionResult:
+    """The turn's own task as it ended, with what the journal knows to have been done for it."""
+    fact, goal, current = _current(context, arguments.task_id)
+    receipts = _together(current.receipts, context)
+    task = current.replaced(receipts=receipts, ended_at=context.clock.now(), **end)
     changed = goal.with_task(task).replaced(taint=goal.taint or context.turn.taint)
     following = changed.next_task
     effect = TaskEnded(task=task.id, status=task.status.value, message=task_message(task))

@@ -12,7 +12,6 @@ from pydantic import Field
 from opencrab.actions.provenance import is_foreign, writes_clean
 from opencrab.actions.workspace_reading import (
     MARKER,
-    STANDARD_FOLDERS,
     decoded,
     group,
     is_marker,
@@ -20,7 +19,7 @@ from opencrab.actions.workspace_reading import (
 from opencrab.domain.action import ActionResult, Effect, FileDeleted, FileWritten, Impact
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.path import workspace_path, workspace_prefix
+from opencrab.domain.path import STANDARD_FOLDERS, workspace_path, workspace_prefix
 from opencrab.domain.value import Text, Value
 from opencrab.ports.action import ActionContext
 from opencrab.ports.files import ABSENT, FileInfo

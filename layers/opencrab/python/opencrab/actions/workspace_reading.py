@@ -11,7 +11,12 @@ from opencrab.actions.provenance import is_foreign, shows_foreign_names
 from opencrab.actions.registry import Group
 from opencrab.domain.action import ActionResult, Effect, Impact
 from opencrab.domain.errors import Invalid, NotFound
-from opencrab.domain.path import twin_key, workspace_path, workspace_prefix
+from opencrab.domain.path import (
+    STANDARD_FOLDERS,
+    twin_key,
+    workspace_path,
+    workspace_prefix,
+)
 from opencrab.domain.value import Value
 from opencrab.ports.action import ActionContext
 from opencrab.ports.files import FileInfo
@@ -22,9 +27,6 @@ ENTRIES = 200
 
 MARKER = ".keep"
 """The empty file that makes a folder of itself; lists leave it out."""
-
-STANDARD_FOLDERS = ("notes", "summaries", "skills", "drafts", "data", "vault")
-"""What every workspace shows, even while nothing is in it: until then nothing is stored of them."""
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 

@@ -46,6 +46,9 @@ def twin_key(path: str) -> str:
     return unicodedata.normalize("NFKC", folded)
 
 
+STANDARD_FOLDERS = ("notes", "summaries", "skills", "drafts", "data", "vault")
+"""What every workspace shows, even while nothing is in it: until then nothing is stored of them."""
+
 FOREIGN_NAME = "foreign_name"
 """Kind of the facts that name files written by a turn that had read foreign words."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Conflict, Invalid
-from opencrab.domain.path import workspace_path, workspace_prefix
+from opencrab.domain.path import STANDARD_FOLDERS, workspace_path, workspace_prefix
 from opencrab.gateways.cli.agents import AgentName
 from opencrab.gateways.cli.asking import agrees
 from opencrab.gateways.cli.command import command
@@ -20,9 +20,6 @@ FilePath = Annotated[
 VersionOption = Annotated[
     str | None, typer.Option("--version", metavar="VERSION", help="An older version of it.")
 ]
-
-_FOLDERS = ("notes", "summaries", "skills", "drafts", "data", "vault")
-"""Folders that every workspace has, if only in name: they are shown while they are empty, too."""
 
 
 @command
@@ -44,7 +41,7 @@ def list_files(
 
         heads = [terminal.words(f"head_{head}") for head in ("path", "size")]
         rows = [(file["path"], f"{file['size']:,}") for file in files]
-        rows += [] if prefix else [(f"{name}/", "") for name in _FOLDERS]
+        rows += [] if prefix else [(f"{name}/", "") for name in STANDARD_FOLDERS]
         table(terminal, heads, sorted(rows))
 
 
