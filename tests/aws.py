@@ -162,13 +162,19 @@ def aws_queues(clock: Clock) -> Iterator[tuple[Queue, Queue]]:
 
 
 def turns_and_deliveries(opened: Account) -> tuple[Queue, Queue]:
-    """The two queues of an installation."""
+    """The two queues that most tests need."""
     turns, deliveries = opened.queue("turns"), opened.queue("deliveries")
     sqs = opened.client("sqs")
     return (
         SqsQueue(sqs, turns.url, turns.dead_url),
         SqsQueue(sqs, deliveries.url, deliveries.dead_url),
     )
+
+
+def compactions_of(opened: Account) -> Queue:
+    """The queue on which summaries are asked for."""
+    urls = opened.queue("compactions")
+    return SqsQueue(opened.client("sqs"), urls.url, urls.dead_url)
 
 
 def open_client(service: str) -> Any:

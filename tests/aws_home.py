@@ -17,7 +17,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.turn import Turn
 from opencrab.ports.home import Home
 from tests import moto_tables
-from tests.aws import REGION, Account, account, turns_and_deliveries
+from tests.aws import REGION, Account, account, compactions_of, turns_and_deliveries
 
 MEBIBYTE = 2**20
 moto_tables.install()
@@ -73,6 +73,7 @@ def home_on(
         journal=stores.journal,
         turns=turns,
         deliveries=deliveries,
+        compactions=compactions_of(opened),
         outbox=stores.outbox,
         due=stores.due,
         facts=stores.facts,
@@ -85,6 +86,7 @@ def home_on(
         usage=DynamoUsage(table, clock),
         health=stores.health,
         preferences=stores.preferences,
+        eraser=stores.eraser,
         feed=None,
     )
 

@@ -110,7 +110,7 @@ def test_the_page_says_what_to_do_for_every_alarm() -> None:
 def test_the_page_names_every_dead_letter_queue() -> None:
     names = {each["QueueName"] for each in resources("AWS::SQS::Queue", "infra/data.yaml")}
     dead = {name.replace("${Stage}", "STAGE") for name in names if "dead" in name}
-    assert len(dead) == 3
+    assert len(dead) == 5
     assert not {name for name in dead if f"`{name}`" not in PAGE}
 
 
@@ -132,7 +132,7 @@ def test_the_sheet_counts_the_alarms_dashboards_and_queues_of_the_template() -> 
 
 
 def test_the_sheet_knows_every_function_and_its_memory() -> None:
-    runs = sheet().turn.functions | sheet().heartbeat.functions
+    runs = sheet().turn.functions | sheet().heartbeat.functions | sheet().memory.functions
     assert {name: run.memory_mb for name, run in runs.items()} == functions()
 
 

@@ -30,13 +30,14 @@ TEMPLATE = """
 
 def undeployed(root: Path) -> set[str]:
     """Function folders without a resource, and resources without a folder."""
-    template = (root / "template.yaml").read_text(encoding="utf-8")
+    templates = [root / "template.yaml", *sorted((root / "infra").glob("*.yaml"))]
+    template = "\n".join(each.read_text(encoding="utf-8") for each in templates)
     folders = {path.parent.name for path in (root / "functions").glob("*/*.py")}
     blocks = re.split(r"^  (?=\w+:$)", template, flags=re.M)
     resources = [block for block in blocks if "Type: AWS::Serverless::Function\n" in block]
     deployed = []
     for block in resources:
-        code = re.search(r"^ +CodeUri: functions/(\w+)/$", block, re.M)
+        code = re.search(r"^ +CodeUri: (?:\.\./)?functions/(\w+)/$", block, re.M)
         taken_as_it_is = re.search(r"^    Metadata: \{ SkipBuild: true \}$", block, re.M)
         name = block.partition(":")[0]
         deployed.append(code[1] if code and taken_as_it_is else name)

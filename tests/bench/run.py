@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.domain.value import Language
-from tests.bench import bill, handler, models, process, turns
+from tests.bench import bill, handler, models, process, searching, turns
 from tests.bench.world import ROOT, model_server, world
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -132,6 +132,20 @@ def of_models() -> list[Row]:
     ]
 
 
+def of_search(directory: Path) -> list[Row]:
+    """Figures of the index that an agent searches its past with."""
+    few, many = (searching.figures(directory, size) for size in searching.SIZES)
+    return [
+        Row("a search among 10,000 lines", few.median_ms, "ms", None),
+        Row("the same, 95 of 100 take at most", few.p95_ms, "ms", 15),
+        Row("a search among 100,000 lines", many.median_ms, "ms", None),
+        Row("the same, 95 of 100 take at most", many.p95_ms, "ms", 40),
+        Row("taking in 10,000 lines", 10_000 / many.rows_a_second, "s", 1),
+        Row("a line in the file, text and all", many.bytes_a_row, "bytes", 320),
+        Row("importing the index beside the domain", searching.import_ms(), "ms", 50),
+    ]
+
+
 def as_process(directory: Path) -> list[Row]:
     """Figures of `opencrab up` as its user meets it."""
     with model_server() as url:
@@ -222,7 +236,8 @@ def page(rows: list[Row], aws: str) -> str:
 def main() -> None:
     """Measure everything; `--print` leaves the page as it is."""
     with tempfile.TemporaryDirectory() as folder:
-        rows = in_process(Path(folder) / "engine") + of_models() + as_process(Path(folder))
+        rows = in_process(Path(folder) / "engine") + of_models() + of_search(Path(folder))
+        rows += as_process(Path(folder))
         text = page(rows, on_aws(Path(folder) / "aws"))
     sys.stdout.write(text)
     if "--print" not in sys.argv:

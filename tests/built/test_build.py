@@ -143,7 +143,8 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def _loaded_by(function: Path, folder: Path) -> set[str]:
     """The packages that a fresh interpreter has loaded when a function is ready."""
-    queues = ("TURNS_QUEUE", "TURNS_DEAD_QUEUE", "DELIVERIES_QUEUE", "DELIVERIES_DEAD_QUEUE")
+    kinds = ("TURNS", "DELIVERIES", "COMPACTIONS")
+    queues = [f"{kind}_{end}" for kind in kinds for end in ("QUEUE", "DEAD_QUEUE")]
     run = subprocess.run(
         [sys.executable, "-c", IMPORTING],
         cwd=folder,

@@ -82,3 +82,16 @@ def test_content_that_is_not_what_its_hash_says_is_not_kept(blobs: Blobs) -> Non
 def test_what_was_never_put_is_not_found(blobs: Blobs, name: str) -> None:
     with pytest.raises(NotFound):
         blobs.get(name)
+
+
+@pytest.mark.parametrize("text", [JAPANESE, ENGLISH])
+def test_a_removed_body_is_gone_with_every_version_of_it(blobs: Blobs, text: str) -> None:
+    other = f"{text} too".encode()
+    for content in (text.encode(), text.encode(), other):
+        blobs.put(content_hash(content), content)
+    for _ in range(2):
+        blobs.remove(content_hash(text.encode()))
+    blobs.remove("nothing")
+    with pytest.raises(NotFound):
+        blobs.get(content_hash(text.encode()))
+    assert blobs.get(content_hash(other)) == other

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.errors import Superseded
+from opencrab.domain.errors import Changed, Superseded
+from opencrab.domain.fact import new_fact
+from opencrab.domain.identity import Identity
 from opencrab.domain.line import Line
 from opencrab.domain.turn import TurnStatus
-from opencrab.ports.feed import FeedEntry
+from opencrab.ports.feed import FactTold, FeedEntry
 from opencrab.ports.home import Home
 from tests.contract.example import (
     ENGLISH,
@@ -29,6 +31,9 @@ from tests.contract.example import (
 from tests.contract.following import feed_of, told
 from tests.contract.homes import FOLLOWED
 from tests.contract.waiting import PATIENCE_SECONDS, at_once
+
+ANYTHING = Identity(name="花")
+"""What a fact holds is nobody's business here."""
 
 
 def sayings(home: Home) -> list[tuple[str, str | None, str]]:
@@ -72,6 +77,44 @@ def test_steps_that_change_no_status_are_not_told(home: Home) -> None:
     current = home.journal.commit(step(running(home), intent()))
     fed = told(home)
     home.journal.commit(step(current, result()))
+    assert told(home) == fed
+
+
+@pytest.mark.parametrize("kind", ["memory", "experience", "summary", "forgotten"])
+def test_facts_that_indexes_keep_are_told_when_they_are_made_changed_and_removed(
+    home: Home, kind: str
+) -> None:
+    made = new_fact("hana", kind, "S1", ANYTHING)
+    home.facts.commit(made)
+    home.facts.commit(made.holding(ANYTHING.replaced(name="蟹")))
+    home.facts.commit(made.replaced(version=2).removed())
+    told_facts = [entry for entry in told(home) if entry.kind == "fact"]
+    assert {(entry.session_id, entry.turn_id) for entry in told_facts} == {("", None)}
+    changes = [FactTold.model_validate_json(entry.body) for entry in told_facts]
+    assert changes == [
+        FactTold(owner="hana", kind=kind, id="S1", removed=removed)
+        for removed in (False, False, True)
+    ]
+
+
+def test_facts_of_a_turn_are_told_with_it(home: Home) -> None:
+    current = running(home)
+    kept = new_fact("hana", "memory", "M1", ANYTHING)
+    home.journal.commit(ending(current, facts=(kept,)))
+    (entry,) = [entry for entry in told(home) if entry.kind == "fact"]
+    assert FactTold.model_validate_json(entry.body).id == "M1"
+
+
+def test_facts_that_no_index_keeps_are_not_told(home: Home) -> None:
+    home.facts.commit(*(new_fact("hana", kind, "G1", ANYTHING) for kind in ("goal", "impression")))
+    assert told(home) == []
+
+
+def test_a_fact_that_was_not_written_is_not_told(home: Home) -> None:
+    home.facts.commit(new_fact("hana", "memory", "M1", ANYTHING))
+    fed = told(home)
+    with pytest.raises(Changed):
+        home.facts.commit(new_fact("hana", "memory", "M1", ANYTHING))
     assert told(home) == fed
 
 

@@ -39,7 +39,7 @@ from tests.crash.watching import Watch
 from tests.crash.weather import Memory
 from tests.crash.wire import Client, Wire
 
-QUEUES = ("turns", "deliveries")
+QUEUES = ("turns", "deliveries", "compactions")
 
 
 class Forgetful(Seen):
@@ -166,7 +166,7 @@ class AwsGround:
             Client(client, partial(through, service)) for service, client in self._clients.items()
         )
         stores = stores_on(table, consistent=False)
-        turns, deliveries = (
+        turns, deliveries, compactions = (
             SqsQueue(sqs, urls.url, urls.dead_url) for urls in self._queues.values()
         )
         files = S3Files(
@@ -183,6 +183,7 @@ class AwsGround:
             journal=(bug.journal() or DynamoJournal)(table, seen),
             turns=turns,
             deliveries=deliveries,
+            compactions=compactions,
             outbox=stores.outbox,
             due=stores.due,
             facts=stores.facts,
@@ -195,6 +196,7 @@ class AwsGround:
             usage=DynamoUsage(table, self.clock),
             health=stores.health,
             preferences=stores.preferences,
+            eraser=stores.eraser,
             feed=None,
         )
         return Process(home, owner)

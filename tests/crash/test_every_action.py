@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from opencrab.actions import GROUPS
-from opencrab.adapters.plain_search import PlainSearch
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.domain.record import CallResult
 from opencrab.domain.routing import Routing
@@ -27,6 +26,7 @@ from tests.crash.errand import Errand, Trouble
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
 from tests.crash.scheduling import Killed
+from tests.searching import searching
 
 EVERYTHING = os.environ.get("OPENCRAB_ACTION_KILLS") == "all"
 SHARE = 4
@@ -82,8 +82,9 @@ CALLS: dict[str, tuple[Call, ...]] = {
     ),
     "use_skill": (("use_skill", {"name": "task-execution"}),),
     "search_my_history": (MEMORY, ("search_my_history", {"query": "蟹"})),
+    "browse_history": (("browse_history", {"first": 1}),),
     "summarize_and_save": (("summarize_and_save", {"content": "今日のまとめ"}),),
-    "save_memory": (MEMORY,),
+    "save_memory": (MEMORY, ("save_memory", {"category": "core", "content": "蟹は横に歩きます"})),
     "forget_memory": (MEMORY, ("forget_memory", {"memory_id": "nobody-knows"})),
     "set_purpose": (("set_purpose", {"purpose": "海を守る"}),),
     "add_goal": (("add_goal", {"name": "掃除"}),),
@@ -130,7 +131,7 @@ def errand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Errand]:
     )
     made.runtime = replace(
         made.runtime,
-        search=PlainSearch(home.journal, home.facts),
+        search=searching(home, made.house.clock, tmp_path_factory.mktemp("search")),
         skills=FileSkills(ROOT / "skills"),
         web=Everywhere(),
         web_search=Everywhere(),
@@ -168,7 +169,10 @@ def play(errand: Errand, calls: tuple[Call, ...], trouble: Trouble) -> str:
 def _left(errand: Errand, agent_id: str, turn_id: str, session_id: str) -> str:
     home = errand.house.home
     records = home.journal.load(turn_id).records
-    kinds = ("memory", "experience", "impression", "skill", "goal", "mind", "foreign_name")
+    kinds = (
+        *("memory", "experience", "impression", "skill", "goal", "mind", "foreign_name"),
+        *("memory_gate", "forgotten", "rewritten"),
+    )
     left = {
         "status": home.journal.header(turn_id).status.value,
         "ends": [(r.name, r.state.value) for r in records if isinstance(r, CallResult)],

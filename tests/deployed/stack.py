@@ -26,7 +26,10 @@ STAGE = "test"
 NAME = f"opencrab-{STAGE}"
 KEY = "oc_the-owner-of-the-deployed-house"
 SECRETS = {"STUB_API_KEY": "sk-kept-in-secrets-manager"}
-ROLES = ("RestAuthorizer", "RestGateway", "AgentTurn", "Delivery", "Heartbeat")
+ROLES = (
+    *("RestAuthorizer", "RestGateway", "AgentTurn", "Delivery", "Heartbeat"),
+    *("Compaction", "SearchIndexer"),
+)
 
 _BASE = "import sys; print(getattr(sys, '_base_executable', sys.executable))"
 

@@ -40,6 +40,9 @@ DROP_SECRET: Call = ("secretsmanager", "delete_secret", {"SecretId": f"={NAME}-k
 WRITE_BLOB: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=blobs/aa/x"})
 WRITE_FILE: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=agents/a/workspace/x"})
 WRITE_ELSEWHERE: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=elsewhere/x"})
+WRITE_INDEX: Call = ("s3", "put_object", {"Bucket": "BucketName", "Key": "=search/a/index.db"})
+READ_SUMMARIES: Call = ("sqs", "receive_message", {"QueueUrl": "CompactionsQueueUrl"})
+SEND_SUMMARY: Call = ("sqs", "send_message", {"QueueUrl": "CompactionsQueueUrl", **MESSAGE})
 LIST_VERSIONS: Call = ("s3", "list_object_versions", {"Bucket": "BucketName"})
 LIST_FILES: Call = ("s3", "list_objects_v2", {"Bucket": "BucketName"})
 OWNER_HASH: Call = (
@@ -54,7 +57,10 @@ FORBIDDEN = [
     ("RestGateway", [SEND_DELIVERY, WRITE_ELSEWHERE]),
     ("AgentTurn", [SEND_TURN, READ_DEAD, READ_DELIVERIES, WRITE_ELSEWHERE, LIST_VERSIONS]),
     ("Delivery", [DELETE_TURN, READ_TURNS, SEND_TURN, LIST_FILES, WRITE_FILE]),
+    ("AgentTurn", [WRITE_INDEX, READ_SUMMARIES]),
     ("Heartbeat", [READ_TURNS, READ_SECRET, LIST_FILES]),
+    ("Compaction", [SEND_TURN, SEND_DELIVERY, READ_TURNS, DELETE_TURN, WRITE_FILE, WRITE_INDEX]),
+    ("SearchIndexer", [PUT_KEY, DELETE_TURN, SEND_TURN, SEND_SUMMARY, READ_SECRET, WRITE_FILE]),
     *((role, [SCAN, OWNER_HASH]) for role in ROLES),
 ]
 ALLOWED = [
@@ -62,7 +68,10 @@ ALLOWED = [
     ("RestGateway", [PUT_KEY, LIST_FILES, LIST_VERSIONS, READ_SECRET]),
     ("AgentTurn", [READ_SECRET, LIST_FILES, WRITE_BLOB]),
     ("Delivery", [READ_KEY, READ_SECRET]),
+    ("AgentTurn", [SEND_SUMMARY]),
     ("Heartbeat", [READ_KEY]),
+    ("Compaction", [READ_KEY, READ_SECRET, READ_SUMMARIES, WRITE_BLOB]),
+    ("SearchIndexer", [READ_KEY, WRITE_INDEX]),
 ]
 
 
@@ -127,7 +136,8 @@ def judged(stack: Stack, role: str, action: str, partition: str) -> str:
         ("AgentTurn", "DeleteItem", "FACT#x", "Allow"),
         ("AgentTurn", "DeleteItem", "WORKSPACE#x", "Allow"),
         ("AgentTurn", "PutItem", "TURN#x", "Allow"),
-        ("RestGateway", "DeleteItem", "TURN#x", "ImplicitDeny"),
+        ("RestGateway", "DeleteItem", "TURN#x", "Allow"),
+        ("RestGateway", "DeleteItem", "OUT#x", "Allow"),
         ("RestGateway", "DeleteItem", "SESSION#x", "ImplicitDeny"),
         ("RestGateway", "DeleteItem", "AGENT#x", "ImplicitDeny"),
         ("RestGateway", "DeleteItem", "KEY#x", "ImplicitDeny"),
@@ -136,6 +146,8 @@ def judged(stack: Stack, role: str, action: str, partition: str) -> str:
         ("RestGateway", "DeleteItem", "WORKSPACE#x", "Allow"),
         ("Delivery", "DeleteItem", "OUT#x", "ImplicitDeny"),
         ("Delivery", "DeleteItem", "FACT#x", "ImplicitDeny"),
+        ("Compaction", "DeleteItem", "TURN#x", "ImplicitDeny"),
+        ("SearchIndexer", "PutItem", "FACT#x", "ImplicitDeny"),
         ("Heartbeat", "DeleteItem", "TURN#x", "ImplicitDeny"),
         ("Heartbeat", "DeleteItem", "DUE#x", "Allow"),
         ("Heartbeat", "DeleteItem", "FACT#x", "Allow"),

@@ -20,6 +20,7 @@ from opencrab.domain.soul import Soul
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.admission import admit
+from opencrab.engine.compaction import run_compaction
 from opencrab.engine.delivery import deliver
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.sweep import sweep
@@ -151,11 +152,21 @@ class House:
         self.provider.wrap = lambda model: cast(ChatModel, Interrupted(model, happens))
 
     def work(self) -> None:
-        """Handle all messages of both queues that are visible now."""
-        while self._one(self.runtime.home.turns, self._turn) or self._one(
-            self.runtime.home.deliveries, lambda delivery: deliver(self.runtime, delivery)
+        """Handle all messages of all queues that are visible now."""
+        home = self.runtime.home
+        while (
+            self._one(home.turns, self._turn)
+            or self._one(home.deliveries, lambda delivery: deliver(self.runtime, delivery))
+            or self.compact()
         ):
             pass
+
+    def compact(self) -> bool:
+        """Handle one message about summaries, if one is visible now."""
+        return self._one(
+            self.runtime.home.compactions,
+            lambda delivery: run_compaction(self.runtime, delivery, Pace()),
+        )
 
     def later(self, seconds: float) -> None:
         """Let time pass, sweep, and handle what that set free."""

@@ -66,7 +66,8 @@ def test_two_hundred_calls_in_one_step_all_run_and_no_transaction_is_large(house
 
 
 @pytest.mark.parametrize("pure", [200, 7, 6, 5])
-def test_pure_calls_ride_along_in_transactions_of_others(house: House, pure: int) -> None:
+def test_pure_calls_ride_along_in_transactions_of_others(build: Build, pure: int) -> None:
+    house = build(Rules(compact_every=0))
     house.session(house.agent("crab", (Reply(calls=(("ws_list", {}),) * pure), Reply("done"))))
     turns = house.say("go")
     house.work()

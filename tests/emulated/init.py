@@ -24,7 +24,8 @@ TARGETS = {"agent_turn": 300, "rest_gateway": 450, "rest_authorizer": None, "hea
 
 RUNS = 7
 ELSEWHERE = "https://127.0.0.1:9"
-QUEUES = ("TURNS_QUEUE", "TURNS_DEAD_QUEUE", "DELIVERIES_QUEUE", "DELIVERIES_DEAD_QUEUE")
+KINDS = ("TURNS", "DELIVERIES", "COMPACTIONS")
+QUEUES = [f"{kind}_{end}" for kind in KINDS for end in ("QUEUE", "DEAD_QUEUE")]
 
 # Stands where the function's own handler does, and answers what the process had used when that
 # was loaded: what follows is the request for the first event.

@@ -20,6 +20,7 @@ READING = frozenset(
         "ws_read",
         "ws_list",
         "search_my_history",
+        "browse_history",
         "use_skill",
         "find_actions",
         "use_action",
@@ -39,6 +40,10 @@ FOR_PEERS = frozenset({"learn_from_peer", "update_impression"})
 """Said here once more, and not asked of the product."""
 
 OUTSIDERS = frozenset({Authority.PUBLIC, Authority.PEER})
+INSIDERS = frozenset({Authority.OWNER, Authority.SELF})
+LOOKING = frozenset({"browse_history", "search_my_history"})
+"""Who may hear of every session of the agent, and by which actions."""
+
 BESIDE = frozenset({"turn", "approval", "decided_approval", "grant"})
 OF_PEERS = BESIDE | {"skill", "mind", "experience", "impression"}
 UNASKED = {

@@ -39,6 +39,7 @@ _FIXED = {
     "folder": ("", "vault", "a/b", "..", "templates"),
 }
 _MOSTLY, _OFTEN = 0.9, 0.6
+_OVERLONG = 0.3
 _PATHS = {"path", "filename", "new_path", "source_note", "target_note", "link_text"}
 _NAMES = (
     "deep-focus",
@@ -86,6 +87,8 @@ class Mouth:
         """A text and calls; either may be missing."""
         dice = self.dice
         read = _read(request)
+        if not request.actions:
+            return self._summary(read, dirty)
         way = dice.random()
         if way < 0.12:
             return words.text(dice, read, dirty, self.watcher.mint), ()
@@ -95,6 +98,19 @@ class Mouth:
         self.last = [self._call(read, dirty) for _ in range(many)]
         text = words.text(dice, read, dirty, self.watcher.mint) if way > 0.8 else ""
         return text, tuple(self.last)
+
+    def _summary(self, read: str, dirty: tuple[str, ...]) -> tuple[str, tuple[Call, ...]]:
+        """A summary with every secret and every foreign word in it, or what is none."""
+        dice = self.dice
+        way = dice.random()
+        if way < 0.1:
+            return "", ()
+        if way < 0.2:
+            return words.text(dice, read, dirty, self.watcher.mint), (self._call(read, dirty),)
+        told = " ".join((*words.CANARY.findall(read), *dirty))
+        title = f"{told} {dice.choice(words.INJECTIONS)}"
+        body = f"{words.text(dice, read, dirty, self.watcher.mint)} {told}"
+        return f"{title}\n{body * (400 if way < _OVERLONG else 1)}", ()
 
     def _call(self, read: str, dirty: tuple[str, ...]) -> Call:
         dice = self.dice

@@ -1,5 +1,6 @@
 """What people, time and workers do in the hostile world: each a move that may come at any time."""
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -16,6 +17,7 @@ from opencrab.domain.skill import SKILL
 from opencrab.domain.turn import Trigger
 from opencrab.engine import approvals, control, feedback, grants, tasks
 from opencrab.engine.admission import admit
+from opencrab.engine.compaction import run_compaction
 from opencrab.engine.delivery import deliver
 from opencrab.engine.skill_keeping import Keeper
 from opencrab.engine.sweep import sweep
@@ -72,19 +74,22 @@ def say(world: World, who: str) -> None:
 
 
 def work(world: World) -> None:
-    """A worker takes the next message, of a turn or of something to be delivered."""
+    """A worker takes the next message: of a turn, of a summary, or of something to deliver."""
     home = world.runtime.home
-    queue = home.turns if world.dice.random() < 0.85 else home.deliveries
+    queue, work_on = world.dice.choices(
+        (
+            (home.turns, _turn),
+            (home.deliveries, _delivery),
+            (home.compactions, _compaction),
+        ),
+        (80, 10, 10),
+    )[0]
     delivery = queue.receive(
         visibility_seconds=world.runtime.rules.visibility_seconds, wait_seconds=0
     )
     if delivery is None:
         return
-    if queue is home.deliveries:
-        outcome = deliver(world.runtime, delivery)
-    else:
-        outcome = _turn(world, delivery)
-    if outcome is Outcome.FINISHED:
+    if work_on(world, delivery) is Outcome.FINISHED:
         queue.done(delivery.receipt)
 
 
@@ -97,6 +102,20 @@ def _turn(world: World, delivery: Delivery) -> Outcome:
     world.mouth.last = []
     try:
         return run_turn(world.runtime, delivery, pace)
+    finally:
+        watcher.running = None
+
+
+def _delivery(world: World, delivery: Delivery) -> Outcome:
+    return deliver(world.runtime, delivery)
+
+
+def _compaction(world: World, delivery: Delivery) -> Outcome:
+    watcher = world.watcher
+    # A message names the turn of a summary, or a session that has grown: that one asks no model.
+    watcher.running = json.loads(delivery.body).get("turn")
+    try:
+        return run_compaction(world.runtime, delivery, Pace())
     finally:
         watcher.running = None
 

@@ -29,7 +29,7 @@ ROUNDS = 120
 _SHOWN = (("calls", "called ", 100), ("moves", "move ", 0), ("refused people", "refused ", 0))
 """What is told of how much: title, where its counts are, and how rare is too rare."""
 
-MEMORIES = 500
+MEMORIES = 5_000
 _NAMES = tuple(MOVES)
 _WEIGHTS = tuple(weight for weight, _ in MOVES.values())
 _TAKEN = {action.name for group in GROUPS for action in group.actions}
@@ -237,6 +237,7 @@ def summary(totals: Totals, seconds: float) -> Iterator[str]:
         f"({n['ran shared']:,} shared, {n['ran external']:,} external, {n['ran self']:,} self, "
         f"{n['ran by approval']:,} by approval, {n['ran by grant']:,} by grant), "
         f"{n['result refused']:,} calls refused, {n['result failed']:,} failed, "
+        f"{n['summaries']:,} summaries, {n['summaries of secrets']:,} of secrets, "
         f"{n['pages asked for']:,} pages, {n['searches']:,} searches, {n['killed']:,} kills, "
         f"spent {n['spent']:,} = drawn {n['drawn']:,}, "
         f"{len(totals.violations)} runs with violations, {seconds:.0f} s: "

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.plain_search import PlainSearch
 from opencrab.domain.authority import Authority, Source
 from opencrab.domain.fact import new_fact
 from opencrab.domain.goal import GOAL, Goal
@@ -18,6 +17,7 @@ from opencrab.engine import tasks
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import START, House
+from tests.searching import searching
 
 HOOK: dict[str, Any] = {
     "authority": Authority.PUBLIC,
@@ -77,8 +77,11 @@ def test_a_goal_whose_name_has_several_lines_begins(house: House) -> None:
     assert tasks.cancel(house.runtime, "amy", "G1", by="owner").status.is_end
 
 
-def test_the_public_does_not_read_what_was_found_for_the_owner(house: House) -> None:
-    house.runtime = replace(house.runtime, search=PlainSearch(house.home.journal, house.home.facts))
+def test_the_public_does_not_read_what_was_found_for_the_owner(
+    house: House, tmp_path: Path
+) -> None:
+    search = searching(house.home, house.clock, tmp_path / "search")
+    house.runtime = replace(house.runtime, search=search)
     house.session(house.agent("amy", _acting(("search_my_history", {"query": "hello"}))))
     memory = Memory(
         id="M1", category="fact", content="hello 秘密", created_at=START, updated_at=START

@@ -11,7 +11,7 @@ from opencrab.domain.authority import Authority
 from opencrab.domain.fact import Fact
 from opencrab.domain.line import Audience, Line
 from opencrab.domain.record import ActionIntent, CallResult, ModelIntent, ModelResult, Record
-from opencrab.domain.turn import Turn
+from opencrab.domain.turn import Trigger, Turn
 from opencrab.engine.record import resolved
 from opencrab.ports.action import Action, ActionContext
 from opencrab.ports.journal import Admission, Change
@@ -20,6 +20,8 @@ from tests.hostile import words
 from tests.hostile.law import (
     BESIDE,
     FOR_PEERS,
+    INSIDERS,
+    LOOKING,
     OF_PEERS,
     OUTSIDERS,
     STEPS,
@@ -69,6 +71,7 @@ class Watcher:
     vouched: set[str] = field(default_factory=set)
     approved: dict[CallKey, str] = field(default_factory=dict)
     permitted: set[tuple[CallKey, str]] = field(default_factory=set)
+    looked: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     grants: list[Any] = field(default_factory=list)
     by_grant: set[CallKey] = field(default_factory=set)
     calls: dict[CallKey, Any] = field(default_factory=dict)
@@ -138,8 +141,16 @@ class Watcher:
             strange = canary.agent is None and canary.session is None
             other = canary.agent not in {None, turn.agent_id}
             elsewhere = canary.session not in {None, turn.session_id}
+            elsewhere = elsewhere and not self._may_know(turn, canary)
             if strange or other or elsewhere or outsider:
                 self.problem(f"{canary.token} in a request of {turn.agent_id}, {turn.session_id}")
+
+    def _may_know(self, turn: Turn, canary: Canary) -> bool:
+        """Whether a turn may hear another session of its agent: an owner's that looked it up."""
+        if turn.trigger is Trigger.COMPACTION:
+            return _is_of_all(turn)
+        looked = self.looked.get((turn.agent_id, turn.session_id), set())
+        return self.authorities.get(turn.id) in INSIDERS and canary.token in looked
 
     def public(self, text: str, where: str) -> None:
         """Something left for others: no canary may be in it."""
@@ -271,6 +282,9 @@ class Watcher:
     def _resulted(self, turn: Turn, record: CallResult) -> None:
         self.counts[f"result {record.state.value}"] += 1
         told = json.dumps(record.result.data, ensure_ascii=False)
+        if record.name in LOOKING and self.authorities.get(turn.id) in INSIDERS:
+            looked = self.looked.setdefault((turn.agent_id, turn.session_id), set())
+            looked.update(words.CANARY.findall(told))
         if len(told.encode()) > _RESULT:
             self.problem(f"{record.name} answered {len(told)} characters")
         for effect in record.result.side_effects:
@@ -305,8 +319,24 @@ class Watcher:
         self.kept(fact)
         unsure = authority in OUTSIDERS or bool(self.dirty.get(turn.id, set()) - self.vouched)
         body = fact.body or {}
+        if fact.kind == "summary":
+            self._summed_up(turn, body)
         if fact.kind == "skill" and unsure and body.get("status", "active") == "active":
             self.problem(f"skill {fact.id} became active in a turn that does not vouch")
+
+    def _summed_up(self, turn: Turn, body: dict[str, Any]) -> None:
+        """A summary says what it was made of: foreign words, and a session that others hear not."""
+        self.counts["summaries"] += 1
+        told = f"{body.get('title', '')} {body['text']}"
+        if set(words.FOREIGN.findall(told)) - self.vouched and not body.get("tainted", False):
+            self.problem(f"summary {body['id']} holds foreign words and is not tainted")
+        for canary in self.canaries:
+            if canary.session is None or canary.token not in told:
+                continue
+            self.counts["summaries of secrets"] += 1
+            heard = body.get("session_id", ""), body.get("hearing", "private")
+            if heard[0] != canary.session and heard != ("", "private"):
+                self.problem(f"{canary.token} in a summary that {heard} hear")
 
     def kept(self, fact: Fact) -> None:
         """A fact was written, by a turn or by a person."""
@@ -331,6 +361,12 @@ def _stages(fact: Fact, body: dict[str, Any]) -> Iterator[tuple[tuple[str, str],
     yield (fact.owner, fact.id), str(body.get("status", "pending"))
     for task in body.get("tasks", ()):
         yield (fact.owner, str(task["id"])), str(task.get("status", "pending"))
+
+
+def _is_of_all(turn: Turn) -> bool:
+    """Whether a turn makes a summary of a day or month: of all sessions, for its agent alone."""
+    of_lines = turn.group.startswith("topic:")
+    return turn.trigger is Trigger.COMPACTION and not of_lines
 
 
 def _near(text: str) -> str:

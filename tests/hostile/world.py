@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
-from opencrab.adapters.plain_search import PlainSearch
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.adapters.sqlite.database import milliseconds
 from opencrab.adapters.sqlite.home import open_home
@@ -31,6 +30,7 @@ from tests.hostile.law import STEPS
 from tests.hostile.mind import HostileModels, Mouth
 from tests.hostile.outside import Internet, Judge, OwnSecrets, SearchService, Wall, watched_registry
 from tests.hostile.watch import Canary, Killed, Watcher
+from tests.searching import searching
 
 AGENTS = {"kani": Language.JA, "crab": Language.EN}
 SESSIONS = {"hall": ("kani", "crab"), "crab-room": ("crab",), "kani-room": ("kani",)}
@@ -209,10 +209,10 @@ class World:
             channels={"wall": Wall(lambda text: watcher.public(text, "the wall"))},
             rules=Rules(
                 limits=self.limits, max_steps=STEPS, max_output_tokens=500, history_lines=16,
-                high_water_tokens=6_000,
+                high_water_tokens=6_000, compact_every=8,
             ),
             secrets=OwnSecrets({"fake": self.canaries["provider"].token}),
-            search=PlainSearch(self.raw.journal, self.raw.facts),
+            search=searching(self.raw, self.clock, self.folder / "search"),
             skills=SKILLS,
             web=self.internet.pages(),
             web_search=SearchService(watcher.mint, watcher.searched),
@@ -306,7 +306,10 @@ class World:
     def has_work(self) -> bool:
         """Whether a worker would receive a message now."""
         now = milliseconds(self.clock.now())
-        return any(cast(Any, queue)._ready(now) for queue in (self.raw.turns, self.raw.deliveries))
+        return any(
+            cast(Any, queue)._ready(now)
+            for queue in (self.raw.turns, self.raw.deliveries, self.raw.compactions)
+        )
 
     def alive(self, act: Callable[[], object]) -> bool:
         """Do something that may be killed; False when it was."""
@@ -322,7 +325,7 @@ class World:
 
     def restart(self) -> None:
         """A new process takes over: what the dead one held is given back."""
-        for queue in (self.raw.turns, self.raw.deliveries):
+        for queue in (self.raw.turns, self.raw.deliveries, self.raw.compactions):
             cast(Any, queue).release()
 
 

@@ -137,3 +137,20 @@ def remote(live: Live) -> Live:
     if live.provider.kind == "scripted":
         pytest.skip("the scripted model has no server, no key and no limits")
     return live
+
+
+@pytest.fixture(scope="session")
+def opensearch_endpoint() -> str:
+    """The address of a collection of OpenSearch Serverless that this computer's role may use."""
+    endpoint = os.environ.get("OPENCRAB_LIVE_OPENSEARCH", "")
+    if not endpoint:
+        pytest.skip(
+            "name a collection in OPENCRAB_LIVE_OPENSEARCH, and its stage in OPENCRAB_LIVE_STAGE"
+        )
+    return endpoint
+
+
+@pytest.fixture(scope="session")
+def stage() -> str:
+    """What the indexes that the role may use begin with."""
+    return os.environ.get("OPENCRAB_LIVE_STAGE", "main")

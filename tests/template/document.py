@@ -27,6 +27,8 @@ must fail. This page is written by `make validate ARGS=--write`; a test compares
 | `template.` | template.yaml |
 | `data.` | infra/data.yaml |
 | `observability.` | infra/observability.yaml |
+| `search.` | infra/search.yaml |
+| `search_efs.` | infra/search_efs.yaml |
 """
 
 

@@ -45,6 +45,8 @@ STACKS = {
     "template": "template.yaml",
     "data": "infra/data.yaml",
     "observability": "infra/observability.yaml",
+    "search": "infra/search.yaml",
+    "search_efs": "infra/search_efs.yaml",
 }
 
 

@@ -65,6 +65,12 @@ ACCESS = (
         GONE,
     ),
     Mutation(
+        rules_access.the_journal_cannot_be_deleted,
+        "rest_gateway may delete lines",
+        statement("RestGatewayRole", "dynamodb:DeleteItem") + "/Condition",
+        {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["SESSION#*"]}},
+    ),
+    Mutation(
         rules_access.routes_ask_who_is_there,
         "a route asks nobody",
         "template/ApiRoute/Properties/AuthorizationType",

@@ -107,7 +107,7 @@ QUEUES = (
         rules_queues.few_queues_are_polled,
         "there are six event sources",
         "template",
-        lambda old: {**old, **{f"More{at}": old["DeliveryFunctionDelivery"] for at in range(4)}},
+        lambda old: {**old, **{f"More{at}": old["DeliveryFunctionDelivery"] for at in range(3)}},
     ),
     Mutation(
         rules_queues.no_queue_leads_back_to_itself,
@@ -121,6 +121,20 @@ QUEUES = (
         statement("DeliveryRole", "sqs:SendMessage") + "/Resource",
         extended_by(TURNS),
     ),
+)
+
+STREAMS = tuple(
+    Mutation(rules_queues.streams_give_up_and_tell, words, f"template/SearchIndexerFeed/{path}", to)
+    for words, path, to in (
+        ("a failing batch is repeated for a day", "Properties/MaximumRetryAttempts", -1),
+        ("one bad record takes its batch with it", "Properties/BisectBatchOnFunctionError", GONE),
+        ("every write starts the indexer", "Properties/FilterCriteria", GONE),
+        (
+            "failures should go to a FIFO queue",
+            "Properties/DestinationConfig/OnFailure/Destination",
+            {"Fn::GetAtt": ["Data", "Outputs.TurnsDeadQueueArn"]},
+        ),
+    )
 )
 
 FUNCTIONS = (

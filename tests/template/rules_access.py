@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from tests.template.permissions import Statement, all_statements, granted_to, role_of
@@ -10,6 +11,14 @@ from tests.template.stacks import Resource, Stacks, Violation, listed, number
 FUNCTION = "AWS::Lambda::Function"
 STAGE = "AWS::ApiGatewayV2::Stage"
 JOURNAL_KEYS = frozenset({"SESSION#*", "TURN#*"})
+FORGETS = {
+    "functions/rest_gateway": (
+        frozenset({"TURN#*"}),
+        "what an owner wants forgotten goes with the turns that told of it; no model runs there",
+    ),
+}
+"""Functions that may delete some of the journal, which keys, and the reason; never its lines."""
+
 DELETING = ("dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:PartiQLDelete")
 LIMITS = ("ThrottlingBurstLimit", "ThrottlingRateLimit")
 
@@ -26,8 +35,13 @@ class Wildcard:
 WILDCARDS = (
     Wildcard(
         r"s3:(?:Get|Put|Delete)Object(?:Version)?",
-        r"(?:\$\{data\.\w+\.Arn\}|arn:[^*]+:s3:::[^*/]+)/(?:agents|blobs)/\*",
-        "the files of all agents, whose names agents choose",
+        r"(?:\$\{data\.\w+\.Arn\}|arn:[^*]+:s3:::[^*/]+)/(?:agents|blobs|search)/\*",
+        "the files of all agents, whose names agents choose, and their indexes",
+    ),
+    Wildcard(
+        r"dynamodb:ListStreams",
+        r"(?:\$\{data\.\w+\.Arn\}|arn:[^*]+:table/[^*/]+)/stream/\*",
+        "Lambda looks for the stream of one table, whose label is made with it",
     ),
     Wildcard(
         r"logs:(?:CreateLogStream|PutLogEvents)",
@@ -42,6 +56,8 @@ WILDCARDS = (
 )
 
 AWS_POLICIES = {
+    "AWSLambdaENIManagementAccess": "a network interface has no name before it is there; the "
+    "function's own code is denied all of it",
     "AWSXRayDaemonWriteAccess": "X-Ray knows no resources, and this policy allows nothing else",
 }
 """Policies written by AWS that a role may take over, with the reason."""
@@ -100,10 +116,11 @@ def functions_share_no_role(stacks: Stacks) -> Iterator[Violation]:
 
 
 def the_journal_cannot_be_deleted(stacks: Stacks) -> Iterator[Violation]:
-    """No function may delete items of the journal; the one that runs turns is denied it outright.
+    """No function may delete the journal; the one that runs turns is denied it outright.
 
-    The journal is what nothing is lost from. ForAnyValue, because a denial by ForAllValues would
-    let a call through that names another key beside a journal key.
+    The journal is what nothing is lost from. The one function through which owners forget is listed
+    with what it may delete: turns, never lines. ForAnyValue, because a denial by ForAllValues
+    would let a call through that names another key beside a journal key.
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_multi-value-conditions.html
     """
     for function in stacks.of(FUNCTION):
@@ -112,7 +129,8 @@ def the_journal_cannot_be_deleted(stacks: Stacks) -> Iterator[Violation]:
             continue
         statements = granted_to(stacks, role)
         denials = [each for each in statements if _guards_the_journal(each)]
-        grants = [each for each in statements if each.allows and not _spares_the_journal(each)]
+        kept = JOURNAL_KEYS - FORGETS.get(_folder(function), (frozenset[str](), ""))[0]
+        grants = [each for each in statements if each.allows and not _spares(each, kept)]
         for action in DELETING:
             granted = any(each.covers(action) for each in grants)
             must_deny = granted or (action == DELETING[0] and _runs_turns(function))
@@ -206,7 +224,11 @@ def _is_needed(statement: Statement, resource: str) -> bool:
 
 
 def _runs_turns(function: Resource) -> bool:
-    return str(function.at("Code", "S3Key")).rstrip("/").endswith("agent_turn")
+    return _folder(function).endswith("agent_turn")
+
+
+def _folder(function: Resource) -> str:
+    return str(function.at("Code", "S3Key")).rstrip("/")
 
 
 def _guards_the_journal(statement: Statement) -> bool:
@@ -224,12 +246,12 @@ def _is_table(resource: str) -> bool:
     )
 
 
-def _spares_the_journal(statement: Statement) -> bool:
-    """Whether a statement allows on some keys only, none of which is the journal's."""
+def _spares(statement: Statement, kept: AbstractSet[str]) -> bool:
+    """Whether a statement allows on some keys only, none of which is to be kept."""
     keys = [
         key
         for operator in ("ForAllValues:StringEquals", "ForAllValues:StringLike")
         for key in listed(statement.condition.get(operator, {}).get("dynamodb:LeadingKeys"))
     ]
-    starts = tuple(key.rstrip("*") for key in JOURNAL_KEYS)
+    starts = tuple(key.rstrip("*") for key in kept)
     return bool(keys) and not any(key[:1] in "*?" or key.startswith(starts) for key in keys)

@@ -13,6 +13,11 @@ VISIBLE = ("AWS/SQS", "ApproximateNumberOfMessagesVisible")
 FOURTEEN_DAYS = 14 * 24 * 3600
 POLLED_QUEUES = 5
 
+ROUNDS = {
+    "opencrab-main-compactions.fifo": "one summary may follow another, AT_ONCE times at most",
+}
+"""Queues to which their own function may send, by name, with what ends it before Lambda does."""
+
 
 def visibility_covers_the_function(stacks: Stacks) -> Iterator[Violation]:
     """A queue hides a message for six times its function's timeout.
@@ -33,17 +38,14 @@ def visibility_covers_the_function(stacks: Stacks) -> Iterator[Violation]:
 
 
 def queues_have_dead_letters(stacks: Stacks) -> Iterator[Violation]:
-    """A queue moves what cannot be handled to another queue of its own kind.
+    """A queue that a function reads moves what cannot be handled to another one of its own kind.
 
     Without one, a message that always fails comes back until it expires, and is then gone. FIFO
     and standard queues cannot take each other's dead letters.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html
     """
-    dead = dead_letter_queues(stacks)
-    for queue in stacks.of(QUEUE):
+    for queue in [queue for queue, _ in _consumers(stacks)]:
         target = stacks.find(queue.at("RedrivePolicy", "deadLetterTargetArn"))
-        if queue in dead:
-            continue
         if target is None or number(queue.at("RedrivePolicy", "maxReceiveCount")) < 1:
             yield Violation(
                 queue.address,
@@ -219,12 +221,16 @@ def no_queue_leads_back_to_itself(stacks: Stacks) -> Iterator[Violation]:
     """No function may send to a queue that, directly or over others, called it.
 
     Lambda's recursion guard ends such a loop after about 16 rounds, in the middle of a turn. Work
-    that follows work is a due item, which the sweep admits.
+    that follows work is a due item, which the sweep admits; a loop that ends by itself long before
+    is listed.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
     """
     leads: dict[str, set[str]] = {}
     for queue, function in _consumers(stacks):
-        leads.setdefault(queue.address, set()).update(_sends_to(stacks, function))
+        sent = _sends_to(stacks, function)
+        if queue.at("QueueName") in ROUNDS:
+            sent.discard(queue.address)
+        leads.setdefault(queue.address, set()).update(sent)
     for queue, function in _consumers(stacks):
         if queue.address in _reached(leads, queue.address):
             yield Violation(
@@ -234,6 +240,37 @@ def no_queue_leads_back_to_itself(stacks: Stacks) -> Iterator[Violation]:
             )
 
 
+def streams_give_up_and_tell(stacks: Stacks) -> Iterator[Violation]:
+    """A function that follows a stream takes what it needs, gives up in the end, and says so.
+
+    By default Lambda repeats a failing batch until its records expire, a day later, and everything
+    behind it in the shard waits. Split in halves, one bad record is left, and goes to a queue that
+    is watched. Without a filter every write of the table would start the function.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html
+    """
+    for mapping in stacks.of(MAPPING):
+        if mapping in [queued for queued, _ in _mappings(stacks)]:
+            continue
+        wanted = {
+            "MaximumRetryAttempts": 0 < number(mapping.at("MaximumRetryAttempts")) <= 10,
+            "BisectBatchOnFunctionError": holds(mapping.at("BisectBatchOnFunctionError")),
+            "DestinationConfig: OnFailure": _keeps_failures(stacks, mapping),
+            "FilterCriteria": bool(mapping.items("FilterCriteria", "Filters")),
+        }
+        for name, is_there in wanted.items():
+            if not is_there:
+                yield Violation(mapping.address, f"has no useful {name}", f"set {name}")
+
+
+def _keeps_failures(stacks: Stacks, mapping: Resource) -> bool:
+    """Whether what it gives up goes to a standard queue to which its function may send."""
+    queue = stacks.find(mapping.at("DestinationConfig", "OnFailure", "Destination"))
+    function = stacks.find(mapping.at("FunctionName"))
+    if queue is None or function is None or holds(queue.at("FifoQueue")):
+        return False
+    return queue.address in _sends_to(stacks, function)
+
+
 def dead_letter_queues(stacks: Stacks) -> list[Resource]:
     """The queues that others, or schedules, or functions move their failures to."""
     targets = [queue.at("RedrivePolicy", "deadLetterTargetArn") for queue in stacks.of(QUEUE)]
@@ -241,7 +278,7 @@ def dead_letter_queues(stacks: Stacks) -> list[Resource]:
     targets += [function.at("DeadLetterConfig", "TargetArn") for function in stacks.of(FUNCTION)]
     targets += [
         config.at("DestinationConfig", "OnFailure", "Destination")
-        for config in stacks.of("AWS::Lambda::EventInvokeConfig")
+        for config in stacks.of("AWS::Lambda::EventInvokeConfig", MAPPING)
     ]
     found = [stacks.find(target) for target in targets]
     return [queue for queue in stacks.of(QUEUE) if queue in found]

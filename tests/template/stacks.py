@@ -70,6 +70,8 @@ class Stacks:
 
     root: Path
     resources: tuple[Resource, ...]
+    sources: frozenset[str] = frozenset()
+    """The folder of every function, those that this choice of parameters leaves out included."""
 
     def of(self, *types: str) -> list[Resource]:
         """The resources of these types, as in `AWS::SQS::Queue`."""
@@ -113,7 +115,14 @@ class Stacks:
 def evaluated(templates: Templates, root: Path, parameters: Mapping[str, str]) -> Stacks:
     """The installation that these parameters of the top stack give."""
     stack = _Stack(templates, TOP, parameters, None)
-    return Stacks(root, tuple(stack.all_resources()))
+    return Stacks(root, tuple(stack.all_resources()), frozenset(_sources(templates)))
+
+
+def _sources(templates: Templates) -> Iterator[str]:
+    for template in templates.values():
+        for resource in template["Resources"].values():
+            if resource["Type"] == "AWS::Lambda::Function":
+                yield str(resource["Properties"].get("Code", {}).get("S3Key"))
 
 
 def variants(templates: Templates) -> Iterator[dict[str, str]]:
@@ -170,6 +179,7 @@ class _Stack:
             "Fn::And": lambda each: all(self.value(each)),
             "Fn::Equals": self._equals,
             "Fn::FindInMap": self._find_in_map,
+            "Fn::GetAZs": lambda _region: ["${AWS::Region}a", "${AWS::Region}b"],
             "Fn::GetAtt": self._attribute,
             "Fn::If": self._if,
             "Fn::Join": self._join,

@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 
+from opencrab.engine.compaction import AT_ONCE
 from tests.conftest import ROOT
 from tests.template.document import DOCUMENT, document
 from tests.template.mutation import Mutation
 from tests.template.mutations import MUTATIONS
 from tests.template.rules import RULES, broken, explained
+from tests.template.rules_queues import ROUNDS
 from tests.template.stacks import Templates, Violation, evaluated
 from tests.template.tools import exceptions, is_installed, transform
+
+LAMBDA_ROUNDS = 16
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +67,11 @@ def test_the_document_lists_the_rules_as_they_are() -> None:
     assert DOCUMENT.read_text(encoding="utf-8") == document(), (
         "run `make validate ARGS=--write` to write it again"
     )
+
+
+def test_summaries_that_follow_each_other_end_before_lambda_ends_them() -> None:
+    assert list(ROUNDS) == ["opencrab-main-compactions.fifo"]
+    assert AT_ONCE + 1 <= LAMBDA_ROUNDS - 4
 
 
 def test_every_exception_has_its_reason() -> None:

@@ -6,6 +6,7 @@ Runs as a script in `.venv-template`, for the translator pins other versions tha
 
 import importlib
 import json
+import posixpath
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,19 +23,22 @@ class AwsPolicies:
         return {}
 
 
-def transformed(source: str) -> dict[str, Any]:
-    """One template after the transform, with the defaults of its parameters."""
+def transformed(source: str, folder: str) -> dict[str, Any]:
+    """One template after the transform, with the defaults of its parameters.
+
+    `folder` is where it lies under the checkout: what it names is beside it.
+    """
     read = importlib.import_module("samtranslator.yaml_helper").yaml_parse
     transform = importlib.import_module("samtranslator.translator.transform").transform
     template: dict[str, Any] = read(source)
-    _place_sources(template)
+    _place_sources(template, folder)
     done: dict[str, Any] = transform(template, {}, AwsPolicies())
     return done
 
 
 def write(root: Path, out: Path, path: Path) -> None:
     """Transform one template, then the templates it includes."""
-    template = transformed((root / path).read_text(encoding="utf-8"))
+    template = transformed((root / path).read_text(encoding="utf-8"), path.parent.as_posix())
     target = out / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(template, indent=1), encoding="utf-8")
@@ -45,13 +49,15 @@ def write(root: Path, out: Path, path: Path) -> None:
             write(root, out, nested.resolve().relative_to(root))
 
 
-def _place_sources(template: dict[str, Any]) -> None:
+def _place_sources(template: dict[str, Any], beside: str) -> None:
     """Say of each local folder that it lies in a bucket, as packaging will; its key is its path."""
     for resource in template["Resources"].values():
         name = SOURCES.get(resource["Type"], "")
         folder = resource.get("Properties", {}).get(name)
         if isinstance(folder, str) and "://" not in folder:
-            resource["Properties"][name] = f"s3://local/{Path(folder).as_posix()}"
+            resource["Properties"][name] = (
+                f"s3://local/{posixpath.normpath(posixpath.join(beside, folder))}"
+            )
 
 
 if __name__ == "__main__":

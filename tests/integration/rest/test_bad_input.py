@@ -28,6 +28,10 @@ ROUTES: dict[str, dict[str, Any]] = {
     "PUT /llm/aliases": {"aliases": None},
     "PUT /llm/fallback": {"fallback": None},
     "PUT /agents/a/llm/config": {},
+    "POST /agents/a/memory/curated": {"content": "x"},
+    "PATCH /agents/a/memory/curated/m": {},
+    "POST /agents/a/memory/search": {"query": "x"},
+    "POST /agents/a/memory/forget": {"scope": "person", "id": "p"},
     "PUT /budgets": {"limits": None},
     "PUT /system/state": {"state": "running"},
 }
@@ -59,6 +63,9 @@ TEXTS = {
     "POST /turns/t/cancel": ["reason"],
     "POST /turns/t/decide": ["reason"],
     "POST /keys": ["name"],
+    "POST /agents/a/memory/curated": ["content"],
+    "PATCH /agents/a/memory/curated/m": ["content"],
+    "POST /agents/a/memory/search": ["query", "speaker"],
     "PUT /llm/providers/openai": ["base_url", "key"],
 }
 
@@ -215,6 +222,9 @@ LISTINGS = (
     "/sessions",
     "/keys",
     "/agents/A/workspace",
+    "/agents/A/memory/curated",
+    "/agents/A/memory/sessions",
+    "/agents/A/memory/graph",
     "/agents/A/llm/metrics",
     "/llm/models",
     "/llm/providers",

@@ -22,6 +22,7 @@ from opencrab.engine.runtime import Nothing
 from opencrab.ports.action import ActionContext, Reach
 from opencrab.ports.agents import Agents
 from opencrab.ports.facts import Facts
+from opencrab.ports.journal import History
 from tests.unit.engine.models import Known, Named
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -96,6 +97,7 @@ def context(folder: Path, quota_bytes: int = 1_000_000) -> ActionContext:
     reach = Reach(
         files=LocalFiles(folder, quota_bytes=quota_bytes),
         facts=cast(Facts, None),
+        history=cast(History, None),
         models=MODELS,
         agents=cast(Agents, OneAgent()),
         search=Nothing(),

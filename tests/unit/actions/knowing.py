@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from opencrab.actions import Registry, finding, recall, speech
-from opencrab.adapters.plain_search import PlainSearch
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.action import ActionResult
 from opencrab.domain.agent import Agent, Profile
 from opencrab.domain.authority import Authority, Source
 from opencrab.domain.identity import Identity
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.memory import MEMORY, Memory
+from opencrab.domain.mind import MIND, Mind
 from opencrab.domain.routing import Routing
 from opencrab.domain.session import Participant, Session
 from opencrab.domain.soul import Soul
@@ -24,6 +25,7 @@ from opencrab.ports.action import ActionContext, Reach
 from opencrab.ports.home import Home
 from opencrab.ports.skills import StandardSkills
 from tests.contract.homes import sqlite
+from tests.searching import searching
 from tests.unit.engine.models import Known
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -45,9 +47,11 @@ class Desk:
     clock: FakeClock
     at: ActionContext
 
-    def on_behalf_of(self, authority: Authority, *, taint: bool = False) -> None:
+    def on_behalf_of(
+        self, authority: Authority, *, taint: bool = False, person: str = "owner"
+    ) -> None:
         """Another turn, for somebody else."""
-        turn = self.at.turn.replaced(authority=authority, taint=taint)
+        turn = self.at.turn.replaced(authority=authority, taint=taint, principal_id=person)
         self.at = replace(self.at, turn=turn)
 
     def do(self, name: str, /, **arguments: Any) -> ActionResult:
@@ -67,6 +71,17 @@ class Desk:
         result = self.do(name, **arguments)
         assert result.success, result.error
         return result.data or {}
+
+    def memory(self, memory_id: str) -> Memory:
+        """A memory as it is stored."""
+        fact = self.home.facts.get("mika", MEMORY, memory_id)
+        assert fact is not None
+        return fact.read(Memory)
+
+    def mind(self) -> Mind:
+        """What Mika's mind holds."""
+        fact = self.home.facts.get("mika", MIND, MIND)
+        return fact.read(Mind) if fact else Mind()
 
     def hear(self, text: str, **changes: Any) -> None:
         """A line in the session, spoken by Taro unless the changes say otherwise."""
@@ -101,9 +116,10 @@ def desk(folder: Path) -> Iterator[Desk]:
         reach = Reach(
             files=home.files,
             facts=home.facts,
+            history=home.journal,
             models=Known((), Routing(default="x:y")),
             agents=home.agents,
-            search=PlainSearch(home.journal, home.facts),
+            search=searching(home, clock, folder / "search"),
             skills=cast(StandardSkills, None),
         )
         at = ActionContext(mika, _session("s1"), _turn(), "t1-c1", reach, clock, REGISTRY)

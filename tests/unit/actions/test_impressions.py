@@ -1,6 +1,7 @@
 """What an agent thinks of others: one impression each, growing by what is said."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,22 @@ def test_what_is_left_out_stays_as_it_was(mika: Desk) -> None:
 def test_somebody_without_a_name_goes_by_their_id(mika: Desk) -> None:
     mika.data("update_impression", target_id="ken", communication_style="terse")
     assert impression(mika).target_name == "ken"
+
+
+def test_somebody_who_spoke_here_is_called_as_they_were(mika: Desk) -> None:
+    mika.hear("やあ", speaker_id="ken", speaker_name="健太#1234")
+    mika.data("update_impression", target_id="ken", notes="静か")
+    assert (impression(mika).target_name, impression(mika).agreement) == ("健太", "中立")
+
+
+def test_what_was_noted_in_each_session_is_kept(mika: Desk) -> None:
+    mika.data("update_impression", target_id="ken", notes="静か")
+    elsewhere = mika.at.session.replaced(id="s2")
+    mika.at = replace(mika.at, session=elsewhere)
+    mika.data("update_impression", target_id="ken", notes="よく話す")
+    kept = impression(mika)
+    assert (kept.session_id, kept.notes) == ("s2", "よく話す")
+    assert [(each.session_id, each.notes) for each in kept.history] == [("s1", "静か")]
 
 
 def test_a_peer_may_cause_one_and_its_taint_stays(mika: Desk) -> None:

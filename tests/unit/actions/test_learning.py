@@ -8,14 +8,14 @@ from typing import Any, cast
 import pytest
 
 from opencrab.actions import learning, llm, speech
-from opencrab.actions.learning import EXPERIENCE
 from opencrab.actions.registry import Registry
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.action import ActionResult, Effect, SkillLearned, SkillUsed
 from opencrab.domain.authority import Authority, Source, may
 from opencrab.domain.errors import Changed
-from opencrab.domain.memory import Experience, Outcome
+from opencrab.domain.memory import EXPERIENCE, Experience, Outcome
 from opencrab.domain.mind import MIND, Mind
+from opencrab.domain.past import row_of_experience
 from opencrab.domain.skill import (
     QUARANTINED_SKILLS,
     SKILL,
@@ -127,7 +127,8 @@ class _Session:
     id = "s1"
 
 
-_NO_REACH = Reach(**dict.fromkeys(("files", "facts", "models", "agents", "search", "skills")))  # type: ignore[arg-type]
+_PORTS = ("files", "facts", "history", "models", "agents", "search", "skills")
+_NO_REACH = Reach(**dict.fromkeys(_PORTS))  # type: ignore[arg-type]
 FOREIGN = [
     TURN.replaced(taint=True),
     TURN.replaced(authority=Authority.PUBLIC),
@@ -267,6 +268,14 @@ def test_looking_back_makes_a_lesson_and_a_skill(mika: Pupil) -> None:
     assert [each.lesson for each in mika.experiences()] == [f"短く話す {n}" for n in range(3)]
 
 
+def test_an_experience_with_a_model_is_a_note_on_it(mika: Pupil) -> None:
+    seen = {"reflection": "要約が短くならない", "lesson": "要約には別のモデルを使う"}
+    mika.do("reflect_and_learn", **seen, model="ollama:llama\n")
+    (kept,) = mika.experiences()
+    assert (kept.model, kept.person_id) == ("ollama:llama", "owner-key")
+    assert "ollama:llama" in row_of_experience(kept).text
+
+
 def test_a_call_that_is_run_again_learns_once(mika: Pupil) -> None:
     first = mika.run("create_my_skill", **WRITE)
     second = mika.run("create_my_skill", **WRITE)
@@ -364,7 +373,7 @@ SKILL_PART = {"skill_name": "", "situation_pattern": "", "guidance": ""}
     [
         ("learn_from_experience", ["experience", "outcome", "lesson"], SKILL_PART),
         ("learn_from_peer", ["peer_name", "observation", "lesson"], SKILL_PART),
-        ("reflect_and_learn", ["reflection", "lesson"], SKILL_PART),
+        ("reflect_and_learn", ["reflection", "lesson"], {"model": "", **SKILL_PART}),
         (
             "create_my_skill",
             ["name", "description", "situation_pattern", "guidance"],

@@ -1,8 +1,10 @@
 """Searching one's past, remembering and forgetting, in Japanese and English."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -11,10 +13,10 @@ from opencrab.actions import recall
 from opencrab.actions.provenance import is_foreign
 from opencrab.domain.action import FileWritten
 from opencrab.domain.authority import Authority
-from opencrab.domain.fact import new_fact
 from opencrab.domain.line import Audience
 from opencrab.domain.memory import Memory
-from tests.unit.actions.knowing import NOW, REGISTRY, Desk, desk
+from opencrab.ports.action import PAGED_BYTES
+from tests.unit.actions.knowing import REGISTRY, Desk, desk
 
 
 @pytest.fixture
@@ -37,9 +39,11 @@ def test_what_was_said_is_found_with_who_said_it_and_where(
     mika.hear("今日は良い天気 / a fine day")
     mika.hear(said)
     found = mika.data("search_my_history", query=query)
-    assert (found["query"], found["count"]) == (query, 1)
-    (row,) = found["results"]
-    assert (row["text"], row["speaker"], row["session_id"]) == (said, "太郎", "s1")
+    assert found["query"] == query
+    row = found["results"][0]
+    assert (row["id"], row["kind"], row["session_id"]) == ("s1:2", "speech", "s1")
+    assert (row["speaker"], row["why"], row["score"] > 0) == ("太郎", ["words"], True)
+    assert row["excerpt"] == f"太郎: 今日は良い天気 / a fine day\n太郎: {said}"
     assert "memory_id" not in row
 
 
@@ -51,7 +55,7 @@ def test_a_memory_is_found_by_its_id_and_gone_once_forgotten(
 ) -> None:
     saved = mika.data("save_memory", category="preference", content=content)
     (row,) = mika.data("search_my_history", query=query)["results"]
-    assert (row["kind"], row["text"], row["category"]) == ("memory", content, "preference")
+    assert (row["kind"], row["excerpt"], row["category"]) == ("memory", content, "preference")
     assert row["memory_id"] == saved["memory_id"]
 
     forgotten = mika.data("forget_memory", memory_id=row["memory_id"])
@@ -81,6 +85,8 @@ def test_what_was_learned_from_foreign_words_is_marked_and_taints_who_finds_it(
 
 def test_only_what_is_shown_taints(mika: Desk) -> None:
     mika.hear("crab crab", authority=Authority.PUBLIC)
+    for _ in range(5):
+        mika.hear("nothing of the kind")
     mika.hear("a crab and a shell")
     assert not mika.do("search_my_history", query="crab shell", limit=1).taint
     assert mika.do("search_my_history", query="crab shell").taint
@@ -96,18 +102,79 @@ def test_outsiders_hear_only_what_everybody_in_the_session_heard(
     mika.hear("合言葉は川だと皆に言う")
     mika.on_behalf_of(authority, taint=True)
     found = mika.data("search_my_history", query="合言葉", limit=1)
-    assert [row["text"] for row in found["results"]] == ["合言葉は川だと皆に言う"]
+    assert [row["excerpt"] for row in found["results"]] == ["太郎: 合言葉は川だと皆に言う"]
     for action in ("save_memory", "forget_memory", "summarize_and_save"):
         listed = mika.at.actions.allowed(mika.at.agent, mika.at.reach.models.routing, authority)
         assert action not in {each.name for each in listed}
 
 
-def test_another_conversation_stays_closed(mika: Desk) -> None:
+@pytest.mark.parametrize("authority", [Authority.OWNER, Authority.SELF])
+def test_the_owner_and_the_agent_itself_find_every_conversation(
+    mika: Desk, authority: Authority
+) -> None:
     mika.hear("秘密の話", session_id="s2")
+    mika.on_behalf_of(authority)
+    (row,) = mika.data("search_my_history", query="秘密")["results"]
+    assert (row["session_id"], row["excerpt"]) == ("s2", "太郎: 秘密の話")
+    assert mika.data("search_my_history", query="秘密", session_id="s1")["count"] == 0
+    assert mika.data("search_my_history", query="秘密", session_id="s2")["count"] == 1
+    assert mika.data("search_my_history", query="秘密", session_id="nobody's")["count"] == 0
+
+
+@pytest.mark.parametrize(("asks", "count"), [("taro", 1), ("ken", 0)])
+def test_a_user_finds_the_conversations_that_the_user_spoke_in(
+    mika: Desk, asks: str, count: int
+) -> None:
+    mika.hear("秘密の話", session_id="s2", authority=Authority.USER)
+    mika.data("save_memory", category="fact", content="秘密の話は蟹のこと")
+    mika.on_behalf_of(Authority.USER, person=asks)
+    assert mika.data("search_my_history", query="秘密")["count"] == count
+    mika.on_behalf_of(Authority.PUBLIC, person=asks)
     assert mika.data("search_my_history", query="秘密")["count"] == 0
-    refused = mika.do("search_my_history", query="秘密", session_id="s2")
-    assert refused.error == ("only the present conversation can be searched: leave session_id out")
-    assert mika.do("search_my_history", query="秘密", session_id="s1").success
+
+
+def test_a_turn_does_not_find_the_question_it_was_asked(mika: Desk) -> None:
+    mika.hear("蟹はどこ")
+    mika.hear("蟹はどこだっけ?")
+    mika.at = replace(mika.at, turn=mika.at.turn.replaced(trigger_line=2))
+    found = mika.data("search_my_history", query="蟹はどこだっけ?")["results"]
+    assert [row["id"] for row in found] == ["s1:1"]
+
+
+def test_what_is_searched_can_be_narrowed(mika: Desk) -> None:
+    mika.hear("蟹の話")
+    mika.hear("蟹の唄", speaker_id="hanako", speaker_name="花子")
+    mika.data("save_memory", category="fact", content="蟹は横に歩く")
+
+    def found(**narrow: Any) -> list[str]:
+        rows = mika.data("search_my_history", query="蟹", **narrow)["results"]
+        return sorted(row["kind"] + row.get("speaker", "") for row in rows)
+
+    assert found() == ["memory", "speech太郎", "speech花子"]
+    assert found(kind="Memory") == ["memory"]
+    assert found(speaker="花子", kind="speech") == found(speaker="hanako") == ["speech花子"]
+    assert found(until="2026-02-16") == found(since="2026-02-18") == []
+    assert len(found(since="2026-02-17", until="2026-02-17")) == 3
+    assert found(since="2026-02-17T09:00:02+00:00", kind="memory") == ["memory"]
+
+
+@pytest.mark.parametrize(
+    ("narrow", "field"),
+    [
+        ({"kind": "貝"}, "kind"),
+        ({"since": "昨日"}, "since"),
+        ({"until": "2026-13-01"}, "until"),
+        ({"until": "9999-12-31"}, "until"),
+        ({"since": "0001-01-01T00:00:00+23:00"}, "since"),
+    ],
+)
+def test_what_cannot_be_meant_is_answered_with_a_cure(
+    mika: Desk, narrow: dict[str, str], field: str
+) -> None:
+    result = mika.do("search_my_history", query="蟹", **narrow)
+    assert not result.success
+    assert field in str(result.error)
+    assert ": " in str(result.error)
 
 
 @pytest.mark.parametrize("query", [" ", "\u3000", "\n"])
@@ -125,9 +192,40 @@ def test_long_texts_are_cut_and_many_are_left_out(mika: Desk) -> None:
     for number in range(20):
         mika.hear(f"海{number} " + "蟹" * 1_000)
     found = mika.data("search_my_history", query="蟹蟹", limit=50)["results"]
-    assert 10 < len(found) < 20
-    assert all(len(row["text"]) == recall.SHOWN_CHARACTERS for row in found)
-    assert found[0]["text"].startswith("海19 ")
+    assert 5 < len(found) < 20
+    assert all(len(row["excerpt"]) == recall.SHOWN_CHARACTERS for row in found)
+    assert len(json.dumps(found, ensure_ascii=False).encode()) <= PAGED_BYTES
+
+
+@pytest.mark.parametrize(("text", "asked"), [('"海 ', "海"), ('sea "\n\\ ', "sea")])
+def test_what_is_found_fits_whatever_json_makes_of_it(mika: Desk, text: str, asked: str) -> None:
+    for _ in range(30):
+        mika.hear(text * 60)
+        mika.data(
+            "save_memory",
+            category="fact",
+            content=mika.clock.new_id() + text.replace("\n", "") * 20,
+        )
+    query = asked + " " + "\u0001" * 3_990
+    found = mika.data("search_my_history", query=query, limit=50)
+    assert len(json.dumps(found, ensure_ascii=False).encode()) <= PAGED_BYTES
+
+
+@pytest.mark.parametrize("text", ["蟹の話", "talk of a crab"])
+@pytest.mark.parametrize("authority", Authority)
+def test_only_who_hears_everything_is_told_scores(
+    mika: Desk, authority: Authority, text: str
+) -> None:
+    mika.hear(text)
+    mika.on_behalf_of(authority)
+    (row,) = mika.data("search_my_history", query=text)["results"]
+    assert ("score" in row) is (authority in {Authority.OWNER, Authority.SELF})
+
+
+def test_nobody_speaks_for_another_in_an_excerpt(mika: Desk) -> None:
+    mika.hear("蟹 crab\n太郎: はい " + "crab " * 200)
+    (row,) = mika.data("search_my_history", query="crab")["results"]
+    assert len(row["excerpt"].splitlines()) == 1
 
 
 def test_a_summary_is_a_memory_and_a_file_if_one_is_named(mika: Desk) -> None:
@@ -201,18 +299,3 @@ def test_a_summary_that_was_written_before_a_crash_is_written_again_unharmed(mik
 def test_blank_words_are_not_kept(mika: Desk, action: str) -> None:
     more = {"category": "fact"} if action == "save_memory" else {}
     assert "content is blank" in str(mika.do(action, content=" \n", **more).error)
-
-
-def test_the_number_of_memories_has_an_end(mika: Desk) -> None:
-    for number in range(recall.MEMORIES):
-        memory = Memory(
-            id=f"m{number:03}", category="fact", content="x", created_at=NOW, updated_at=NOW
-        )
-        mika.home.facts.commit(new_fact("mika", "memory", memory.id, memory))
-    full = mika.do("save_memory", category="fact", content="one more")
-    assert full.error == (
-        "you keep 500 memories, and more are not allowed: "
-        "forget what you no longer need with forget_memory"
-    )
-    mika.data("forget_memory", memory_id="m250")
-    assert mika.do("save_memory", category="fact", content="one more").success

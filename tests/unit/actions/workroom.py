@@ -103,6 +103,7 @@ def workroom(folder: Path, quota_bytes: int = 1_000_000) -> Iterator[Room]:
         reach = Reach(
             files=LocalFiles(folder, quota_bytes=quota_bytes),
             facts=home.facts,
+            history=home.journal,
             models=Known((), Routing(default="x:y")),
             agents=home.agents,
             search=cast(Search, None),

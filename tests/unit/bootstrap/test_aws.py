@@ -35,6 +35,8 @@ PLACES = {
     "OPENCRAB_AWS__TURNS_DEAD_QUEUE": f"{QUEUE}-turns-dead.fifo",
     "OPENCRAB_AWS__DELIVERIES_QUEUE": f"{QUEUE}-deliveries.fifo",
     "OPENCRAB_AWS__DELIVERIES_DEAD_QUEUE": f"{QUEUE}-deliveries-dead.fifo",
+    "OPENCRAB_AWS__COMPACTIONS_QUEUE": f"{QUEUE}-compactions.fifo",
+    "OPENCRAB_AWS__COMPACTIONS_DEAD_QUEUE": f"{QUEUE}-compactions-dead.fifo",
     "OPENCRAB_AWS__SECRETS": "ssm:/opencrab/dev/",
 }
 LAMBDA = {

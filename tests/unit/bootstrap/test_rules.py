@@ -78,3 +78,31 @@ def test_the_most_steps_are_a_setting(steps: int) -> None:
 def test_everything_else_is_as_the_engine_has_it() -> None:
     rules = rules_of(load({}, {"OPENCRAB_AGENT__MAX_STEPS": "3"}))
     assert (rules.lease_seconds, rules.visibility_seconds) == (300, 1_800)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rule"),
+    [
+        ("CONTEXT__HISTORY_LINES", "200", "history_lines"),
+        ("CONTEXT__HIGH_WATER_TOKENS", "20000", "high_water_tokens"),
+        ("MEMORY__COMPACT_EVERY_LINES", "0", "compact_every"),
+    ],
+)
+def test_how_much_is_shown_and_summarised_is_a_setting(name: str, text: str, rule: str) -> None:
+    assert getattr(rules_of(load({}, {f"OPENCRAB_{name}": text})), rule) == int(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("CONTEXT__HISTORY_LINES", "7"),
+        ("CONTEXT__HIGH_WATER_TOKENS", "999"),
+        ("MEMORY__COMPACT_EVERY_LINES", "-1"),
+        ("MEMORY__COMPACT_EVERY_LINES", "1001"),
+    ],
+)
+def test_numbers_beyond_all_measure_are_refused_by_name(name: str, text: str) -> None:
+    section, _, key = name.lower().partition("__")
+    with pytest.raises(Invalid, match=rf"{section}\.{key} must be from") as error:
+        rules_of(load({}, {f"OPENCRAB_{name}": text}))
+    assert error.value.field == f"{section}.{key}"

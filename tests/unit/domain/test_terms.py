@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.terms import share, terms
+from opencrab.domain.terms import index_terms, share, terms
 
 
 def test_words_are_whole_and_characters_go_in_pairs() -> None:
@@ -34,3 +34,28 @@ def test_the_share_is_that_of_the_terms_sought() -> None:
 def test_a_text_that_holds_another_shares_all_its_pairs(query: str, around: str) -> None:
     found = share(terms(query), f"{around} {query} {around}")
     assert found == (1.0 if terms(query) else 0.0)
+
+
+def test_an_index_keeps_words_pairs_and_every_kanji_in_order() -> None:
+    pairs = ("で機", "機械", "械学", "学習")
+    assert index_terms("AIで機械学習、AI") == ("ai", *pairs, *"機械学習", "ai")
+    assert index_terms("ｺｰﾋｰ") == index_terms("コーヒー") == ("コー", "ーヒ", "ヒー")
+    assert index_terms("온천 海 x2") == ("온천", "海", "x2")
+    assert index_terms("🦀 !! \0 _") == ()
+
+
+def test_halves_of_characters_are_no_terms() -> None:
+    assert index_terms("\ud800") == index_terms("\udfff") == ()
+    assert index_terms("海\ud800tea") == ("海", "tea")
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+def test_every_term_of_an_index_can_be_written_and_holds_no_operator(text: str) -> None:
+    for term in index_terms(text):
+        assert term.encode()
+        assert term.isalnum() or all(ord(each) > 0x3000 for each in term)
+
+
+@given(st.text(alphabet="海山川ーあいアイab 、"), st.text(alphabet="海山川ーあいアイab 、"))
+def test_what_a_question_has_in_common_with_a_text_is_in_both(query: str, around: str) -> None:
+    assert set(index_terms(query)) <= set(index_terms(f"{around} {query} {around}"))

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from opencrab.actions import GROUPS, Group, Registry
-from opencrab.domain.action import ActionResult, ApprovalPolicy, Effect, Impact
+from opencrab.domain.action import ActionResult, ApprovalPolicy, Effect, FileWritten, Impact
 from opencrab.domain.authority import Authority
 from opencrab.domain.errors import TooLarge, Unavailable
 from opencrab.domain.fact import Fact, new_fact
@@ -67,6 +67,18 @@ class Lab:
             n = len(self.ran) if arguments.text == "clock" else 0
             result = ActionResult.done(seen=long, n=n)
             return result.replaced(taint=arguments.text.startswith("foreign"))
+
+        @group.action(
+            impact=Impact.READ,
+            effect=Effect.PURE,
+            ja="打ち明ける。",
+            sentences=("Confide {text}", "{text}を打ち明ける"),
+            result_bytes=MOST,
+            spills=False,
+        )
+        def confide(arguments: Note, context: ActionContext) -> ActionResult:
+            """Confide more than can be shown."""
+            return ActionResult.done(secret="海" * MOST)
 
         @group.action(
             impact=Impact.SELF,
@@ -249,9 +261,22 @@ def test_a_result_too_large_lies_in_the_workspace_and_shows_its_edges(lab: Lab) 
     assert shown["path"] == f"data/results/{turn.id}-{result.call_id}.json"
     whole = lab.house.home.files.read("crab", shown["path"])[1]
     assert json.loads(whole) == {"seen": "海" * MOST, "n": 0}
-    assert shown["size"] == len(whole) > MOST
-    assert whole.decode().startswith(shown["head"])
-    assert whole.decode().endswith(shown["tail"])
+    assert shown["has_more"] is True
+    told = json.dumps(json.loads(whole), ensure_ascii=False)
+    assert shown["size"] == len(told.encode()) > MOST
+    assert told.startswith(shown["head"])
+    assert told.endswith(shown["tail"])
+    (written,) = result.result.side_effects
+    assert isinstance(written, FileWritten)
+    assert (written.path, written.size) == (shown["path"], len(whole))
+
+
+def test_what_is_for_whoever_asked_is_never_kept_in_a_file(lab: Lab) -> None:
+    (result,) = lab.results(lab.turn(call("confide", text="long"), DONE))
+    assert result.state is CallState.FAILED
+    assert "ask for less" in (result.result.error or "")
+    assert "海" not in str(result.result)
+    assert lab.house.home.files.list("crab") == ()
 
 
 class Full:

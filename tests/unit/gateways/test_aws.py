@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.turn import Trigger, Turn, TurnStatus
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn import Outcome, Pace
 from opencrab.gateways.aws import delivery_of
+from opencrab.ports.queue import Delivery
 from tests.conftest import ROOT
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
@@ -248,6 +251,43 @@ def test_the_level_says_how_much_is_told(function: Function, level: int, told: l
 def metrics(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The lines that CloudWatch makes metrics of."""
     return [row for row in rows if "_aws" in row]
+
+
+@pytest.mark.parametrize(
+    ("status", "failures"),
+    [(TurnStatus.COMPLETED, 0.0), (TurnStatus.FAILED, 1.0), (TurnStatus.EXHAUSTED, 1.0)],
+)
+def test_a_summary_that_was_not_made_is_counted_as_a_failure(
+    function: Function, status: TurnStatus, failures: float
+) -> None:
+    record = function.said(ENGLISH)
+    function.turns(record)
+    turn = function.house.turn(json.loads(record["body"])["turn"])
+    function.log()
+    ended = turn.replaced(trigger=Trigger.COMPACTION, status=status)
+    function.journalist.on_turn(ended)
+    (counted,) = metrics(function.log())
+    assert counted["CompactionFailures"] == [failures]
+    function.journalist.on_turn(turn)
+    assert "CompactionFailures" not in metrics(function.log())[0]
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_a_batch_of_summaries_is_worked_on_as_far_as_the_time_allows(
+    function: Function, outcome: Outcome
+) -> None:
+    seen: list[tuple[str, bool]] = []
+
+    def run(_runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
+        seen.append((delivery.body, pace.allows(60)))
+        return outcome
+
+    record = function.record("a wish", group="s1")
+    event = {"Records": [record]}
+    answer = function.worker.compactions(event, Call(SHORT), run)
+    again = [{"itemIdentifier": record["messageId"]}] if outcome is Outcome.CONTINUE else []
+    assert answer == {"batchItemFailures": again}
+    assert seen == [("a wish", False)]
 
 
 def test_an_ended_turn_is_counted_once(function: Function) -> None:

@@ -121,3 +121,29 @@ def test_a_session_that_is_too_much_alone_is_not_kept() -> None:
 
 def said(session_id: str) -> Line:
     return line(JAPANESE, session_id, sequence=1)
+
+
+def test_what_another_process_redacted_is_not_remembered(
+    dynamo: Dynamo, stores: Stores, replica: Replica
+) -> None:
+    stores_on(dynamo.behind(dynamo.real)).eraser.redact("s1", (3,))
+    stores.sessions.get("s1")
+    shown = stores.journal.lines("s1", limit=3, newest_first=True)
+    assert [one.forgotten for one in shown] == [False, True, False]
+    replica.read.clear()
+    assert newest(stores, 3) == [4, 3, 2]
+    assert replica.read == [0]
+
+
+def test_where_lines_were_redacted_no_replica_is_asked_that_may_not_know(
+    dynamo: Dynamo, replica: Replica
+) -> None:
+    writer = stores_on(dynamo.behind(dynamo.real))
+    writer.sessions.create(session())
+    say(writer, 1, 2)
+    writer.eraser.redact("s1", (1,))
+    reader = stores_on(dynamo.behind(replica))
+    reader.sessions.get("s1")
+    replica.hides = {1}
+    assert newest(reader, 5) == [2, 1]
+    assert replica.read == [2]

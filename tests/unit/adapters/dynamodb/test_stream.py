@@ -14,6 +14,7 @@ from opencrab.adapters.dynamodb.stream import entries
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.line import Line
 from opencrab.domain.turn import TurnStatus
+from opencrab.ports.feed import FactTold
 from tests.contract.example import ENGLISH, JAPANESE, line, session, turn
 
 
@@ -64,6 +65,29 @@ def test_a_repeat_that_changes_no_status_tells_nothing() -> None:
     said = line_items.to_item(line(sequence=1))
     assert list(entries([record(running, running), record(again, running)])) == []
     assert list(entries([record(said, said)])) == []
+
+
+@pytest.mark.parametrize("fact_id", ["M-1", "S000000012", "a.b_c"])
+def test_facts_are_told_by_their_names_whatever_code_wrote_them(fact_id: str) -> None:
+    stored = {
+        "pk": {"S": "FACT#hana"},
+        "sk": {"S": f"memory#{fact_id}"},
+        "schema": {"N": "999"},
+        "body": {"S": "{}"},
+    }
+    records = [record(stored), record(stored, stored, 2), record(None, stored, 3)]
+    told = [(each.kind, each.session_id, each.position) for each in entries(records)]
+    assert told == [("fact", "", 1), ("fact", "", 2), ("fact", "", 3)]
+    bodies = [FactTold.model_validate_json(each.body) for each in entries(records)]
+    assert [(each.owner, each.kind, each.id) for each in bodies] == [
+        ("hana", "memory", fact_id)
+    ] * 3
+    assert [each.removed for each in bodies] == [False, False, True]
+
+
+def test_facts_of_other_kinds_tell_nothing() -> None:
+    goal = {"pk": {"S": "FACT#hana"}, "sk": {"S": "goal#G1"}}
+    assert list(entries([record(goal), record(goal, goal), record(None, goal)])) == []
 
 
 def test_what_expires_or_is_of_another_kind_tells_nothing() -> None:

@@ -10,7 +10,8 @@ from opencrab.adapters.local_files import Disk
 from opencrab.adapters.local_files.disk import REAL_DISK
 
 OPERATIONS = (
-    "open_file", "write", "set_times", "fsync", "close", "mkdir", "replace", "unlink", "rmdir",
+    "open_file", "write", "set_times", "fsync", "close",
+    "mkdir", "replace", "link", "unlink", "rmdir",
 )  # fmt: skip
 
 

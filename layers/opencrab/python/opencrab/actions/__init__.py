@@ -2,6 +2,7 @@
 
 from opencrab.actions import (
     finding,
+    history,
     learning,
     llm,
     planning,
@@ -19,6 +20,7 @@ GROUPS: tuple[Group, ...] = (
     workspace.group,
     learning.group,
     recall.group,
+    history.group,
     planning.group,
     vault.group,
     web.group,

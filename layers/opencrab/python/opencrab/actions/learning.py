@@ -26,18 +26,16 @@ from opencrab.domain.learning import (
     visible,
     vouches,
 )
-from opencrab.domain.memory import Experience, Outcome
+from opencrab.domain.memory import EXPERIENCE, Experience, Outcome
 from opencrab.domain.mind import is_enabled
 from opencrab.domain.skill import SkillStatus, SourceType
 from opencrab.domain.value import Text, Value
-from opencrab.ports.action import ActionContext
-
-EXPERIENCE = "experience"
-"""The kind of fact that experiences are; their ids are in order of time."""
+from opencrab.ports.action import PAGED_BYTES, ActionContext
 
 ARGUMENT_BYTES = 20 * 1024
 _SENTENCE = 2_000
 _PERSON = 100
+_MODEL = 200
 
 group = Group("learning")
 
@@ -63,6 +61,7 @@ class LearnFromPeer(Value):
 class ReflectAndLearn(Value):
     reflection: Text = Field(description="What you see, looking back")
     lesson: Text
+    model: Text = Field("", description="If it is about one")
     skill_name: Text = ""
     situation_pattern: Text = ""
     guidance: Text = ""
@@ -129,6 +128,7 @@ def learn_from_peer(arguments: LearnFromPeer, context: ActionContext) -> ActionR
 def reflect_and_learn(arguments: ReflectAndLearn, context: ActionContext) -> ActionResult:
     """Keep what you see when you look back; with `skill_name` as a skill."""
     lived = _experience(context, arguments.reflection, arguments.lesson, Outcome.PARTIAL)
+    lived = lived.replaced(model=on_one_line(arguments.model)[:_MODEL])
     return _kept(arguments, lived, context, SourceType.REFLECTION)
 
 
@@ -181,6 +181,7 @@ def restore_my_skill(arguments: RestoreMySkill, context: ActionContext) -> Actio
     effect=Effect.PURE,
     sentences=("Read the skill {name}", "スキル「{name}」を読む"),
     ja="スキルの本文を読みます。",
+    result_bytes=PAGED_BYTES,
 )
 def use_skill(arguments: UseSkill, context: ActionContext) -> ActionResult:
     """Read the text of one of your skills."""
@@ -213,6 +214,7 @@ def _experience(
         tainted=context.turn.taint or bool(person) or not vouches(context.turn),
         turn_id=context.turn.id,
         session_id=context.session.id,
+        person_id=context.turn.principal_id,
         at=now,
     )
 

@@ -1,43 +1,47 @@
 """Finding again what was said, and choosing what to remember and what to forget.
 
-A turn on behalf of the public or of a peer finds only what everybody in its session could hear:
-no memories, no thoughts, no instructions. No turn searches another session than its own.
+What a turn finds is decided by on whose behalf it acts: the owner and the agent itself find
+everything, a user what that person could hear, outsiders what everybody in the session could.
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
+from opencrab.actions.memory_gate import (
+    count_one_more,
+    drop,
+    known,
+    may_hear,
+    new_memory,
+    refused,
+    take_in,
+)
 from opencrab.actions.provenance import writes_clean
 from opencrab.actions.registry import Group
 from opencrab.domain.action import ActionResult, Effect, FileWritten, Impact
-from opencrab.domain.authority import Authority
-from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
-from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.memory import MEMORY_CHARACTERS, Category, Memory
+from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.fact import new_fact
+from opencrab.domain.memory import MEMORY, Category, Memory, MemoryContent
+from opencrab.domain.past import RowKind, clearance
 from opencrab.domain.path import workspace_path
-from opencrab.domain.value import ShortText, Text, Value
-from opencrab.ports.action import ActionContext
+from opencrab.domain.remembering import SUMMARIES, refusal
+from opencrab.domain.session import Hearing
+from opencrab.domain.value import ShortText, Unit, Value
+from opencrab.ports.action import PAGED_BYTES, ActionContext, json_bytes, one_line
 from opencrab.ports.files import ABSENT
-from opencrab.ports.search import Found
+from opencrab.ports.search import MOST_FOUND, Found, Query
 
-MEMORIES = 500
-"""Memories that one agent may keep."""
-
-MEMORY = "memory"
-"""The kind of fact that memories are, and of what a search finds among them."""
-
-MOST_FOUND = 50
-SHOWN_CHARACTERS = 400
+SHOWN_CHARACTERS = 500
 SHOWN_BYTES = 16 * 1024
+LINKS_AT_ONCE = 3
+"""Memories that one call may link: each is written back to, and a transaction has an end."""
 
-_HEARD_BY_ALL = "speech"
-_OUTSIDERS = {Authority.PUBLIC, Authority.PEER}
-_EVERYTHING = 1_000
-"""More than any search looks through: what outsiders may not see must not use up their share."""
-
-Content = Annotated[Text, StringConstraints(min_length=1, max_length=MEMORY_CHARACTERS)]
+_HEAD_BYTES = 256
+_LINKED_CHARACTERS = 120
+_LINKED = 2
 
 group = Group("recall")
 
@@ -45,18 +49,26 @@ group = Group("recall")
 class SearchMyHistory(Value):
     query: ShortText = Field(min_length=1)
     limit: int = Field(10, ge=1, le=MOST_FOUND)
-    session_id: str | None = Field(None, description="Only the present one is open to you")
+    session_id: str | None = None
+    kind: str = ""
+    speaker: str = ""
+    since: str = ""
+    until: str = ""
 
 
 class SummarizeAndSave(Value):
-    content: Content = Field(description="The summary")
+    content: MemoryContent = Field(description="The summary")
     filename: str = Field("", description="Also write it here, like summaries/today.md")
-    summary_type: Category = "session"
+    summary_type: Category = Field("session", description="session, topic or period")
 
 
 class SaveMemory(Value):
     category: Category
-    content: Content
+    content: MemoryContent
+    importance: Unit | None = None
+    hearing: Hearing | None = None
+    replaces: str = ""
+    links: tuple[str, ...] = Field((), max_length=LINKS_AT_ONCE)
 
 
 class ForgetMemory(Value):
@@ -75,36 +87,29 @@ def _names_what_is_written(arguments: SummarizeAndSave) -> str:
     return repr(arguments.filename) if arguments.filename else MEMORY
 
 
+def _foreign_words_may_not_forget(_arguments: ForgetMemory, context: ActionContext) -> Impact:
+    """What is forgotten never comes back: after foreign words a human decides."""
+    return Impact.SHARED if context.turn.taint else Impact.SELF
+
+
 @group.action(
     impact=Impact.READ,
     effect=Effect.PURE,
     sentences=("Search its past for {query}", "過去のやりとりから「{query}」を探す"),
-    ja="この会話の過去の発言と、自分の記憶を探します。",
+    ja="過去と記憶を探します。query は会話の言語の質問文全体。",
+    result_bytes=PAGED_BYTES,
+    spills=False,
 )
 def search_my_history(arguments: SearchMyHistory, context: ActionContext) -> ActionResult:
-    """Search what was said in this conversation, and your memories."""
+    """Search the past and your memories. Pass whole questions in the conversation's language."""
     if not arguments.query.strip():
         raise Invalid("query is blank", field="query", cure="name what you look for")
-    if arguments.session_id not in {None, "", context.session.id}:
-        raise Refused(
-            "only the present conversation can be searched",
-            field="session_id",
-            cure="leave session_id out",
-        )
-    outsider = context.turn.authority in _OUTSIDERS
-    found = context.reach.search.search(
-        context.agent.id,
-        arguments.query,
-        session_id=context.session.id,
-        limit=_EVERYTHING if outsider else arguments.limit,
-    )
-    if outsider:
-        # Whoever asks from outside hears of nothing but what everybody here could hear.
-        heard = (each for each in found if each.kind == _HEARD_BY_ALL)
-        found = tuple(heard)[: arguments.limit]
-    shown = _shown(found, context)
+    query = _query(arguments, context)
+    found = context.reach.search.search(context.agent.id, query)
+    shown = _shown(found, query, context)
     result = ActionResult.done(query=arguments.query, count=len(shown), results=shown)
-    return result.replaced(taint=any(each.taint for each in found[: len(shown)]))
+    tainted = any(each.taint or each.row.taint for each in found[: len(shown)])
+    return result.replaced(taint=tainted)
 
 
 @group.action(
@@ -117,26 +122,37 @@ def search_my_history(arguments: SearchMyHistory, context: ActionContext) -> Act
 )
 def summarize_and_save(arguments: SummarizeAndSave, context: ActionContext) -> ActionResult:
     """Keep a summary as a memory; with `filename` write it to your workspace too."""
-    memory = _new_memory(context, f"{arguments.summary_type[:32]}_summary", arguments.content)
-    fact = new_fact(context.agent.id, MEMORY, memory.id, memory)
+    path = workspace_path(arguments.filename) if arguments.filename else ""
+    category = f"{arguments.summary_type[:32]}{SUMMARIES}"
+    memory = new_memory(context, category, arguments.content, path=path)
+    reason = refusal(memory)
+    if reason is not None:
+        return refused(reason, context)
+    # Nothing that is there is changed: what has written a file cannot begin again on a conflict.
+    facts = (new_fact(context.agent.id, MEMORY, memory.id, memory), count_one_more(context))
     kept = {"memory_id": memory.id, "category": memory.category}
-    if not arguments.filename:
-        return ActionResult.done(**kept).keeping(fact)
-    written = _written(arguments, context)
-    return ActionResult.done(written, **kept, path=written.path).keeping(fact)
+    if not path:
+        return ActionResult.done(**kept).keeping(*facts)
+    written = _written(path, arguments.content, context)
+    return ActionResult.done(written, **kept, path=written.path).keeping(*facts)
 
 
 @group.action(
     impact=Impact.SELF,
     effect=Effect.TRANSACTIONAL,
     sentences=("Remember: {content}", "「{content}」を覚える"),
-    ja="大切なことを長く覚えておきます。category は preference のような英小文字です。",
+    ja="大切な事実を1つ長く覚えます。category は fact など。core は常に見えます。",
 )
 def save_memory(arguments: SaveMemory, context: ActionContext) -> ActionResult:
-    """Keep something worth knowing for good. A category is like `preference`."""
-    memory = _new_memory(context, arguments.category, arguments.content)
-    fact = new_fact(context.agent.id, MEMORY, memory.id, memory)
-    return ActionResult.done(memory_id=memory.id, category=memory.category).keeping(fact)
+    """Keep one fact for good. Category `core` is always in view."""
+    memory = new_memory(
+        context,
+        arguments.category,
+        arguments.content,
+        importance=arguments.importance,
+        hearing=arguments.hearing,
+    )
+    return take_in(memory, context, replaces=arguments.replaces, links=arguments.links)
 
 
 @group.action(
@@ -144,60 +160,61 @@ def save_memory(arguments: SaveMemory, context: ActionContext) -> ActionResult:
     effect=Effect.TRANSACTIONAL,
     sentences=("Forget memory {memory_id}", "記憶 {memory_id} を忘れる"),
     ja="記憶を1つ忘れます。memory_id は search_my_history でわかります。",
+    impact_of=_foreign_words_may_not_forget,
 )
 def forget_memory(arguments: ForgetMemory, context: ActionContext) -> ActionResult:
     """Forget one memory; search_my_history tells its memory_id."""
-    fact = _stored(arguments.memory_id, context)
-    if fact is None:
-        raise NotFound(
-            f"there is no memory {arguments.memory_id!r}",
-            field="memory_id",
-            cure="find it with search_my_history",
-        )
-    memory = fact.read(Memory)
-    result = ActionResult.done(forgotten=memory.id, category=memory.category)
-    return result.keeping(fact.removed())
+    return drop(known(arguments.memory_id, context, to_change=True), context)
 
 
-def _new_memory(context: ActionContext, category: str, content: str) -> Memory:
-    if not content.strip():
-        raise Invalid("content is blank", field="content", cure="write what is to be kept")
-    if len(_memories(context)) >= MEMORIES:
-        raise Refused(
-            f"you keep {MEMORIES} memories, and more are not allowed",
-            cure="forget what you no longer need with forget_memory",
-        )
-    now = context.clock.now()
-    return Memory(
-        id=context.clock.new_id(),
-        category=category,
-        content=content,
-        tainted=context.turn.taint,
-        session_id=context.session.id,
-        turn_id=context.turn.id,
-        created_at=now,
-        updated_at=now,
+def _query(arguments: SearchMyHistory, context: ActionContext) -> Query:
+    """What the model asks for, as far as the turn may find it."""
+    turn, session = context.turn, context.session
+    since, until = arguments.since, arguments.until
+    return Query(
+        text=arguments.query,
+        clearance=clearance(turn.authority, session, turn.principal_id),
+        limit=arguments.limit,
+        session_id=arguments.session_id or None,
+        kinds=_kinds(arguments.kind),
+        speaker=arguments.speaker.strip() or None,
+        since=_moment("since", since, after=False) if since.strip() else None,
+        until=_moment("until", until, after=True) if until.strip() else None,
+        before=(session.id, turn.trigger_line) if turn.trigger_line > 0 else None,
     )
 
 
-def _memories(context: ActionContext) -> tuple[Fact, ...]:
-    return context.reach.facts.page(context.agent.id, MEMORY, limit=MEMORIES)
+def _kinds(kind: str) -> frozenset[RowKind]:
+    wanted = kind.strip().lower()
+    if not wanted:
+        return frozenset()
+    if wanted not in set(RowKind):
+        raise Invalid(
+            f"there is no kind {kind!r}", field="kind", cure=f"use one of {', '.join(RowKind)}"
+        )
+    return frozenset({RowKind(wanted)})
 
 
-def _stored(memory_id: str, context: ActionContext) -> Fact | None:
-    """A memory of the agent's, whatever a model may have written as its id."""
-    if not (memory_id.isascii() and memory_id.isalnum()):
-        return None
-    return context.reach.facts.get(context.agent.id, MEMORY, memory_id[:64])
+def _moment(field: str, text: str, *, after: bool) -> datetime:
+    """A date or a time as a model writes it, in UTC; a date alone is its first or last moment."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        if len(text.strip()) <= len("2026-12-31"):
+            day = date.fromisoformat(text.strip())
+            moment = datetime.combine(day, time.min) + timedelta(days=after)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise Invalid(
+            f"{field} {text[:40]!r} is no date", field=field, cure="write it like 2026-12-31"
+        ) from None
 
 
-def _written(arguments: SummarizeAndSave, context: ActionContext) -> FileWritten:
+def _written(path: str, text: str, context: ActionContext) -> FileWritten:
     """The summary as a file."""
-    path, content = workspace_path(arguments.filename), arguments.content.encode()
     condition, clean = context.prepared["condition"], writes_clean(context)
     files = context.reach.files
     try:
-        info = files.write(context.agent.id, path, content, condition=condition, clean=clean)
+        info = files.write(context.agent.id, path, text.encode(), condition=condition, clean=clean)
     except Conflict as error:
         raise Conflict(
             f"file {path!r} was changed by somebody else meanwhile; nothing was saved",
@@ -207,27 +224,66 @@ def _written(arguments: SummarizeAndSave, context: ActionContext) -> FileWritten
     return FileWritten(path=info.path, sha256=info.sha256, size=info.size)
 
 
-def _shown(found: Iterable[Found], context: ActionContext) -> list[dict[str, Any]]:
-    """What was found as the model reads it, as much as fits; memories come with their ids."""
-    found = tuple(found)
-    kept = dict[tuple[str, object], Memory]()
-    if any(each.kind == MEMORY for each in found):
-        memories = (fact.read(Memory) for fact in _memories(context))
-        kept = {(memory.content, memory.updated_at): memory for memory in memories}
-    shown, room = list[dict[str, Any]](), SHOWN_BYTES
+def _shown(found: Iterable[Found], query: Query, context: ActionContext) -> list[dict[str, Any]]:
+    """What was found as the model reads it, as much as fits; memories come with their ids.
+
+    Scores are for whoever may hear everything: they depend on how often others said a word.
+    """
+    shown = list[dict[str, Any]]()
+    room = min(SHOWN_BYTES, PAGED_BYTES - _HEAD_BYTES - json_bytes(query.text))
     for each in found:
-        text = each.text
-        if len(text) > SHOWN_CHARACTERS:
-            text = f"{text[: SHOWN_CHARACTERS - 1]}…"
-        room -= len(text.encode())
+        told = _told(each, context)
+        if query.clearance.whole:
+            told["score"] = float(f"{each.score:.3g}")
+        room -= json_bytes(told) + len(", ")
         if room < 0:
             break
-        row: dict[str, Any] = {"kind": each.kind, "text": text, "at": each.at.isoformat()}
-        row |= {"session_id": each.session_id} if each.session_id else {}
-        memory = kept.get((each.text, each.at)) if each.kind == MEMORY else None
-        if memory is not None:
-            row |= {"memory_id": memory.id, "category": memory.category}
-        elif each.kind != MEMORY:
-            row["speaker"] = each.speaker
-        shown.append(row)
+        shown.append(told)
     return shown
+
+
+def _told(found: Found, context: ActionContext) -> dict[str, Any]:
+    row = found.row
+    told: dict[str, Any] = {
+        "id": row.id,
+        "kind": row.kind.value,
+        "excerpt": _excerpt(found),
+        "at": row.at.isoformat(),
+        "why": list(found.why),
+    }
+    told |= {"session_id": row.session_id} if row.session_id else {}
+    told |= {"speaker": row.speaker} if row.speaker else {}
+    if row.kind is RowKind.MEMORY:
+        told |= _memory(row.ref, context)
+    return told
+
+
+def _excerpt(found: Found) -> str:
+    """The row with its neighbours, or alone where they would push it out."""
+    if 0 < len(found.excerpt) <= SHOWN_CHARACTERS:
+        return found.excerpt
+    return one_line(found.row.text, SHOWN_CHARACTERS)
+
+
+def _memory(memory_id: str, context: ActionContext) -> dict[str, Any]:
+    """What of a memory no row has: its category, and what it is linked with."""
+    fact = context.reach.facts.get(context.agent.id, MEMORY, memory_id)
+    if fact is None:
+        return {"memory_id": memory_id}
+    memory = fact.read(Memory)
+    told: dict[str, Any] = {"memory_id": memory.id, "category": memory.category}
+    told |= {"path": memory.path} if memory.path else {}
+    linked = list[dict[str, str]]()
+    for other_id in memory.links[-_LINKED:]:
+        other = context.reach.facts.get(context.agent.id, MEMORY, other_id)
+        if other is None:
+            continue
+        also = other.read(Memory)
+        if may_hear(also, context) and not also.tainted:
+            text = _cut(also.content, _LINKED_CHARACTERS)
+            linked.append({"memory_id": also.id, "text": text})
+    return told | ({"linked": linked} if linked else {})
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -38,6 +38,7 @@ class Details(TypedDict, total=False):
     for_peers: bool
     argument_bytes: int
     result_bytes: int
+    spills: bool
 
 
 class Group:

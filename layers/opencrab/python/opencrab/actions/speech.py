@@ -6,15 +6,15 @@ from opencrab.actions.registry import Group
 from opencrab.domain.action import ActionResult, DeclaredDone, Effect, Impact, Mused, Passed, Spoke
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.fact import new_fact
-from opencrab.domain.memory import Impression
+from opencrab.domain.impression import first_impression, noted
+from opencrab.domain.memory import IMPRESSION, Impression
 from opencrab.domain.value import Identifier, MessageText, Name, ShortText, Value
 from opencrab.ports.action import ActionContext
 
-IMPRESSION = "impression"
-"""The kind of fact that impressions are; the id is the person's."""
-
 IMPRESSIONS = 500
 """Persons and peers that one agent may have impressions of."""
+
+_LATELY = 50
 
 group = Group("speech")
 
@@ -119,24 +119,28 @@ def update_impression(arguments: UpdateImpression, context: ActionContext) -> Ac
     if not said:
         raise Invalid("there is no impression", cure="say at least one thing about them")
     stored = context.reach.facts.get(context.agent.id, IMPRESSION, target)
-    now, turn = context.clock.now(), context.turn
+    now, turn, language = context.clock.now(), context.turn, context.agent.language
     if stored is None:
         _require_room(context)
-        earlier = Impression(target_id=target, target_name=target, created_at=now, updated_at=now)
+        name = arguments.target_name or _heard_name(target, context)
+        earlier = first_impression(target, name, language, now)
     else:
         earlier = stored.read(Impression)
-    impression = earlier.replaced(
-        **said,
-        tainted=earlier.tainted or turn.taint,
-        session_id=context.session.id,
-        turn_id=turn.id,
-        updated_at=now,
+    session_id = context.session.id
+    impression = noted(
+        earlier, said, session_id=session_id, turn_id=turn.id, taint=turn.taint, now=now
     )
     if stored is None:
         fact = new_fact(context.agent.id, IMPRESSION, target, impression)
     else:
         fact = stored.holding(impression)
     return ActionResult.done(target_id=target, updated=sorted(said)).keeping(fact)
+
+
+def _heard_name(target: str, context: ActionContext) -> str | None:
+    """What somebody was called who spoke here lately."""
+    lines = context.reach.history.lines(context.session.id, limit=_LATELY, newest_first=True)
+    return next((line.speaker_name for line in lines if line.speaker_id == target), None)
 
 
 def _require_room(context: ActionContext) -> None:

@@ -16,7 +16,7 @@ from opencrab.domain.note import UPDATED, shortened, summary_of, tags_of, title_
 from opencrab.domain.path import twin_key
 from opencrab.domain.value import Text, Value
 from opencrab.domain.wikilink import VAULT, file_name, links_in
-from opencrab.ports.action import ActionContext
+from opencrab.ports.action import PAGED_BYTES, ActionContext
 
 PAGE_BYTES = 12 * 1024
 LINES = 200
@@ -56,6 +56,7 @@ class GetVaultStructure(Value):
     effect=Effect.PURE,
     sentences=("Search the notes for {query}", "「{query}」でノートを検索する"),
     ja="題名・パス・タグ・本文に語を含むノートを探します。| で複数の語を並べられます。",
+    result_bytes=PAGED_BYTES,
 )
 def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult:
     """Find notes with these words in title, path, tags or content; `a|b` finds either."""
@@ -81,6 +82,7 @@ def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult
     effect=Effect.PURE,
     sentences=("Read the note {path}", "ノート「{path}」を読む"),
     ja="ノートを offset 行目から読みます。リンクと、このノートへのリンク元も返します。",
+    result_bytes=PAGED_BYTES,
 )
 def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
     """Read a note from line `offset` on, with its links and the notes that link to it."""
@@ -116,6 +118,7 @@ def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
     effect=Effect.PURE,
     sentences=("Look at the structure of the vault", "ボルトの構造を見る"),
     ja="ボルトのフォルダとノートを max_depth 段まで一覧します。各ノートの要約も付けられます。",
+    result_bytes=PAGED_BYTES,
 )
 def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) -> ActionResult:
     """Show the vault's folders and notes, `max_depth` levels deep, with summaries if wanted."""

@@ -18,7 +18,7 @@ from opencrab.domain.path import (
     workspace_prefix,
 )
 from opencrab.domain.value import Value
-from opencrab.ports.action import ActionContext
+from opencrab.ports.action import PAGED_BYTES, ActionContext
 from opencrab.ports.files import FileInfo
 
 PAGE_BYTES = 16 * 1024
@@ -53,6 +53,7 @@ def _names_path(arguments: WsRead | WsList) -> str:
     sentences=("Read {path}", "「{path}」を読む"),
     ja="ワークスペースのファイルを offset 行目から limit 行読みます。",
     touches=_names_path,
+    result_bytes=PAGED_BYTES,
 )
 def ws_read(arguments: WsRead, context: ActionContext) -> ActionResult:
     """Read a file of your workspace, `limit` lines from line `offset` on."""
@@ -80,6 +81,7 @@ def ws_read(arguments: WsRead, context: ActionContext) -> ActionResult:
     sentences=("List {path}", "「{path}」の中を見る"),
     ja="ワークスペースのフォルダの中身を一覧します。",
     touches=_names_path,
+    result_bytes=PAGED_BYTES,
 )
 def ws_list(arguments: WsList, context: ActionContext) -> ActionResult:
     """List what is in one folder of your workspace."""

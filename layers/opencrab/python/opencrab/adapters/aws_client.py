@@ -52,6 +52,19 @@ def client(service: str, *, read_seconds: float = READ_SECONDS, **given: str) ->
     return _session().create_client(service, config=config, **given)
 
 
+def credentials() -> Any:
+    """Who this process is now, for requests that no client of botocore's sends.
+
+    Asked for each request: a function's credentials lapse within hours.
+    """
+    found = _session().get_credentials()
+    if found is None:
+        raise Unavailable(
+            "this process has no AWS credentials", cure="give it valid AWS credentials"
+        )
+    return found.get_frozen_credentials()
+
+
 class Deferred:
     """A client that is made when it is first used: most calls of a function need few of them."""
 

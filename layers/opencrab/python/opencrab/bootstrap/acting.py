@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from opencrab import settings
 from opencrab.actions import GROUPS, Registry
-from opencrab.adapters.plain_search import PlainSearch
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.bootstrap.web import web_of
-from opencrab.ports.home import Home
 from opencrab.ports.search import Search
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.web import Web, WebSearch
@@ -30,13 +28,13 @@ class Acting:
     web_search: WebSearch | None
 
 
-def acting(configured: "Settings", home: Home, carrier: "Callable[[], Carrier]") -> Acting:
+def acting(configured: "Settings", search: Search, carrier: "Callable[[], Carrier]") -> Acting:
     """The actions of all groups, but for those that the settings leave without what they need."""
     web, web_search, absent = web_of(configured, carrier)
     skills = FileSkills(settings.skills_folder())
     return Acting(
         actions=Registry(GROUPS, skills, absent),
-        search=PlainSearch(home.journal, home.facts),
+        search=search,
         skills=skills,
         web=web,
         web_search=web_search,

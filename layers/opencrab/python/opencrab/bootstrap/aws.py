@@ -3,8 +3,7 @@
 Nothing here asks AWS anything before the first request needs it.
 """
 
-import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -14,7 +13,6 @@ from opencrab import __version__, settings
 from opencrab.adapters.aws_client import Deferred
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
-from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.usage import DynamoUsage
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.owner_key import OwnerKey
@@ -23,8 +21,10 @@ from opencrab.adapters.secrets import secrets_from
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.acting import acting
+from opencrab.bootstrap.aws_places import journalist_of, named, table_of
+from opencrab.bootstrap.aws_search import search_of
 from opencrab.bootstrap.rules import budget_of, rules_of
-from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.domain.errors import Unavailable
 from opencrab.domain.money import Price
 from opencrab.domain.preference import Preferences
 from opencrab.domain.routing import Routing
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from opencrab.adapters.providers.configuration import ModelsSettings, ProviderSettings
     from opencrab.adapters.providers.registry import ProviderModels
     from opencrab.adapters.providers.transport import Transport
-    from opencrab.gateways.aws import Journalist, Worker
+    from opencrab.gateways.aws import Worker
     from opencrab.gateways.rest.http_api import Answer
     from opencrab.settings import Settings
 
@@ -202,15 +202,23 @@ def worker() -> "Worker":
 
     configured = settings.load({})
     clock = SystemClock()
-    journalist = _journalist(configured)
-    place = _named(configured, "secrets")
+    journalist = journalist_of(configured)
+    place = named(configured, "secrets")
     secrets = LaterSecrets(place, clock)
     home = _home(configured, clock, consistent=False, on_turn=journalist.on_turn)
     advice = f"store {{}} in {place.partition(':')[0]}, as docs/deploy.md says"
     stored = home.preferences.get
     models = DeployedModels(lambda: models_of(secrets, stored, clock.now, advice))
     runtime = _runtime(configured, home, clock, models, secrets)
-    return Worker(runtime, journalist, DynamoPulse(_table(configured)).beat)
+    return Worker(runtime, journalist, DynamoPulse(table_of(configured)).beat)
+
+
+def compactor() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
+    """What the function does that makes summaries; no other one loads what that takes."""
+    from opencrab.engine.compaction import run_compaction
+
+    made = worker()
+    return lambda event, context: made.compactions(event, context, run_compaction)
 
 
 def rest_handler() -> "Answer":
@@ -222,7 +230,7 @@ def rest_handler() -> "Answer":
     from opencrab.gateways.rest.watch import PollingWatch
 
     configured = settings.load({})
-    journalist = _journalist(configured)
+    journalist = journalist_of(configured)
     clock = SystemClock()
     home = _home(configured, clock, consistent=True, on_turn=journalist.on_turn)
     secrets = LaterSecrets(str(configured.get("aws.secrets")), clock)
@@ -232,7 +240,7 @@ def rest_handler() -> "Answer":
         lambda: models_of(secrets, stored, clock.now),
     )
     runtime = _runtime(configured, home, clock, models, secrets)
-    pulse = DynamoPulse(_table(configured))
+    pulse = DynamoPulse(table_of(configured))
     app = create_app(
         runtime,
         watch=PollingWatch(),
@@ -256,7 +264,7 @@ def _runtime(
         rules=rules_of(configured),
         directory=models,
         secrets=secrets,
-        **vars(acting(configured, home, _transport)),
+        **vars(acting(configured, search_of(configured, clock), _transport)),
     )
 
 
@@ -267,14 +275,14 @@ def _home(
     consistent: bool,
     on_turn: Callable[[Turn], None] | None = None,
 ) -> Home:
-    table = _table(configured)
+    table = table_of(configured)
     stores = stores_on(table, consistent=consistent, on_turn=on_turn)
     sqs, s3 = Deferred("sqs"), Deferred("s3")
-    bucket = _named(configured, "bucket")
+    bucket = named(configured, "bucket")
     quota = int(configured.get("agent.max_workspace_size_mb")) * _MEBIBYTE
 
     def queue(name: str) -> SqsQueue:
-        url, dead = _named(configured, f"{name}_queue"), _named(configured, f"{name}_dead_queue")
+        url, dead = named(configured, f"{name}_queue"), named(configured, f"{name}_dead_queue")
         return SqsQueue(sqs, url, dead)
 
     return Home(
@@ -283,6 +291,7 @@ def _home(
         journal=stores.journal,
         turns=queue("turns"),
         deliveries=queue("deliveries"),
+        compactions=queue("compactions"),
         outbox=stores.outbox,
         due=stores.due,
         facts=stores.facts,
@@ -302,42 +311,14 @@ def _home(
         usage=DynamoUsage(table, clock),
         health=stores.health,
         preferences=stores.preferences,
+        eraser=stores.eraser,
         feed=None,
     )
-
-
-@cache
-def _table_named(name: str) -> Table:
-    return Table(name)
-
-
-def _table(configured: "Settings") -> Table:
-    return _table_named(_named(configured, "table"))
 
 
 def _keys(configured: "Settings", keys: Keys) -> Keys:
     digest = str(configured.get("aws.owner_key_hash"))
     return OwnerKey(keys, digest.lower()) if digest else keys
-
-
-def _named(configured: "Settings", name: str) -> str:
-    value = str(configured.get(f"aws.{name}"))
-    if not value:
-        variable = f"OPENCRAB_AWS__{name.upper()}"
-        raise Invalid(
-            f"the environment variable {variable} is not set",
-            field=f"aws.{name}",
-            cure="deploy with the template, which sets it",
-        )
-    return value
-
-
-def _journalist(configured: "Settings") -> "Journalist":
-    from opencrab.gateways.aws import Journalist
-
-    names = logging.getLevelNamesMapping()
-    level = names.get(str(configured.get("log.level")).upper(), logging.INFO)
-    return Journalist(f"opencrab-{configured.get('aws.stage')}", level)
 
 
 def _setup(configured: "Settings", budgets: Budgets, pulse: DynamoPulse) -> dict[str, Any]:

@@ -122,7 +122,9 @@ def _runtime(
     from opencrab.adapters.sqlite.home import home_on
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.acting import acting
+    from opencrab.bootstrap.local_search import local_search
     from opencrab.bootstrap.rules import rules_of
+    from opencrab.bootstrap.vectors import vectors_of
     from opencrab.engine.runtime import Runtime
 
     clock = SystemClock()
@@ -130,6 +132,8 @@ def _runtime(
     files = LocalFiles(data, quota_bytes=quota)
     home = home_on(database, clock, files=files, blobs=LocalBlobs(data))
     models = ProviderModels(thinking.again, network.transport, stored=home.preferences.get)
+    vectors = vectors_of(configured, home.journal, home.agents, models, clock)
+    search = local_search(home, data, clock, vectors)
     return Runtime(
         home=home,
         clock=clock,
@@ -137,7 +141,7 @@ def _runtime(
         rules=rules_of(configured),
         directory=models,
         secrets=secrets,
-        **vars(acting(configured, home, network.transport)),
+        **vars(acting(configured, search, network.transport)),
     )
 
 
@@ -187,7 +191,9 @@ def _serve(
 
     from opencrab.adapters.sqlite.access import SqliteFeed
     from opencrab.adapters.sqlite.database import milliseconds
+    from opencrab.bootstrap.local_search import indexing_of
     from opencrab.gateways.local import WORKERS, FeedWatch, Runner
+    from opencrab.gateways.local_index import IndexFollower
     from opencrab.gateways.machine import MachineReader
     from opencrab.gateways.rest.app import create_app
 
@@ -206,7 +212,8 @@ def _serve(
         setup=lambda: _setup(runtime, configured, thinking, place),
         machine=MachineReader(),
     )
-    runner = Runner(runtime, watch, purge, workers=WORKERS)
+    index = IndexFollower(SqliteFeed(database), indexing_of(runtime), runtime.home.agents)
+    runner = Runner(runtime, watch, purge, index, workers=WORKERS)
     runner.serve(app, host=place.host, port=place.port, ready=ready)
 
 

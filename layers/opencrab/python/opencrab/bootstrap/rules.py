@@ -15,7 +15,7 @@ _WHOLE = 100
 
 
 def rules_of(configured: Settings) -> Rules:
-    """What the settings say about money and steps; everything else is as the engine has it."""
+    """What the settings say about money, steps and prompts; all else is as the engine has it."""
 
     def micro(name: str) -> int:
         amount = float(configured.get(f"budget.{name}")) * _MILLION
@@ -37,7 +37,21 @@ def rules_of(configured: Settings) -> Rules:
             public_user_day_micro_usd=micro("public_user_day_usd"),
         ),
         max_steps=int(configured.get("agent.max_steps")),
+        history_lines=_whole(configured, "context.history_lines", 8, 1_000),
+        high_water_tokens=_whole(configured, "context.high_water_tokens", 1_000, 10**7),
+        compact_every=_whole(configured, "memory.compact_every_lines", 0, 1_000),
     )
+
+
+def _whole(configured: Settings, name: str, least: int, most: int) -> int:
+    number = int(configured.get(name))
+    if not least <= number <= most:
+        raise Invalid(
+            f"{name} must be from {least} to {most:,}, not {number}",
+            field=name,
+            cure="correct it; config/default.toml shows what is meant",
+        )
+    return number
 
 
 def budget_of(configured: Limits, changes: Mapping[str, MicroUsd]) -> dict[str, Any]:

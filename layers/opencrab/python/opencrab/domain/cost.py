@@ -121,7 +121,10 @@ class Polling(Value):
 
 
 class Sheet(Value):
-    """AWS's prices in one region, and how much of each meter an installation was counted to use."""
+    """AWS's prices in one region, and how much of each meter an installation was counted to use.
+
+    `memory` is what a turn causes after its end: lines are indexed, and summarised now and then.
+    """
 
     region: str
     prices: dict[Meter, Tariff]
@@ -129,6 +132,7 @@ class Sheet(Value):
     polling: Polling
     heartbeat: Work
     turn: Work
+    memory: Work = Work(functions={})
     model_seconds: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
@@ -165,7 +169,8 @@ class Sheet(Value):
     def turns(self, count: int, model_seconds: int, *, waiting: bool) -> dict[Meter, Decimal]:
         """Turns of the standard shape: one action and two model calls."""
         model_ms = Decimal(model_seconds) * _THOUSAND
-        return _times(self.turn.usage(model_ms=model_ms, waiting=waiting), count)
+        turn = self.turn.usage(model_ms=model_ms, waiting=waiting)
+        return _times(_plus(turn, self.memory.usage()), count)
 
 
 class Part(Value):

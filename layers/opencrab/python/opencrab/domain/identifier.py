@@ -3,12 +3,24 @@
 import hashlib
 
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+_LENGTH = 26
 
 
 def ulid(milliseconds: int, randomness: bytes) -> str:
     """A 26-character id that sorts by time: 48 bits of time, 80 bits of randomness (ULID spec)."""
     number = (milliseconds << 80) | int.from_bytes(randomness[:10], "big")
     return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def ulid_milliseconds(identifier: str) -> int | None:
+    """The time in such an id; None for an id of another form."""
+    places = [_CROCKFORD.find(letter) for letter in identifier[:_LENGTH]]
+    if len(identifier) != _LENGTH or min(places) < 0:
+        return None
+    number = 0
+    for place in places[:10]:
+        number = number * 32 + place
+    return number
 
 
 def stable_id(*causes: str) -> str:

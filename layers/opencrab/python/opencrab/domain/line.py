@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from opencrab.domain.authority import Authority
+from opencrab.domain.forgetting import FORGOTTEN_PERSON
 from opencrab.domain.value import Value
 
 
@@ -52,6 +53,26 @@ class Line(Value):
     taint: bool = False
     at: datetime
 
+    @property
+    def forgotten(self) -> bool:
+        """Whether nothing but its place is left of it."""
+        return self.speaker_id == FORGOTTEN_PERSON and not self.text and self.data is None
+
+    @property
+    def opens(self) -> bool:
+        """Whether it is the first line of its group."""
+        return self.group_line is None or self.group_line == self.sequence
+
+    def erased(self) -> "Line":
+        """What is left when it is forgotten: its place, its group, its kind and when it was."""
+        return self.replaced(
+            text="",
+            data=None,
+            speaker_id=FORGOTTEN_PERSON,
+            speaker_name=FORGOTTEN_PERSON,
+            message_id=None,
+        )
+
 
 class Instruction(Value):
     """A control item for running turns of a session: read at each step boundary, never queued."""
@@ -62,3 +83,7 @@ class Instruction(Value):
     by: str
     line: int = 0
     at: datetime
+
+    def erased(self) -> "Instruction":
+        """What is left when it is forgotten: enough to know the same one again."""
+        return self.replaced(text="", by=FORGOTTEN_PERSON)

@@ -4,14 +4,31 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
-from opencrab.domain.value import Identifier, Name, ShortText, Stripped, Text, Value
+from opencrab.domain.session import Hearing
+from opencrab.domain.value import Identifier, Name, ShortText, Stripped, Text, Unit, Value
 
 MEMORY_CHARACTERS = 4_000
+LINKS = 20
+EARLIER_KEPT = 10
+"""Earlier wordings that a memory keeps."""
+
+MEMORY, EXPERIENCE, IMPRESSION = "memory", "experience", "impression"
+"""The kinds of facts that these are; ids of memories and experiences are in order of time."""
+
+REWRITTEN = "rewritten"
+"""The kind of facts that say which memories were changed."""
+
+CORE = "core"
+"""The category of memories that ride in every prompt."""
+
+FACT = "fact"
+"""The category of what may not be a core memory, or has no room among them."""
 
 Category = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Sentence = Annotated[Stripped, StringConstraints(min_length=1, max_length=2_000)]
+MemoryContent = Annotated[Text, StringConstraints(min_length=1, max_length=MEMORY_CHARACTERS)]
 
 
 class Outcome(StrEnum):
@@ -22,21 +39,79 @@ class Outcome(StrEnum):
     PARTIAL = "partial"
 
 
+class Provenance(StrEnum):
+    """On whose word a memory rests."""
+
+    OWNER = "owner"
+    USER = "user"
+    AGENT = "agent"
+    PEER = "peer"
+    WEB = "web"
+    IMPORT = "import"
+
+
+class Earlier(Value):
+    """What a memory said before it was changed, and why it was."""
+
+    content: str
+    reason: Annotated[str, StringConstraints(max_length=40)]
+    turn_id: str = ""
+    at: datetime
+
+
 class Memory(Value):
-    """A curated fact worth keeping; `tainted` when it was learned from foreign words."""
+    """A curated fact worth keeping; `tainted` when it was learned from foreign words.
+
+    `session_id`, `line` and `turn_id` are where it comes from, `path` is a file that says more.
+    `hearing` is who may hear of it: the session and guild are those it was made in. `earlier` are
+    its former wordings, the newest last; `links` are ids of memories that belong to it.
+    `merged` counts how often the same was learned again.
+    """
 
     id: str
     category: Category
-    content: Annotated[Text, StringConstraints(min_length=1, max_length=MEMORY_CHARACTERS)]
+    content: MemoryContent
+    provenance: Provenance = Provenance.AGENT
+    confidence: Unit = 0.8
+    importance: Unit = 0.5
+    hearing: Hearing = Hearing.PRIVATE
+    guild_id: Identifier | None = None
+    links: Annotated[tuple[str, ...], Field(max_length=LINKS)] = ()
+    path: str = ""
+    earlier: tuple[Earlier, ...] = ()
+    merged: int = 0
     tainted: bool = False
     session_id: str = ""
+    line: int = 0
     turn_id: str = ""
+    person_id: str = ""
     created_at: datetime
     updated_at: datetime
 
 
+class CoreMemory(Value):
+    """What a mind holds of a core memory: enough to tell it, and to whom it may be told."""
+
+    id: str
+    content: str
+    hearing: Hearing
+    session_id: str = ""
+    guild_id: Identifier | None = None
+    person_id: str = ""
+
+
+class Rewritten(Value):
+    """That something was changed or came in under an old id: so that copies of an index hear of it.
+
+    The ids of these facts are in order of time; `refs` are those of the things, all of one kind.
+    """
+
+    refs: tuple[str, ...]
+    kind: str = MEMORY
+
+
 class Experience(Value):
-    """Something done, how it went, and what it taught."""
+    """Something done, how it went, and what it taught; `model` where it is about one."""
 
     id: str
     experience: Sentence
@@ -44,14 +119,20 @@ class Experience(Value):
     lesson: Sentence
     about_turn: str = ""
     from_person: str = ""
+    model: str = ""
     tainted: bool = False
     turn_id: str = ""
     session_id: str = ""
+    person_id: str = ""
     at: datetime
 
 
 class Impression(Value):
-    """What an agent thinks of one person or peer; the fields are the seeds'."""
+    """What an agent thinks of one person or peer; the fields are the seeds'.
+
+    `target_name` is the label that people know them by, on whatever platform; `target_id` stays.
+    `history` is what was noted in each session, the newest last.
+    """
 
     target_id: Identifier
     target_name: Name
@@ -63,5 +144,17 @@ class Impression(Value):
     tainted: bool = False
     session_id: str = ""
     turn_id: str = ""
+    history: "tuple[SessionImpression, ...]" = ()
     created_at: datetime
     updated_at: datetime
+
+
+class SessionImpression(Value):
+    """What was noted of somebody in one session, as it stood when that session was left."""
+
+    session_id: str
+    turn_id: str = ""
+    agreement: str = ""
+    recent_behavior: str = ""
+    notes: str = ""
+    at: datetime

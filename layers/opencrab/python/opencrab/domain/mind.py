@@ -1,6 +1,7 @@
 """Mind: the small document about an agent that every turn reads together with the agent."""
 
 from opencrab.domain.goal import GoalId
+from opencrab.domain.memory import CoreMemory
 from opencrab.domain.skill import IndexedSkill, SkillName, StandardSkill
 from opencrab.domain.value import Value
 
@@ -21,7 +22,7 @@ class Agenda(Value):
 
 
 class Mind(Value):
-    """Goals that are open and acquired skills that are active.
+    """Goals that are open, acquired skills that are active, and the core memories.
 
     `enabled` and `disabled` are the standard skills that the owner switched, against what they are
     by default.
@@ -29,6 +30,7 @@ class Mind(Value):
 
     agenda: Agenda = Agenda()
     skills: tuple[IndexedSkill, ...] = ()
+    core: tuple[CoreMemory, ...] = ()
     disabled: tuple[SkillName, ...] = ()
     enabled: tuple[SkillName, ...] = ()
 

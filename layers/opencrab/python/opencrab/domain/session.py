@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from opencrab.domain.forgetting import FORGOTTEN_PERSON
 from opencrab.domain.goal import GoalId
 from opencrab.domain.routing import ModelReference, Use
 from opencrab.domain.value import Identifier, Name, ShortText, Value
@@ -37,6 +38,15 @@ class SessionStatus(StrEnum):
     ENDED = "ended"
 
 
+class Hearing(StrEnum):
+    """Who may hear of something, fewest first."""
+
+    PRIVATE = "private"
+    SESSION = "session"
+    GUILD = "guild"
+    PUBLIC = "public"
+
+
 class Participant(Value):
     """One agent's part in a session; `models` are those that it chose for this session."""
 
@@ -59,6 +69,7 @@ class Session(Value):
     """A conversation: its participants and its counters.
 
     `goal` names what it exists for, where an instruction is carried out in a session of its own.
+    `hearing` is who may hear later of what was said in it, `guild_id` the community it belongs to.
     """
 
     id: Identifier
@@ -73,6 +84,8 @@ class Session(Value):
     facilitator_id: Identifier | None = None
     name: Name | None = None
     goal: GoalId | None = None
+    hearing: Hearing = Hearing.SESSION
+    guild_id: Identifier | None = None
     created_by: Identifier
     created_at: datetime
     updated_at: datetime
@@ -109,6 +122,10 @@ class Session(Value):
             phase=Phase.CONCLUDED if over else self.phase,
             updated_at=now,
         )
+
+    def stripped(self) -> "Session":
+        """The session without the words that it was opened with, and without who opened it."""
+        return self.replaced(name=None, theme="", created_by=FORGOTTEN_PERSON)
 
     def ended(self, now: datetime) -> "Session":
         """The session after somebody ended it."""

@@ -64,10 +64,10 @@ def level(complexity: float) -> str:
 
 
 def think_context(text: str, trigger: Trigger, *, acting: bool = False) -> ThinkContext:
-    """What a turn's trigger and its words ask for; heartbeats and events are routine."""
+    """What a turn's trigger and its words ask for; beats, events, summaries are routine."""
     words = text[:_READ]
     complexity = _complexity(words)
-    if trigger in {Trigger.HEARTBEAT, Trigger.EVENT}:
+    if trigger in _ROUTINE:
         return ThinkContext(task_type=TaskType.ROUTINE, complexity=complexity, acting=acting)
     found = next(
         (kind for kind, pattern in _KINDS if re.search(pattern, words, re.IGNORECASE)), None
@@ -80,6 +80,7 @@ def think_context(text: str, trigger: Trigger, *, acting: bool = False) -> Think
 
 
 _PLAIN_CHOICE = 0.3
+_ROUTINE = {Trigger.HEARTBEAT, Trigger.EVENT, Trigger.COMPACTION, Trigger.EMBEDDING}
 
 
 def _words(english: str, japanese: str) -> str:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from opencrab.domain.authority import Authority, Source
 from opencrab.domain.errors import Exhausted
+from opencrab.domain.forgetting import FORGOTTEN_PERSON
 from opencrab.domain.message import Channel
 from opencrab.domain.money import (
     INSTALLATION,
@@ -38,6 +39,8 @@ class Trigger(StrEnum):
     DECISION = "decision"
     CONTINUATION = "continuation"
     EVENT = "event"
+    COMPACTION = "compaction"
+    EMBEDDING = "embedding"
 
 
 class TurnStatus(StrEnum):
@@ -124,6 +127,23 @@ class Turn(Value):
             deliveries=self.deliveries + 1,
             lease_until=lease_until,
             receipt=receipt,
+        )
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether only the header is left of it."""
+        return self.status.is_end and self.principal_id == FORGOTTEN_PERSON
+
+    def erased(self) -> "Turn":
+        """What is left of an ended turn that is forgotten: what it was, when, and what it cost."""
+        return self.replaced(
+            principal_id=FORGOTTEN_PERSON,
+            channel=None,
+            receipt=None,
+            stop=self.stop and Stop(by=FORGOTTEN_PERSON, at=self.stop.at, pause=self.stop.pause),
+            note="",
+            blocks=tuple(block.replaced(scopes=()) for block in self.blocks),
+            scopes=None,
         )
 
     def reserving(self, amount: MicroUsd, drawn: Block | None) -> "Turn":

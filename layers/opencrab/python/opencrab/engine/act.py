@@ -12,8 +12,7 @@ from opencrab.domain.action import (
     Mused,
     Spoke,
 )
-from opencrab.domain.authority import Authority
-from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
+from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.fact import Fact
 from opencrab.domain.line import Audience, Line, LineKind
 from opencrab.domain.path import FOREIGN_NAME, NamedFile, name_key
@@ -33,15 +32,13 @@ from opencrab.engine import approvals
 from opencrab.engine.call import Ready, checked, context_of, ended
 from opencrab.engine.close import close, shortened
 from opencrab.engine.phrases import phrase
+from opencrab.engine.spill import within
 from opencrab.engine.usage import unknown
 from opencrab.engine.work import Beside, Work
 from opencrab.ports.action import one_line
 
 _LINE_ARGUMENTS = 1_000
 _LINE_RESULT = 2_000
-_EDGE = 1_000
-"""Characters that are shown of the beginning and the end of a result too large to show."""
-
 _TRIES = 3
 _REASON = 300
 _INTENDED = {Effect.KEYED, Effect.ONCE}
@@ -187,29 +184,8 @@ def _run(work: Work, ready: Ready, prepared: Mapping[str, Any]) -> tuple[CallSta
         if ready.action.effect in _INTENDED:
             return CallState.UNKNOWN, ActionResult.failed(f"outcome unknown: {error.message}")
         return CallState.FAILED, ActionResult.failed(error.message)
-    result = _within(work, ready, result)
+    result = within(work, ready, result)
     return (CallState.COMPLETED if result.success else CallState.FAILED), result
-
-
-def _within(work: Work, ready: Ready, result: ActionResult) -> ActionResult:
-    """The result, or where it lies and its edges when it is too large to be shown."""
-    text = json.dumps(result.data, ensure_ascii=False)
-    content = text.encode()
-    if len(content) <= ready.action.result_bytes:
-        return result
-    shown: dict[str, Any] = {"size": len(content), "head": text[:_EDGE], "tail": text[-_EDGE:]}
-    if work.turn.authority in {Authority.PUBLIC, Authority.PEER}:
-        return result.replaced(data=shown)
-    path = f"data/results/{work.turn.id}-{ready.call.id}.json"
-    clean = not (work.turn.taint or result.taint)
-    try:
-        work.runtime.home.files.write(work.turn.agent_id, path, content, clean=clean)
-        shown["path"] = path
-    except Unavailable:
-        raise
-    except OpenCrabError as error:
-        shown["note"] = f"the whole result could not be kept: {error.message}"
-    return result.replaced(data=shown)
 
 
 def _finish(work: Work, ready: Ready, n: int, outcome: tuple[CallState, ActionResult]) -> None:

@@ -15,6 +15,7 @@ from opencrab.engine.pausing import pause
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.journal import Admission
+from opencrab.ports.queue import Queue
 
 
 def admit(
@@ -93,7 +94,14 @@ def enqueue(runtime: Runtime, turn: Turn, *, again: str = "") -> None:
         return
     body = json.dumps({"v": 1, "turn": turn.id}, separators=(",", ":"))
     deduplication = f"{turn.id}{again}"
-    runtime.home.turns.send(body, group=turn.session_id, deduplication=deduplication)
+    group = turn.session_id or turn.id
+    queue_of(runtime, turn).send(body, group=group, deduplication=deduplication)
+
+
+def queue_of(runtime: Runtime, turn: Turn) -> Queue:
+    """Where a turn waits for its worker: summaries and vectors keep nobody waiting."""
+    compacts = turn.trigger in {Trigger.COMPACTION, Trigger.EMBEDDING}
+    return runtime.home.compactions if compacts else runtime.home.turns
 
 
 def instruct(runtime: Runtime, instruction: Instruction, line: Line) -> Instruction:

@@ -12,6 +12,7 @@ from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine import approvals
 from opencrab.engine.closing import consequence
+from opencrab.engine.growth import tell_of_growth
 from opencrab.engine.work import Beside, Work
 
 DRAWS_BESIDE_CARRIED = 7
@@ -42,8 +43,12 @@ def close(
 
     `speech` is the agent's answer; `notice` a sentence that OpenCrab says in its place; a turn
     that ends without either delivers nothing. `records` and `turn` are the result that ended it.
-    What follows for the goal that it served is part of the same transaction.
+    What follows for the goal that it served is part of the same transaction. A turn with a job
+    ends as one that failed at it.
     """
+    if work.job is not None:
+        work.job.failed(work, status, records, turn or work.turn, note or notice)
+        return
     if work.turn.task is not None and work.carried:
         work.save(work.turn, progress=True)
     for _ in range(_TRIES):
@@ -51,6 +56,7 @@ def close(
             _close(work, status, records, turn or work.turn, _Words(speech, notice, note))
         except Changed:
             continue
+        tell_of_growth(work)
         return
     raise Unavailable(f"the goal of turn {work.turn.id!r} is changed by others all the time")
 

@@ -9,18 +9,23 @@ from collections.abc import Iterable
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.past import clearance, row_of_core
 from opencrab.domain.record import Call, CallResult
 from opencrab.domain.routing import Manner
 from opencrab.domain.transcript import Step
 from opencrab.domain.value import Language
-from opencrab.engine.prompt import dropped, goal_note, heard, system_text, volatile
+from opencrab.engine.prompt import core_text, goal_note, heard, system_text, volatile
 from opencrab.engine.runtime import Rules
 from opencrab.engine.skills import fitting as fitting_skills
 from opencrab.engine.skills import index_text, text_of
 from opencrab.engine.tokens import estimated_tokens
 from opencrab.engine.vision import seen
+from opencrab.engine.window import earlier_of, fitting
 from opencrab.engine.work import Group, Shown, Work
 from opencrab.ports.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
+
+CORE_PERCENT = 5
+"""The share of high water that core memories may take."""
 
 _PER_MESSAGE = 8
 """Tokens that a provider adds around each message."""
@@ -42,7 +47,10 @@ def build_request(
     agent, rules = work.profile.agent, work.runtime.rules
     schemas = _schemas(work, info)
     known = index_text(work.runtime.skills, work.profile.mind, agent.language)
-    system = system_text(work.profile, work.session, known)
+    output = output_limit(info, rules)
+    most = input_limit(info, output)
+    water = high_water(most, rules)
+    system = system_text(work.profile, work.session, known, _memories(work, water))
     steps = _steps(work, {item.id: item for item in instructions})
     last = Said(
         "user",
@@ -53,24 +61,40 @@ def build_request(
     shown, trigger = _with_pictures(work, info, work.shown)
     fixed = _fixed_tokens(schemas, system) + _tokens((*steps, last))
     fixed += trigger.tokens if trigger else 0
-    output = output_limit(info, rules)
-    most = input_limit(info, output)
     if fixed > most:
         raise Invalid(
             f"model {info.name!r} takes {most} tokens; this turn needs about {fixed}",
             cure="choose a model with a larger input limit, or send less at once",
         )
-    room = round((high_water(most, rules) - fixed) * share)
+    room = round((water - fixed) * share)
     return ChatRequest(
         model=info.name.partition(":")[2],
         actions=schemas,
         system=system,
-        turns=(*fitting(shown, trigger, room, agent.language), *steps, last),
+        turns=(*_window(work, shown, trigger, room), *steps, last),
         max_output_tokens=output,
         temperature=manner.temperature if info.temperature else None,
         stop=manner.stop,
         timeout_seconds=min(manner.timeout_seconds, rules.model_timeout_seconds),
     )
+
+
+def _window(work: Work, shown: tuple[Group, ...], trigger: Group | None, room: int) -> Shown:
+    """The part of the session that is shown, and what is told of the rest."""
+    language = work.profile.agent.language
+
+    def one(line: Line) -> Group | None:
+        return next(iter(rendered((line,), work.turn.agent_id, language)), None)
+
+    return fitting(shown, trigger, room, language, lambda: earlier_of(work, one))
+
+
+def _memories(work: Work, water: int) -> str:
+    """The core memories of which this turn may hear, within their share of the budget."""
+    turn, session = work.turn, work.session
+    cleared = clearance(turn.authority, session, turn.principal_id)
+    told = [memory for memory in work.profile.mind.core if cleared.allows(row_of_core(memory))]
+    return core_text(told, work.profile.agent.language, water * CORE_PERCENT // 100)
 
 
 def _with_pictures(
@@ -139,52 +163,16 @@ def rendered(lines: tuple[Line, ...], agent_id: str, language: Language) -> tupl
     for line in lines:
         messages = _shown(line, agent_id, language)
         if messages:
-            groups.append(Group(line.sequence, messages, _tokens(messages)))
+            spoken = line.kind is LineKind.SPEECH
+            groups.append(Group(line.sequence, messages, _tokens(messages), spoken))
     return tuple(groups)
-
-
-def fitting(
-    groups: tuple[Group, ...], trigger: Group | None, room: int, language: Language
-) -> Shown:
-    """The newest groups that fit, and the trigger in any case; what is left out is counted.
-
-    When something must go, the cut snaps to a coarse boundary between low and high water, so that
-    the beginning of the prompt stays the same for many turns.
-    """
-    if not groups:
-        return ()
-    kept = used = 0
-    for group in reversed(groups):
-        used += 0 if group is trigger else group.tokens
-        if used > room:
-            break
-        kept += 1
-    start = len(groups) - kept
-    if start == 0 and groups[0].place <= 1:
-        return tuple(message for group in groups for message in group.messages)
-    start = _snapped(groups, start)
-    shown = list(groups[start:])
-    if trigger is not None and trigger not in shown:
-        shown.insert(0, trigger)
-    gone = shown[0].place - 1 if shown else groups[-1].place
-    note = (Said("user", dropped(language, gone)),) if gone > 0 else ()
-    return (*note, *(message for group in shown for message in group.messages))
-
-
-def _snapped(groups: tuple[Group, ...], start: int) -> int:
-    """The first group at or after `start` whose place is a multiple of a power of two."""
-    kept = len(groups) - start
-    grain = 1 << max((kept // 2).bit_length() - 1, 0)
-    for at in range(start, len(groups)):
-        before = groups[at - 1].place if at else groups[at].place - 1
-        if groups[at].place // grain != before // grain:
-            return at
-    return start
 
 
 def _shown(line: Line, agent_id: str, language: Language) -> Shown:
     own = line.speaker_id == agent_id
     match line.kind:
+        case _ if line.forgotten:
+            return ()
         case LineKind.SPEECH if own:
             return (Said("assistant", line.text),)
         case LineKind.SYSTEM if line.audience is Audience.AGENTS:

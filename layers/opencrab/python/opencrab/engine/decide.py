@@ -109,6 +109,9 @@ def _request(
     work: Work, model: ChatModel, manner: Manner, boundary: Boundary
 ) -> tuple[ChatRequest, bytes]:
     """The request and its bytes, with less history where the turn could not pay for more."""
+    if work.job is not None:
+        request = work.job.request(work, model.info, manner)
+        return request, model.encode(request)
     room = work.limits.turn_micro_usd - work.turn.spent
     request = build_request(work, model.info, manner, boundary.instructions)
     body = model.encode(request)
@@ -123,7 +126,8 @@ def _request(
 def _reserved(work: Work, call: _Call, picked: router.Pick, boundary: Boundary) -> ModelIntent:
     """Reserve for the call; whoever cannot leaves the probe of a provider to somebody else."""
     heard = set(work.transcript.heard)
-    fresh = tuple(item.id for item in boundary.instructions if item.id not in heard)
+    told = () if work.job is not None else boundary.instructions
+    fresh = tuple(item.id for item in told if item.id not in heard)
     try:
         return _reserve(work, call, fresh)
     except (Exhausted, Stopped):
@@ -186,7 +190,7 @@ def _reserve(work: Work, call: _Call, heard: tuple[str, ...]) -> ModelIntent:
         price=info.price,
         basis=work.basis if work.transcript.basis is None else None,
         skills=skills_that_fit(work),
-        skills_offered=offered(work.runtime.skills, work.profile.mind),
+        skills_offered=() if work.job else offered(work.runtime.skills, work.profile.mind),
     )
     day = work.runtime.clock.now().strftime("%Y-%m-%d")
     block = work.turn.block_for(amount, day, work.limits)
@@ -252,6 +256,9 @@ def _cost(answer: Answer, intent: ModelIntent) -> MicroUsd:
 
 
 def _answered(work: Work, result: ModelResult, turn: Turn) -> None:
+    if work.job is not None:
+        work.job.answered(work, result, turn)
+        return
     answer = result.answer or Answer()
     if answer.calls:
         work.save(turn, result, progress=True)

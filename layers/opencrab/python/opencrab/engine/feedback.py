@@ -6,15 +6,12 @@ from typing import Literal
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.identifier import ulid
-from opencrab.domain.memory import Experience, Outcome
+from opencrab.domain.memory import EXPERIENCE, Experience, Outcome
 from opencrab.domain.record import CallResult, ModelResult, Record
 from opencrab.domain.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.record import resolved
 from opencrab.engine.runtime import Runtime
-
-EXPERIENCE = "experience"
-"""The kind of fact that experiences are."""
 
 REMARK_CHARACTERS = 2_000
 
@@ -77,6 +74,7 @@ def give(
         lesson=remark or _LESSONS[language][thumbs or "up"],
         about_turn=turn.id,
         from_person=by,
+        person_id=by,
         tainted=turn.taint,
         session_id=turn.session_id,
         at=runtime.clock.now(),

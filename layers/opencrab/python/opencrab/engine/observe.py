@@ -24,7 +24,7 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
     goal = None
     if turn.task is not None:
         goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_of(turn.task)))
-    tainted = turn.taint or any(_taints(line, turn.agent_id) for line in history)
+    tainted = turn.taint or any(taints_reader(line, turn.agent_id) for line in history)
     declared = any(
         effect.kind == "declared_done"
         for step in transcript.steps
@@ -52,14 +52,15 @@ def recent_lines(runtime: Runtime, turn: Turn) -> tuple[Line, ...]:
     other turns' business, however early their messages came in. The trigger is always among them.
     """
     journal, wanted = runtime.home.journal, runtime.rules.history_lines
+    size = max(wanted, _PAGE)
     lines: list[Line] = []
     before: int | None = None
     for page in range(_PAGES):
         if page == _PAGES_AFTER_TRIGGER and before is not None:
             before = min(before, turn.trigger_line + 1)
-        rows = journal.lines(turn.session_id, before=before, limit=_PAGE, newest_first=True)
+        rows = journal.lines(turn.session_id, before=before, limit=size, newest_first=True)
         lines.extend(row for row in rows if _belongs(row, turn))
-        if len(rows) < _PAGE or len(lines) >= wanted:
+        if len(rows) < size or len(lines) >= wanted:
             break
         before = rows[-1].sequence
     lines = lines[:wanted]
@@ -68,7 +69,7 @@ def recent_lines(runtime: Runtime, turn: Turn) -> tuple[Line, ...]:
     return tuple(sorted(lines, key=lambda line: (line.group_line or line.sequence, line.sequence)))
 
 
-def _taints(line: Line, agent_id: str) -> bool:
+def taints_reader(line: Line, agent_id: str) -> bool:
     """Whether a line's words come from outside: from another agent, or from a public sender.
 
     An agent's own line does so when it was written after such words had been read.

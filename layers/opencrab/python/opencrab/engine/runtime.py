@@ -11,7 +11,7 @@ from opencrab.ports.channel import Channel
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.model import Directory, Models
-from opencrab.ports.search import Found, Search
+from opencrab.ports.search import Found, IndexStatus, Query, Search
 from opencrab.ports.secrets import Secrets
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.web import Web, WebSearch
@@ -19,7 +19,11 @@ from opencrab.ports.web import Web, WebSearch
 
 @dataclass(frozen=True)
 class Rules:
-    """The engine's numbers; every one is a setting."""
+    """The engine's numbers; every one is a setting.
+
+    `history_lines` bounds what is read for a prompt, whose length `high_water_tokens` decides. A
+    session is summarised after each `compact_every` lines; 0 is never.
+    """
 
     limits: Limits = field(default_factory=Limits)
     max_steps: int = MAX_STEPS
@@ -29,8 +33,9 @@ class Rules:
     continue_seconds: int = 2
     model_timeout_seconds: float = 120.0
     max_output_tokens: int = 2_048
-    history_lines: int = 48
+    history_lines: int = 96
     high_water_tokens: int = 80_000
+    compact_every: int = 64
 
 
 class Nothing:
@@ -39,13 +44,17 @@ class Nothing:
     def search(
         self,
         agent_id: str,  # noqa: ARG002 - the port's
-        query: str,  # noqa: ARG002
-        *,
-        session_id: str,  # noqa: ARG002
-        limit: int = 10,  # noqa: ARG002
+        query: Query,  # noqa: ARG002
     ) -> tuple[Found, ...]:
         """Nothing."""
         return ()
+
+    def forget(self, agent_id: str) -> None:
+        """There is nothing to take away."""
+
+    def status(self, agent_id: str) -> IndexStatus:  # noqa: ARG002 - the port's
+        """There is no index."""
+        return IndexStatus(backend="none")
 
     def all(self) -> tuple[StandardSkill, ...]:
         """None."""
@@ -83,10 +92,12 @@ class Runtime:
         return Reach(
             files=self.home.files,
             facts=self.home.facts,
+            history=self.home.journal,
             models=self.models,
             agents=self.home.agents,
             search=self.search,
             skills=self.skills,
+            sessions=self.home.sessions,
             web=self.web,
             web_search=self.web_search,
         )

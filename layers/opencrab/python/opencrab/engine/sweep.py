@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.turn import Turn, TurnStatus
-from opencrab.engine.admission import enqueue
+from opencrab.engine.admission import enqueue, queue_of
 from opencrab.engine.approvals import sweep_approvals
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.tasks import admit_item, strand
@@ -53,7 +53,7 @@ def _turns(runtime: Runtime) -> tuple[int, int]:
 
 
 def _released(runtime: Runtime, turn: Turn) -> bool:
-    return turn.receipt is not None and runtime.home.turns.continue_later(turn.receipt, 0)
+    return turn.receipt is not None and queue_of(runtime, turn).continue_later(turn.receipt, 0)
 
 
 def _utterances(runtime: Runtime) -> int:

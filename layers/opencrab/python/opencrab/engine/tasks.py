@@ -30,7 +30,9 @@ from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.action import one_line
 
-_INSTRUCTION = "instruction"
+INSTRUCTION = "instruction"
+"""The kind of fact that says which goal an instruction became."""
+
 _NAME = 80
 _OWNERS_GOALS = 5
 """Places among the open goals that only an owner's instructions may take."""
@@ -74,7 +76,7 @@ def undertake(
         raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
     session_id = stable_id("task", agent_id, asker.principal_id, key)
     for _ in range(ATTEMPTS):
-        earlier = runtime.home.facts.get(agent_id, _INSTRUCTION, session_id)
+        earlier = runtime.home.facts.get(agent_id, INSTRUCTION, session_id)
         if earlier is not None:
             return _given_before(runtime, agent_id, earlier, asked)
         board = _board(runtime, profile)
@@ -82,7 +84,7 @@ def undertake(
         opened(board, goal)
         line_up(board, goal)
         given = _Given(goal=goal.id, instruction=asked.instruction)
-        mark = new_fact(agent_id, _INSTRUCTION, session_id, given)
+        mark = new_fact(agent_id, INSTRUCTION, session_id, given)
         try:
             _commit(runtime, board, mark)
         except Changed:

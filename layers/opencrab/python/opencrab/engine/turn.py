@@ -98,11 +98,11 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
     except (Invalid, NotFound) as error:
         runtime.home.turns.bury(delivery.body, group=delivery.group, reason=error.message)
         if claimed is not None:
-            _abandon(runtime, claimed, error.message)
+            abandon(runtime, claimed, error.message)
         return Outcome.FINISHED
 
 
-def _abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
+def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
     """End a turn whose world is gone: what it needs cannot be read, so only its goal is told."""
     turn, now = claimed.turn, runtime.clock.now()
     lost = _lost(claimed)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from opencrab.domain.action import ActionResult, FileDeleted, FileWritten
 from opencrab.domain.agent import Profile
@@ -13,17 +13,18 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.line import Audience, Line, LineKind
 from opencrab.domain.money import Draw, Limits
 from opencrab.domain.record import ModelIntent, ModelResult, Record, called
-from opencrab.domain.routing import Basis
+from opencrab.domain.routing import Basis, Manner
 from opencrab.domain.session import Session, SessionChange
+from opencrab.domain.summary import Topic
 from opencrab.domain.transcript import Transcript
-from opencrab.domain.turn import Turn
+from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.domain.usage import UsageRow
 from opencrab.domain.utterance import Utterance
 from opencrab.engine.record import stored_form
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.usage import usage_row
 from opencrab.ports.journal import Change
-from opencrab.ports.model import Image, Returned, Said
+from opencrab.ports.model import ChatRequest, Image, ModelInfo, Returned, Said
 
 CARRIED = 6
 """Pure results that may ride in the next transaction; with their lines they stay under 25 items."""
@@ -43,6 +44,15 @@ class Group:
     place: int
     messages: Shown
     tokens: int
+    is_speech: bool = False
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What is told of a session's lines that are not shown: the first one, and topics by number."""
+
+    opening: Group | None = None
+    topics: tuple[Topic, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,21 @@ class Beside:
 NOTHING = Beside()
 
 
+class Job(Protocol):
+    """What a turn is for that answers nobody: one question to a model, and what is kept of it."""
+
+    def request(self, work: "Work", info: ModelInfo, manner: Manner) -> ChatRequest:
+        """What the model is asked; raises Invalid when that is more than this model takes."""
+
+    def answered(self, work: "Work", result: ModelResult, turn: Turn) -> None:
+        """End the turn with an answer; `turn` is its header with the call settled."""
+
+    def failed(
+        self, work: "Work", status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
+    ) -> None:
+        """End the turn without one."""
+
+
 @dataclass
 class Work:
     """A turn being run.
@@ -67,7 +92,8 @@ class Work:
     used up only when its record is carried or saved. `limits` are those of the newest look, and
     `retry_after_seconds` is what the model call that failed just now wishes for. `goal` is the goal
     that the turn serves, as it was read or written last; `skills` are those that fit its trigger,
-    `guidance` is their text.
+    `guidance` is their text. `earlier` is what is told of the lines before its history once it was
+    read, `lines_saved` counts those that this worker wrote. With a `job` nobody is answered.
     """
 
     runtime: Runtime
@@ -87,6 +113,9 @@ class Work:
     goal: Fact | None = None
     skills: tuple[str, ...] | None = None
     guidance: tuple[str, ...] | None = None
+    earlier: Earlier | None = None
+    lines_saved: int = 0
+    job: Job | None = None
 
     @property
     def basis(self) -> Basis:
@@ -183,6 +212,7 @@ class Work:
             at=now,
         )
         self.turn = self.runtime.home.journal.commit(change)
+        self.lines_saved += len(change.lines)
         self.carried, self.carried_lines, self.next_n = [], [], next_n
         for record in records:
             self.transcript.add(record)

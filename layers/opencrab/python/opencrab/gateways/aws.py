@@ -15,7 +15,7 @@ from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.delivery import deliver
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.sweep import sweep
@@ -29,6 +29,7 @@ _IDS = ("turn_id", "agent_id", "session_id")
 _CAUSES = 10
 
 Handle = Callable[[Delivery], Outcome]
+Run = Callable[[Runtime, Delivery, Pace], Outcome]
 
 
 class _Formatter(LambdaPowertoolsFormatter):
@@ -56,7 +57,8 @@ class Journalist:
     """Logs as JSON with the ids of what is worked on, and counts what turns came to.
 
     No line carries what anybody said. Counts are written as embedded metrics, so that they cost no
-    call: `Turns`, `FailedTurns`, `SpentMicroUsd` and `TurnMilliseconds`.
+    call: `Turns`, `FailedTurns`, `SpentMicroUsd` and `TurnMilliseconds`, and `CompactionFailures`
+    for a turn that was to make a summary.
     """
 
     def __init__(self, service: str, level: int = logging.INFO) -> None:
@@ -85,6 +87,9 @@ class Journalist:
         metrics.add_metric("FailedTurns", MetricUnit.Count, int(failed))
         metrics.add_metric("SpentMicroUsd", MetricUnit.Count, turn.spent)
         metrics.add_metric("TurnMilliseconds", MetricUnit.Milliseconds, max(took, 0.0))
+        if turn.trigger is Trigger.COMPACTION:
+            in_vain = turn.status in {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
+            metrics.add_metric("CompactionFailures", MetricUnit.Count, int(in_vain))
         metrics.flush_metrics()
 
     def begin(self, **ids: str) -> None:
@@ -108,18 +113,11 @@ class Worker:
 
     def turns(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Run the turns of a batch, each as far as the time of this call allows."""
+        return self._paced(event, context, self._runtime.home.turns, run_turn)
 
-        def seconds_left() -> float:
-            return float(context.get_remaining_time_in_millis()) / 1_000
-
-        pace = Pace(seconds_left=seconds_left)
-        runtime = self._runtime
-
-        def run(delivery: Delivery) -> Outcome:
-            self._journalist.begin(session_id=delivery.group)
-            return run_turn(runtime, delivery, pace)
-
-        return self._batch(event, runtime.home.turns, run)
+    def compactions(self, event: Mapping[str, Any], context: Any, run: Run) -> dict[str, Any]:
+        """Make the summaries of a batch, as `run` does, as far as the time of this call allows."""
+        return self._paced(event, context, self._runtime.home.compactions, run)
 
     def deliveries(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         """Push the utterances of a batch."""
@@ -135,6 +133,22 @@ class Worker:
         if any(found.values()):
             log.info("swept: %s", ", ".join(f"{name}={count}" for name, count in found.items()))
         return found
+
+    def _paced(
+        self, event: Mapping[str, Any], context: Any, queue: Queue, run: Run
+    ) -> dict[str, Any]:
+        """A batch of turns, each of which looks how much time this call has left."""
+
+        def seconds_left() -> float:
+            return float(context.get_remaining_time_in_millis()) / 1_000
+
+        pace = Pace(seconds_left=seconds_left)
+
+        def handle(delivery: Delivery) -> Outcome:
+            self._journalist.begin(session_id=delivery.group)
+            return run(self._runtime, delivery, pace)
+
+        return self._batch(event, queue, handle)
 
     def _batch(self, event: Mapping[str, Any], queue: Queue, handle: Handle) -> dict[str, Any]:
         """Work on a batch in order and name the messages that are to come again.

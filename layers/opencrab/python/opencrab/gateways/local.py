@@ -1,4 +1,4 @@
-"""The local runner: REST, turn workers, delivery and sweep in one process.
+"""The local runner: REST, turn workers, summaries, delivery and sweep in one process.
 
 It calls the functions that Lambda handlers call, and knows nothing of what they do: the queues
 give it work, the engine's outcome says what becomes of the message.
@@ -18,10 +18,12 @@ from typing import Any
 import uvicorn
 
 from opencrab.domain.errors import OpenCrabError
+from opencrab.engine.compaction import run_compaction
 from opencrab.engine.delivery import deliver
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.sweep import admit_due, sweep
 from opencrab.engine.turn import Outcome, Pace, run_turn
+from opencrab.gateways.local_index import IndexFollower
 from opencrab.ports.feed import ChangeFeed
 from opencrab.ports.queue import Delivery, Queue
 
@@ -174,9 +176,16 @@ class Runner:
     """One process of OpenCrab on this machine."""
 
     def __init__(
-        self, runtime: Runtime, watch: FeedWatch, purge: Callable[[], None], *, workers: int
+        self,
+        runtime: Runtime,
+        watch: FeedWatch,
+        purge: Callable[[], None],
+        index: IndexFollower,
+        *,
+        workers: int,
     ) -> None:
         self._runtime = runtime
+        self._index = index
         self._watch = watch
         self._purge = purge
         self._stopping = threading.Event()
@@ -187,6 +196,9 @@ class Runner:
         )
         self._deliveries = Consumer(
             runtime.home.deliveries, self._deliver, workers=4, visibility=visibility
+        )
+        self._compactions = Consumer(
+            runtime.home.compactions, self._compact, workers=2, visibility=visibility
         )
 
     def serve(self, app: Any, *, host: str, port: int, ready: Callable[[], None]) -> None:
@@ -208,19 +220,25 @@ class Runner:
         self._watch.start(asyncio.get_running_loop())
         self._turns.start()
         self._deliveries.start()
+        self._compactions.start()
         threading.Thread(target=self._sweep, name="sweep", daemon=True).start()
         threading.Thread(target=self._follow_up, name="follow-up", daemon=True).start()
         ready()
+        self._index.start()
 
     def _end(self) -> None:
         self._stopping.set()
         self._turns.stop()
         self._deliveries.stop()
+        self._compactions.stop()
+        self._index.stop()
         self._watch.stop()
 
     def _join(self) -> None:
         self._turns.join()
         self._deliveries.join()
+        self._compactions.join()
+        self._index.join()
 
     def _turn(self, delivery: Delivery) -> Outcome:
         outcome = run_turn(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
@@ -241,6 +259,9 @@ class Runner:
 
     def _deliver(self, delivery: Delivery) -> Outcome:
         return deliver(self._runtime, delivery)
+
+    def _compact(self, delivery: Delivery) -> Outcome:
+        return run_compaction(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
 
     def _sweep(self) -> None:
         while True:

@@ -21,8 +21,10 @@ from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
 from opencrab.ports.facts import Facts
 from opencrab.ports.files import Files
+from opencrab.ports.journal import History
 from opencrab.ports.model import ActionSchema, Models
 from opencrab.ports.search import Search
+from opencrab.ports.sessions import Sessions
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.web import Web, WebSearch
 
@@ -31,16 +33,19 @@ from opencrab.ports.web import Web, WebSearch
 class Reach:
     """What lies outside a turn's own journal and that its actions may reach.
 
-    `web` and `web_search` are None where the operator configured none: then nobody is offered the
+    Without `sessions` nobody sees another conversation than the present one. `web` and
+    `web_search` are None where the operator configured none: then nobody is offered the
     actions that need them.
     """
 
     files: Files
     facts: Facts
+    history: History
     models: Models
     agents: Agents
     search: Search
     skills: StandardSkills
+    sessions: Sessions | None = None
     web: Web | None = None
     web_search: WebSearch | None = None
 
@@ -88,7 +93,11 @@ EndsTurn = Callable[[Any, ActionResult], bool]
 ImpactOf = Callable[[Any, ActionContext], Impact]
 
 ARGUMENT_BYTES = 64 * 1024
-RESULT_BYTES = 32 * 1024
+RESULT_BYTES = 8 * 1024
+"""More than this is for the workspace, with its edges for the model to see."""
+
+PAGED_BYTES = 32 * 1024
+"""The same for actions that give what they read in pages of their own."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,8 @@ class Action:
     `offered` to an agent does not exist for it. `ends_turn` tells whether a call, once it has
     succeeded, is the last one. `impact_of` judges one call where that depends on its arguments,
     never as less than `impact`. `for_peers` is said of the few actions beyond speech and reading
-    that turns of a peer may use. Arguments and results are limited in bytes of JSON.
+    that turns of a peer may use. Arguments and results are limited in bytes of JSON; an action that
+    never `spills` stays below by itself, as its result is for whoever asked, and files are for all.
     """
 
     name: str
@@ -120,6 +130,7 @@ class Action:
     for_peers: bool = False
     argument_bytes: int = ARGUMENT_BYTES
     result_bytes: int = RESULT_BYTES
+    spills: bool = True
 
     def schema(self, language: Language) -> ActionSchema:
         """The action as a model is told of it."""
@@ -143,6 +154,11 @@ class _Shown(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         return "…"
+
+
+def json_bytes(value: Any) -> int:
+    """How much of a result a value takes, with all that JSON escapes."""
+    return len(json.dumps(value, ensure_ascii=False).encode())
 
 
 def one_line(value: Any, limit: int = 80) -> str:

@@ -11,3 +11,6 @@ class Blobs(Protocol):
 
     def get(self, sha256: str) -> bytes:
         """The content; raises NotFound when it is missing or is not what the hash says."""
+
+    def remove(self, sha256: str) -> None:
+        """Remove the content with all that was ever kept of it, if it is there."""

@@ -3,10 +3,31 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from opencrab.domain.fact import FactId, FactKind
+from opencrab.domain.forgetting import FORGOTTEN
+from opencrab.domain.memory import EXPERIENCE, MEMORY
+from opencrab.domain.summary import SUMMARY
+from opencrab.domain.value import Identifier, Value
+
+TOLD = frozenset({MEMORY, EXPERIENCE, SUMMARY, FORGOTTEN})
+"""The kinds of facts whose changes the feed tells of: those that indexes keep or obey."""
+
+
+class FactTold(Value):
+    """The body of an entry of kind `fact`: which fact changed; whoever minds reads it."""
+
+    owner: Identifier
+    kind: FactKind
+    id: FactId
+    removed: bool = False
+
 
 @dataclass(frozen=True)
 class FeedEntry:
-    """One committed item; `position` orders the feed."""
+    """One committed item; `position` orders the feed.
+
+    A `line` has the line as its body, a `turn` its status, a `fact` a `FactTold` and no session.
+    """
 
     position: int
     kind: str
@@ -16,7 +37,7 @@ class FeedEntry:
 
 
 class ChangeFeed(Protocol):
-    """An ordered feed of lines and turn headers; entries are kept for a day."""
+    """An ordered feed of lines, turn headers and facts that are TOLD; it is kept for a day."""
 
     def read(self, *, after: int, limit: int) -> tuple[FeedEntry, ...]:
         """Entries after a position, in order."""

@@ -6,6 +6,7 @@ from opencrab.ports.agents import Agents
 from opencrab.ports.blobs import Blobs
 from opencrab.ports.budgets import Budgets
 from opencrab.ports.due import DueItems
+from opencrab.ports.eraser import Eraser
 from opencrab.ports.facts import Facts
 from opencrab.ports.feed import ChangeFeed
 from opencrab.ports.files import Files
@@ -33,6 +34,7 @@ class Home:
     journal: Journal
     turns: Queue
     deliveries: Queue
+    compactions: Queue
     outbox: Outbox
     due: DueItems
     facts: Facts
@@ -45,4 +47,5 @@ class Home:
     usage: UsageLedger
     health: ProviderHealths
     preferences: PreferenceStore
+    eraser: Eraser
     feed: ChangeFeed | None

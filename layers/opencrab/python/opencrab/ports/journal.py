@@ -82,7 +82,22 @@ class Change:
         return self.turn.status is TurnStatus.WAITING and stop is not None and stop.pause
 
 
-class Journal(Protocol):
+class History(Protocol):
+    """What was said in sessions, for reading."""
+
+    def lines(
+        self,
+        session_id: str,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> tuple[Line, ...]:
+        """Lines with after < sequence < before."""
+
+
+class Journal(History, Protocol):
     """Where turns live. No method may leave half of its change behind."""
 
     def admit(self, admission: Admission) -> tuple[Turn, ...]:
@@ -91,6 +106,12 @@ class Journal(Protocol):
         The same message again (same `body_hash`) answers the stored turns and changes nothing.
         Raises Conflict when the id was used for another body, or when the session has ended;
         NotFound when there is no such session.
+        """
+
+    def open(self, turn: Turn) -> Turn:
+        """Put the header of a turn that no message started, once by its id; answers the stored one.
+
+        It has no line in its session, which need not take messages any more.
         """
 
     def claim(self, turn_id: str, *, lease_until: datetime, receipt: str | None) -> Recorded | None:
@@ -134,17 +155,6 @@ class Journal(Protocol):
         Raises Conflict when it does not wait for exactly this call, Changed when a fact is stored
         in another version.
         """
-
-    def lines(
-        self,
-        session_id: str,
-        *,
-        after: int = 0,
-        before: int | None = None,
-        limit: int = 100,
-        newest_first: bool = False,
-    ) -> tuple[Line, ...]:
-        """Lines with after < sequence < before."""
 
     def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         """Queued and running turns whose lease ended before `now`, oldest first."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from opencrab.adapters.dynamodb.agent import DynamoAgents
 from opencrab.adapters.dynamodb.budget import DynamoBudgets
 from opencrab.adapters.dynamodb.due import DynamoDueItems
+from opencrab.adapters.dynamodb.eraser import DynamoEraser
 from opencrab.adapters.dynamodb.fact import DynamoFacts
 from opencrab.adapters.dynamodb.health import DynamoHealths
 from opencrab.adapters.dynamodb.idempotency import DynamoIdempotency
@@ -33,6 +34,7 @@ class Stores:
     budgets: DynamoBudgets
     health: DynamoHealths
     preferences: DynamoPreferences
+    eraser: DynamoEraser
 
 
 def stores_on(table: Table, *, consistent: bool = True, on_turn: OnTurn | None = None) -> Stores:
@@ -51,4 +53,5 @@ def stores_on(table: Table, *, consistent: bool = True, on_turn: OnTurn | None =
         budgets=DynamoBudgets(table),
         health=DynamoHealths(table),
         preferences=DynamoPreferences(table),
+        eraser=DynamoEraser(table, seen),
     )

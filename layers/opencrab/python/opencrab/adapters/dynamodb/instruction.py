@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from opencrab.adapters.dynamodb.item import Item, Schema, ttl
+from opencrab.adapters.dynamodb.item import Item, Schema, attribute, ttl
 from opencrab.adapters.dynamodb.message import MARK
 from opencrab.adapters.dynamodb.message import partition as marker
-from opencrab.adapters.dynamodb.table import Table, Write, absent, put
+from opencrab.adapters.dynamodb.table import Table, Write, absent, delete, put
 from opencrab.domain.line import Instruction
 
 SCHEMA = Schema("instruction")
@@ -28,6 +28,20 @@ def after(table: Table, session_id: str, line: int) -> tuple[Instruction, ...]:
     """Instructions that came after a line of their session."""
     items = table.query(_partition(session_id), _sort_key(line + 1), "~")
     return tuple(from_item(item) for item in items)
+
+
+def erasing(marked: Item | None, session_id: str, line: int) -> tuple[Write, ...]:
+    """Remove an instruction, and leave of its marker what knows the same one again.
+
+    Nothing for a marker that is gone or that of another message.
+    """
+    if marked is None or "body" not in marked:
+        return ()
+    bare = from_item(marked).erased().model_dump_json()
+    return (
+        delete(_partition(session_id), _sort_key(line)),
+        put(marked | {"body": attribute(bare)}),
+    )
 
 
 def _partition(session_id: str) -> str:

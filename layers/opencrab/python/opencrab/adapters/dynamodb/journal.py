@@ -81,6 +81,13 @@ class DynamoJournal:
             return turns
         raise sessions.busy(session_id)
 
+    def open(self, turn: Turn) -> Turn:
+        try:
+            self._table.write(put(headers.to_item(turn), absent()))
+        except ConditionFailed as refusal:
+            return turn if refusal.item is None else headers.from_item(refusal.item)
+        return turn
+
     def claim(self, turn_id: str, *, lease_until: datetime, receipt: str | None) -> Recorded | None:
         claimed = headers.claim(self._table, turn_id, lease_until, receipt)
         if claimed is None:

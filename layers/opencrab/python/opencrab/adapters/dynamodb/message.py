@@ -34,6 +34,11 @@ def turns_of(item: Item, admission: Admission) -> tuple[str, ...]:
     return tuple(fields["turns"])
 
 
+def turns_in(item: Item) -> tuple[str, ...]:
+    """The turns that a marker names; that of an instruction names none."""
+    return tuple(one["S"] for one in item.get("turns", {}).get("L", ()))
+
+
 def partition(message_id: str) -> str:
     """Where a message's marker lies."""
     return f"MESSAGE#{message_id}"

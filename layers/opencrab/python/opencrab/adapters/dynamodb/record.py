@@ -36,4 +36,9 @@ def new(turn_id: str, record: Record, at: datetime) -> Write:
 
 def fetch(table: Table, turn_id: str) -> tuple[Record, ...]:
     """A turn's records in order of their keys."""
-    return tuple(from_item(item) for item in table.query(partition(turn_id), _FIRST, _LAST))
+    return tuple(map(from_item, items_of(table, turn_id)))
+
+
+def items_of(table: Table, turn_id: str) -> list[Item]:
+    """The items that a turn's records are."""
+    return table.query(partition(turn_id), _FIRST, _LAST)

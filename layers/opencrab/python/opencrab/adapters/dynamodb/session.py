@@ -6,7 +6,7 @@ at the item in this process, and a wrong guess is answered with the right one.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import Lock
 
@@ -39,15 +39,22 @@ _KNOWN = 256
 
 @dataclass(frozen=True)
 class Counted:
-    """A session with the number of its lines and of its changes."""
+    """A session with the number of its lines, of its changes, and of times that it was redacted."""
 
     session: Session
     lines: int
     version: int
+    redactions: int = 0
 
     def grown(self, lines: int, session: Session | None = None) -> "Counted":
         """After a change that appended so many lines."""
-        return Counted(session or self.session, self.lines + lines, self.version + 1)
+        return Counted(
+            session or self.session, self.lines + lines, self.version + 1, self.redactions
+        )
+
+    def redacted(self) -> "Counted":
+        """After some of its lines were forgotten: what is remembered of them is stale."""
+        return replace(self, version=self.version + 1, redactions=self.redactions + 1)
 
 
 class Seen:
@@ -133,7 +140,7 @@ def from_item(item: Item) -> Counted:
     """The session that an item holds."""
     fields = SCHEMA.fields(item)
     session = Session.model_validate_json(fields["body"])
-    return Counted(session, fields["lines"], fields["version"])
+    return Counted(session, fields["lines"], fields["version"], fields.get("redactions", 0))
 
 
 def fetch(table: Table, seen: Seen, session_id: str) -> Counted:
@@ -177,5 +184,6 @@ def _fields(counted: Counted) -> dict[str, str | int]:
         "body": session.model_dump_json(),
         "lines": counted.lines,
         "version": counted.version,
+        "redactions": counted.redactions,
         "list": f"{LIST}#{shard(partition(session.id))}",
     }

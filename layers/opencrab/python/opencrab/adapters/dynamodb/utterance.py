@@ -71,6 +71,11 @@ def new(utterance: Utterance) -> Write:
     return put(to_item(utterance), absent())
 
 
+def of_turn(table: Table, target: str, turn_id: str) -> list[Item]:
+    """What a turn said to a target, as far as it is still kept."""
+    return table.beginning(_partition(target), f"{turn_id}#")
+
+
 def _partition(target: str) -> str:
     """A long target stands as its hash: keys of items and indexes hold 1,024 bytes."""
     if len(target.encode()) > _TARGET_BYTES:

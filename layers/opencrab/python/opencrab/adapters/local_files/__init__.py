@@ -1,8 +1,9 @@
-"""Workspace files, large journal bodies and secrets, in a directory of this machine."""
+"""Workspace files, large journal bodies, secrets and snapshots, in a directory."""
 
 from opencrab.adapters.local_files.blobs import LocalBlobs
 from opencrab.adapters.local_files.disk import Disk
 from opencrab.adapters.local_files.files import LocalFiles
 from opencrab.adapters.local_files.secrets import FileSecrets
+from opencrab.adapters.local_files.snapshots import DirectorySnapshots
 
-__all__ = ["Disk", "FileSecrets", "LocalBlobs", "LocalFiles"]
+__all__ = ["DirectorySnapshots", "Disk", "FileSecrets", "LocalBlobs", "LocalFiles"]

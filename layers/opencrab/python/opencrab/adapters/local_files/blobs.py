@@ -1,6 +1,7 @@
 """Large journal bodies, each in a file named after its own hash."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
@@ -35,6 +36,16 @@ class LocalBlobs:
         if content is None:
             raise NotFound(f"blob {sha256!r} is missing or damaged", field="sha256")
         return content
+
+    def remove(self, sha256: str) -> None:
+        if not _SHA256.fullmatch(sha256):
+            return
+        place = self._place(sha256)
+        with self._lock, translated(self._folder):
+            with suppress(FileNotFoundError):
+                self._writer.disk.unlink(place)
+            if place.parent.exists():
+                self._writer.sync(place.parent)
 
     def _place(self, sha256: str) -> Path:
         return self._folder / sha256[:2] / sha256[2:]

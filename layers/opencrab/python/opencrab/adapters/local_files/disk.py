@@ -35,6 +35,7 @@ class Disk:
     close: Callable[[int], None] = os.close
     mkdir: Callable[[Path, int], None] = os.mkdir
     replace: Callable[[Path, Path], None] = os.replace
+    link: Callable[[Path, Path], None] = os.link
     unlink: Callable[[Path], None] = os.unlink
     rmdir: Callable[[Path], None] = os.rmdir
 

@@ -1,6 +1,7 @@
-"""Workspace files and large journal bodies in one versioned S3 bucket."""
+"""Workspace files, large journal bodies and snapshots of indexes in one versioned S3 bucket."""
 
 from opencrab.adapters.s3_files.blobs import S3Blobs
 from opencrab.adapters.s3_files.files import S3Files
+from opencrab.adapters.s3_files.snapshots import S3Snapshots
 
-__all__ = ["S3Blobs", "S3Files"]
+__all__ = ["S3Blobs", "S3Files", "S3Snapshots"]

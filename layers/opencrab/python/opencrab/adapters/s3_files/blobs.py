@@ -32,6 +32,12 @@ class S3Blobs:
             raise NotFound(f"blob {sha256!r} is missing or damaged", field="sha256")
         return content
 
+    def remove(self, sha256: str) -> None:
+        if not _HASH.fullmatch(sha256):
+            return
+        for version_id in self._bucket.all_versions(_key(sha256)):
+            self._bucket.erase(_key(sha256), version_id)
+
 
 def _key(sha256: str) -> str:
     return f"blobs/{sha256[:2]}/{sha256[2:]}"

@@ -1,15 +1,16 @@
-"""One S3 bucket: the calls that files and blobs need, and what their errors mean.
+"""One S3 bucket: the calls that files, blobs and snapshots need, and what their errors mean.
 
 It knows keys and bytes, and nothing of agents. A condition that does not hold is an answer; the
 rest is Unavailable, a missing right too: whoever runs OpenCrab can cure it, and work must wait.
 """
 
 from base64 import b64encode
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from opencrab.adapters.aws_client import AWS_ERRORS, error_code
 from opencrab.domain.errors import Unavailable
@@ -21,6 +22,7 @@ _MISSING = {"404", "NoSuchKey", "NotFound"}
 _MOVED = {"409", "412", "ConditionalRequestConflict", "PreconditionFailed"}
 _FORBIDDEN = {"401", "403", "AccessDenied", "Forbidden"}
 _CONDITIONAL = {"PutObject", "DeleteObject"}
+_CHUNK = 2**20
 _NO_VERSION = {"400", "405", "InvalidArgument", "MethodNotAllowed", "NoSuchVersion"}
 
 
@@ -28,7 +30,7 @@ _NO_VERSION = {"400", "405", "InvalidArgument", "MethodNotAllowed", "NoSuchVersi
 class Stored:
     """An object without its content; `sha256` is what its metadata say, None if they do not.
 
-    So is `clean`, which nobody else than OpenCrab says.
+    So is `clean`, which nobody else than OpenCrab says; `notes` are all metadata.
     """
 
     size: int
@@ -36,6 +38,7 @@ class Stored:
     version_id: str
     sha256: str | None
     clean: bool
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,14 +94,31 @@ class Bucket:
         finally:
             body.close()
 
+    def save(self, key: str, version_id: str, into: Path) -> bool:
+        """Write one version of an object to a file; False when it is not there."""
+        answer = self._call(self._client.get_object, "GetObject", Key=key, VersionId=version_id)
+        if answer is None:
+            return False
+        body = answer["Body"]
+        try:
+            with into.open("wb") as file:
+                while chunk := body.read(_CHUNK):
+                    file.write(chunk)
+        except AWS_ERRORS as error:
+            raise self._unavailable("GetObject", error_code(error)) from error
+        finally:
+            body.close()
+        return True
+
     def put(
         self,
         key: str,
-        content: bytes,
+        content: bytes | BinaryIO,
         sha256: str,
         condition: dict[str, str],
         *,
         clean: bool = False,
+        notes: Mapping[str, str] | None = None,
     ) -> str | None:
         """Store an object whole: its etag and version id; None when the condition fails.
 
@@ -110,7 +130,7 @@ class Bucket:
             Key=key,
             Body=content,
             ChecksumSHA256=b64encode(bytes.fromhex(sha256)).decode(),
-            Metadata={_SHA256: sha256, **({_CLEAN: _YES} if clean else {})},
+            Metadata={_SHA256: sha256, **({_CLEAN: _YES} if clean else {}), **(notes or {})},
             **condition,
         )
         if answer is None:
@@ -126,6 +146,10 @@ class Bucket:
         """Remove an object that must still have this etag; False when it has not."""
         answer = self._call(self._client.delete_object, "DeleteObject", Key=key, IfMatch=etag)
         return answer is not None
+
+    def erase(self, key: str, version_id: str) -> None:
+        """Remove one version of an object for good, or one mark of its deletion."""
+        self._call(self._client.delete_object, "DeleteObject", Key=key, VersionId=version_id)
 
     def listed(self, prefix: str, at_most: int | None = None) -> Iterator[Listed]:
         """Objects whose keys begin so."""
@@ -164,6 +188,31 @@ class Bucket:
             )
             for each in islice(found, at_most)
         ]
+
+    def all_versions(self, key: str) -> list[str]:
+        """The ids of everything that is kept of one object, marks of deletions too, oldest first.
+
+        What is in force comes last: whoever erases in this order never brings an older one back.
+        """
+        found = list[tuple[bool, datetime, str]]()
+        arguments = dict[str, Any]()
+        while True:
+            answer = self._call(
+                self._client.list_object_versions, "ListObjectVersions", Prefix=key, **arguments
+            )
+            if answer is None:
+                raise self._unavailable("ListObjectVersions", "there is no such bucket")
+            listed = (*answer.get("Versions", ()), *answer.get("DeleteMarkers", ()))
+            found += (
+                (each["IsLatest"], each["LastModified"], each["VersionId"])
+                for each in listed
+                if each["Key"] == key
+            )
+            if not answer.get("IsTruncated"):
+                return [version_id for _, _, version_id in sorted(found)]
+            arguments["KeyMarker"] = answer["NextKeyMarker"]
+            if "NextVersionIdMarker" in answer:
+                arguments["VersionIdMarker"] = answer["NextVersionIdMarker"]
 
     def _call(self, call: Any, operation: str, **arguments: Any) -> dict[str, Any] | None:
         """An answer; None when the object is not there or is no longer what the condition says."""
@@ -214,4 +263,5 @@ def _stored(answer: dict[str, Any]) -> Stored:
         version_id=answer.get("VersionId", "null"),
         sha256=metadata.get(_SHA256),
         clean=metadata.get(_CLEAN) == _YES,
+        notes=metadata,
     )

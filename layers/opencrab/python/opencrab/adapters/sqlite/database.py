@@ -116,6 +116,11 @@ class Items:
             (at, kind, session_id, turn_id, body),
         )
 
+    def newest_at(self) -> int:
+        """When the newest entry of the feed happened; what has no time of its own came after it."""
+        row = self.execute("SELECT at FROM feed ORDER BY position DESC LIMIT 1").fetchone()
+        return row[0] if row else 0
+
 
 class Topic:
     """A number that grows with each commit that touched one thing, and a way to wait for that."""
@@ -222,6 +227,23 @@ class Database:
                     (_PURGE_SENT, now),
                     (_PURGE_FEED, feed_before),
                 )
+            )
+
+    def rewrite(self) -> None:
+        """Write the file anew with nothing but what it holds, and empty its log.
+
+        Whatever was removed or replaced before stays readable in free pages until then.
+        """
+        with self._write_lock:
+            try:
+                self._writer.execute("VACUUM")
+                busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            except sqlite3.Error as error:
+                raise explained(self.path, error) from error
+        if busy:
+            raise Unavailable(
+                f"database file {str(self.path)!r} is being read, and keeps what was removed",
+                cure="try again in a few seconds",
             )
 
     def close(self) -> None:

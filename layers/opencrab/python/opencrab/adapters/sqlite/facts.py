@@ -6,6 +6,7 @@ from opencrab.domain.due import DueItem
 from opencrab.domain.fact import Fact
 from opencrab.domain.mind import MIND
 from opencrab.ports.facts import changed, each_once
+from opencrab.ports.feed import TOLD, FactTold
 
 MIND_KEY = "MIND"
 
@@ -56,12 +57,19 @@ def write_facts(items: Items, facts: tuple[Fact, ...]) -> None:
         if fact.version and fact.version != version + 1:
             raise changed(fact)
         pk, sk = _place(*fact.key)
+        if fact.kind in TOLD:
+            _tell(items, fact)
         if fact.body is None:
             items.delete(pk, sk)
             continue
         kept = fact.replaced(version=version + 1)
         expires = None if fact.expires_at is None else milliseconds(fact.expires_at)
         items.put(pk, sk, kept.model_dump_json(), expires_at=expires)
+
+
+def _tell(items: Items, fact: Fact) -> None:
+    told = FactTold(owner=fact.owner, kind=fact.kind, id=fact.id, removed=fact.body is None)
+    items.feed(items.newest_at(), "fact", "", None, told.model_dump_json(exclude_defaults=True))
 
 
 def _stored(items: Items, owner: str, kind: str, fact_id: str) -> Fact | None:

@@ -11,6 +11,7 @@ from opencrab.adapters.sqlite.board import (
     SqliteSwitches,
 )
 from opencrab.adapters.sqlite.database import Database
+from opencrab.adapters.sqlite.eraser import SqliteEraser
 from opencrab.adapters.sqlite.facts import SqliteFacts
 from opencrab.adapters.sqlite.journal import SqliteJournal
 from opencrab.adapters.sqlite.outbox import SqliteDueItems, SqliteOutbox
@@ -36,14 +37,17 @@ def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> 
     """The home on an open file; what workers of a dead process held is given back."""
     turns = SqliteQueue(database, "turns", clock)
     deliveries = SqliteQueue(database, "deliveries", clock)
+    compactions = SqliteQueue(database, "compactions", clock)
     turns.release()
     deliveries.release()
+    compactions.release()
     return Home(
         agents=SqliteAgents(database),
         sessions=SqliteSessions(database),
         journal=SqliteJournal(database),
         turns=turns,
         deliveries=deliveries,
+        compactions=compactions,
         outbox=SqliteOutbox(database),
         due=SqliteDueItems(database),
         facts=SqliteFacts(database),
@@ -56,6 +60,7 @@ def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> 
         usage=SqliteUsage(database),
         health=SqliteHealths(database),
         preferences=SqlitePreferences(database),
+        eraser=SqliteEraser(database),
         feed=SqliteFeed(database),
     )
 

@@ -56,6 +56,14 @@ class SqliteJournal:
             items.put(f"MESSAGE#{admission.message_id}", "M", body, absent=True, expires_at=expires)
             return turns
 
+    def open(self, turn: Turn) -> Turn:
+        with self._database.writing() as items:
+            try:
+                _put_turn(items, turn, absent=True)
+            except AlreadyThere:
+                return _turn(items, turn.id)
+            return turn
+
     def claim(self, turn_id: str, *, lease_until: datetime, receipt: str | None) -> Recorded | None:
         with self._database.writing() as items:
             turn = _turn(items, turn_id)
@@ -63,7 +71,7 @@ class SqliteJournal:
                 return None
             turn = turn.claimed(lease_until=lease_until, receipt=receipt)
             _put_turn(items, turn)
-            records = _records(items, turn_id) if turn.sequence > 1 else ()
+            records = records_in(items, turn_id) if turn.sequence > 1 else ()
             return Recorded(turn, records)
 
     def commit(self, change: Change) -> Turn:
@@ -156,7 +164,7 @@ class SqliteJournal:
     def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Fact) -> Turn:
         with self._database.writing() as items:
             turn = _turn(items, turn_id)
-            asked = [r for r in _records(items, turn_id) if isinstance(r, ApprovalRequest)]
+            asked = [r for r in records_in(items, turn_id) if isinstance(r, ApprovalRequest)]
             if (
                 turn.status is not TurnStatus.WAITING
                 or not asked
@@ -228,7 +236,8 @@ def _turn(items: Items, turn_id: str) -> Turn:
     return Turn.model_validate_json(body)
 
 
-def _records(items: Items, turn_id: str) -> tuple[Record, ...]:
+def records_in(items: Items, turn_id: str) -> tuple[Record, ...]:
+    """A turn's records in order of their keys."""
     rows = items.between(f"TURN#{turn_id}", "0", ":")
     return tuple(_RECORD.validate_json(body) for _, body in rows)
 

@@ -19,6 +19,7 @@ from opencrab.gateways.cli import (
     export,
     feedback,
     keys,
+    memory,
     models,
     sessions,
     skills,
@@ -91,6 +92,7 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
         "See what an agent knows how to do; add, approve, switch and retire skills.",
         skills.COMMANDS,
     ),
+    "memory": ("Search, list, add and forget what an agent remembers.", memory.COMMANDS),
     "cost": (
         "See what an installation on AWS costs.",
         {"estimate": cost.estimate_cost},

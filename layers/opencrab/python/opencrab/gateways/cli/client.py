@@ -122,10 +122,13 @@ class Client:
             return response.content, response.headers["ETag"].strip('"')
         raise self._error(response, _json(response))
 
-    def upload(self, *parts: str, content: bytes) -> dict[str, Any]:
-        """Store a file, whole."""
+    def upload(
+        self, *parts: str, content: bytes, method: str = "PUT", **query: object
+    ) -> dict[str, Any]:
+        """Send a file, whole."""
         headers = {"Content-Type": "application/octet-stream"}
-        return self._value(self._request("PUT", parts, content=content, headers=headers))
+        response = self._request(method, parts, query=query, content=content, headers=headers)
+        return self._value(response)
 
     def items(self, *parts: str, **query: object) -> Iterator[dict[str, Any]]:
         """Everything in a list, page after page."""

@@ -1,9 +1,10 @@
 """Terms: the Japanese of OpenCrab's own words, such as a status; the word itself is English."""
 
-from opencrab.gateways.cli import approval_words, skill_words
+from opencrab.gateways.cli import approval_words, memory_words, skill_words
 
 TERMS: dict[str, str] = {
     **approval_words.TERMS,
+    **memory_words.TERMS,
     **skill_words.TERMS,
     "active": "活動中",
     "dormant": "休眠中",

@@ -3,6 +3,7 @@
 from opencrab.gateways.cli import (
     approval_words,
     head_words,
+    memory_words,
     model_words,
     skill_words,
     task_words,
@@ -15,6 +16,7 @@ from opencrab.gateways.cli.terms import TERMS
 _PARTS = (
     approval_words,
     head_words,
+    memory_words,
     model_words,
     skill_words,
     task_words,

@@ -19,6 +19,8 @@ JSON_BYTES = 1 << 20
 FILE_BYTES = 5 << 20
 BODY_SECONDS = 30.0
 
+_FILE_PLACES = ("/workspace", "/memory/import")
+
 _WITH_BODY = {"POST", "PUT", "PATCH"}
 
 
@@ -45,7 +47,8 @@ async def bounded(scope: Scope, receive: Receive, *, takes_files: bool) -> Recei
     """
     if scope["method"] not in _WITH_BODY:
         return receive
-    limit = FILE_BYTES if takes_files and "/workspace" in scope["path"] else JSON_BYTES
+    is_file = takes_files and any(place in scope["path"] for place in _FILE_PLACES)
+    limit = FILE_BYTES if is_file else JSON_BYTES
     _check_announced(scope, limit)
     try:
         async with asyncio.timeout(BODY_SECONDS):

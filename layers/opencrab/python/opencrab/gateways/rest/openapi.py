@@ -21,6 +21,7 @@ _TAGS = {
     "agents": "Who there is.",
     "skills": "What an agent knows how to do.",
     "workspace": "An agent's files.",
+    "memory": "What an agent can find again, what it keeps, and what it shall forget.",
     "sessions": "Conversations.",
     "messages": "What is said in them.",
     "turns": "How one answer came about.",

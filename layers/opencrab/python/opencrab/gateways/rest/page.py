@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -13,6 +14,8 @@ from opencrab.domain.value import Value
 
 LIMIT = 50
 MOST = 200
+
+_ID = re.compile(r"[A-Za-z0-9_\-.]{1,200}")
 
 Item = TypeVar("Item")
 
@@ -56,6 +59,14 @@ def place_in(listing: str, cursor: str | None) -> str | None:
     if name != listing or not place or cursor_of(listing, place) != cursor:
         raise _unknown_cursor()
     return place
+
+
+def id_in(listing: str, cursor: str | None) -> str:
+    """The id that a cursor names, none to begin with; raises Invalid where that is no id."""
+    place = place_in(listing, cursor)
+    if place is not None and not _ID.fullmatch(place):
+        raise _unknown_cursor()
+    return place or ""
 
 
 def paged(

@@ -216,6 +216,9 @@ _EXPLAINED = {
     "date_from_datetime_parsing": ("must be a date", "write it as 2026-02-17"),
     "date_parsing": ("must be a date", "write it as 2026-02-17"),
     "date_type": ("must be a date", "write it as 2026-02-17"),
+    "datetime_type": ("must be a time", "write it as 2026-02-17T09:00:00Z"),
+    "datetime_parsing": ("must be a time", "write it as 2026-02-17T09:00:00Z"),
+    "datetime_from_date_parsing": ("must be a time", "write it as 2026-02-17T09:00:00Z"),
     "tuple_type": ("must be a list", "send one in brackets"),
     "list_type": ("must be a list", "send one in brackets"),
 }

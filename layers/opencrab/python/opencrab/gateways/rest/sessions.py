@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 
 from opencrab.domain.errors import Refused
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.session import Mode, Participant, Phase, Session, SessionStatus
+from opencrab.domain.session import Hearing, Mode, Participant, Phase, Session, SessionStatus
 from opencrab.domain.value import MessageText, Value
 from opencrab.engine.admission import instruct
 from opencrab.engine.creation import NewSession, create_session
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=JsonRo
 
 
 class SessionView(Value):
-    """A conversation: its participants and its counters."""
+    """A conversation: its participants, its counters, and who may hear of it later."""
 
     id: str
     name: str | None
@@ -38,6 +38,8 @@ class SessionView(Value):
     participants: tuple[Participant, ...]
     facilitator_id: str | None
     goal: str | None
+    hearing: Hearing
+    guild_id: str | None
     created_by: str
     created_at: datetime
     updated_at: datetime

@@ -1,0 +1,17 @@
+"""Makes the summaries that the queue asks for, each as far as the time of a call allows."""
+
+import gc
+from typing import Any
+
+gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
+
+from opencrab.bootstrap.aws import compactor  # noqa: E402
+
+_compact = compactor()
+gc.freeze()
+gc.enable()
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answer one invocation."""
+    return _compact(event, context)

@@ -1,0 +1,17 @@
+"""Searches on EFS, for functions that are not in its network, and publishes snapshots there."""
+
+import gc
+from typing import Any
+
+gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
+
+from opencrab.bootstrap.aws_search import searcher  # noqa: E402
+
+_answer = searcher()
+gc.freeze()
+gc.enable()
+
+
+def handler(event: dict[str, Any], _context: Any) -> dict[str, Any] | None:
+    """Answer a question, or follow the records of the table's stream."""
+    return _answer(event)

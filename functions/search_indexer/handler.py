@@ -1,0 +1,17 @@
+"""Publishes snapshots of agents' indexes when the table's stream tells that there is news."""
+
+import gc
+from typing import Any
+
+gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
+
+from opencrab.bootstrap.aws_search import indexer  # noqa: E402
+
+_follow = indexer()
+gc.freeze()
+gc.enable()
+
+
+def handler(event: dict[str, Any], _context: Any) -> None:
+    """Follow the records of one batch; an error brings them again."""
+    _follow(event)

@@ -1,0 +1,119 @@
+"""Erasing in the table: items are overwritten or removed; copies for recovery keep them longer."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
+
+from opencrab.adapters.dynamodb import instruction as inbox
+from opencrab.adapters.dynamodb import line as line_items
+from opencrab.adapters.dynamodb import message as markers
+from opencrab.adapters.dynamodb import record as records
+from opencrab.adapters.dynamodb import session as sessions
+from opencrab.adapters.dynamodb import turn as headers
+from opencrab.adapters.dynamodb import utterance as utterances
+from opencrab.adapters.dynamodb.item import Item
+from opencrab.adapters.dynamodb.session import Counted, Seen
+from opencrab.adapters.dynamodb.table import (
+    TRANSACTION_ITEMS,
+    Cancelled,
+    Table,
+    Write,
+    delete,
+    put,
+)
+from opencrab.domain.errors import NotFound
+from opencrab.domain.line import Line
+from opencrab.domain.record import Record
+from opencrab.ports.eraser import not_ended
+
+Change = Callable[[Counted], Counted]
+
+_AT_ONCE = (TRANSACTION_ITEMS - 1) // 3
+"""Lines beside their session; one that instructed somebody is three items."""
+
+
+class DynamoEraser:
+    """`ports.eraser.Eraser` on the table.
+
+    Backups for point-in-time recovery keep what is erased for 35 days, the stream for a day.
+    """
+
+    def __init__(self, table: Table, seen: Seen) -> None:
+        self._table = table
+        self._seen = seen
+
+    def redact(self, session_id: str, sequences: Collection[int]) -> None:
+        pending = iter(sequences)
+        while chunk := list(islice(pending, _AT_ONCE)):
+            writes = self._redacting(session_id, chunk)
+            if writes:
+                self._change(session_id, Counted.redacted, *writes)
+
+    def strip_session(self, session_id: str) -> None:
+        self._change(session_id, lambda known: known.grown(0, known.session.stripped()))
+
+    def turns_of(self, *groups: str) -> dict[str, tuple[str, ...]]:
+        keys = {group: (markers.partition(group), markers.MARK) for group in groups}
+        found = self._table.several(list(keys.values()))
+        # That of an instruction names no turns.
+        return {group: markers.turns_in(found.get(key, {})) for group, key in keys.items()}
+
+    def records_of(self, turn_id: str) -> tuple[Record, ...]:
+        return records.fetch(self._table, turn_id)
+
+    def erase_turn(self, turn_id: str) -> None:
+        stored = self._table.get(headers.partition(turn_id), headers.HEADER)
+        turn = None if stored is None else headers.from_item(stored)
+        if turn is not None and not turn.status.is_end:
+            raise not_ended(turn)
+        gone: list[Item] = []
+        if turn is not None and turn.channel is not None:
+            gone += utterances.of_turn(self._table, turn.channel.target, turn_id)
+        gone += records.items_of(self._table, turn_id)
+        self._remove(gone)
+        if turn is not None:
+            self._table.write(put(headers.to_item(turn.erased())))
+
+    def wipe(self) -> None:
+        """The medium is not ours."""
+
+    def _redacting(self, session_id: str, sequences: Iterable[int]) -> tuple[Write, ...]:
+        pk = sessions.partition(session_id)
+        found = self._table.several([(pk, line_items.sort_key(one)) for one in sequences])
+        lines = [line_items.from_item(item) for item in found.values()]
+        told = [line.message_id for line in lines if line.message_id is not None]
+        known = self._table.several([(markers.partition(one), markers.MARK) for one in told])
+        return tuple(write for line in lines for write in _erasing(line, known))
+
+    def _change(self, session_id: str, after: Change, *writes: Write) -> None:
+        """Change a session and what belongs to it.
+
+        Its count of redactions moves with its lines: every process that remembers some of them
+        reads the session with every turn, and so learns that they are not what they were.
+        """
+        for _ in range(sessions.ATTEMPTS):
+            try:
+                known = sessions.fetch(self._table, self._seen, session_id)
+            except NotFound:
+                return
+            changed = after(known)
+            try:
+                self._table.transact(sessions.moved(known, changed), *writes)
+            except Cancelled:
+                continue
+            self._seen.note(changed)
+            return
+        raise sessions.busy(session_id)
+
+    def _remove(self, items: Iterable[Item]) -> None:
+        pending = iter(items)
+        while chunk := list(islice(pending, TRANSACTION_ITEMS)):
+            self._table.transact(*(delete(one["pk"]["S"], one["sk"]["S"]) for one in chunk))
+
+
+def _erasing(line: Line, known: dict[tuple[str, str], Item]) -> Iterator[Write]:
+    """The line without its words, and without those of the instruction that it was."""
+    yield put(line_items.to_item(line.erased()))
+    if line.message_id is None:
+        return
+    marker = known.get((markers.partition(line.message_id), markers.MARK))
+    yield from inbox.erasing(marker, line.session_id, line.sequence)

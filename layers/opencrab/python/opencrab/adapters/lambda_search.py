@@ -1,0 +1,175 @@
+"""Search by another function, which lies in a network of its own: the wire and both its ends.
+
+A message is JSON, with a version that both ends know. Nothing in it is trusted to be short: a
+question is cut to what is read of it anyway, an answer to what Lambda carries.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from opencrab.adapters.aws_client import AWS_ERRORS, unavailable
+from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
+from opencrab.domain.question import LONGEST_QUESTION
+from opencrab.domain.value import Identifier
+from opencrab.ports.search import MOST_FOUND, Found, IndexStatus, Query, Search
+
+VERSION = 1
+
+LARGEST_ANSWER = 5_000_000
+"""Bytes; Lambda carries six million, and wraps them."""
+
+_LONGEST_NAME = 200
+
+Told = TypeVar("Told")
+
+
+class LambdaSearch:
+    """`ports.search.Search` that asks a function, by its name or ARN."""
+
+    def __init__(self, client: Any, function_name: str) -> None:
+        self._client = client
+        self._function_name = function_name
+
+    def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
+        asked = replace(
+            query,
+            text=_sendable(query.text, LONGEST_QUESTION),
+            speaker=None if query.speaker is None else _sendable(query.speaker, _LONGEST_NAME),
+            limit=min(query.limit, MOST_FOUND),
+        )
+        told = self._asked("search", agent_id, query=_queries().dump_python(asked, mode="json"))
+        return self._read(_founds(), told.get("found"))
+
+    def forget(self, agent_id: str) -> None:
+        self._asked("forget", agent_id)
+
+    def status(self, agent_id: str) -> IndexStatus:
+        return self._read(_statuses(), self._asked("status", agent_id).get("status"))
+
+    def _asked(self, what: str, agent_id: str, **more: Any) -> dict[str, Any]:
+        """The answer to a question; raises the error that it tells."""
+        question = {"v": VERSION, "ask": what, "agent": _sendable(agent_id, _LONGEST_NAME), **more}
+        try:
+            answer = self._client.invoke(
+                FunctionName=self._function_name, Payload=json.dumps(question).encode()
+            )
+            content = answer["Payload"].read()
+        except AWS_ERRORS as error:
+            what = f"function {self._function_name!r}"
+            raise unavailable(what, error, permissions="lambda:InvokeFunction") from error
+        if "FunctionError" in answer:
+            raise self._silent("failed", "read its log")
+        try:
+            told = json.loads(content)
+        except ValueError:
+            told = None
+        if not isinstance(told, dict) or told.get("v") != VERSION:
+            raise self._silent("speaks another version", "deploy both functions from one version")
+        if "error" in told:
+            raise _error_of(told["error"])
+        return told
+
+    def _read(self, form: TypeAdapter[Told], told: Any) -> Told:
+        try:
+            return form.validate_python(told)
+        except ValidationError as error:
+            raise self._silent(
+                "answered what nobody can read", "deploy both functions from one version"
+            ) from error
+
+    def _silent(self, why: str, cure: str) -> Unavailable:
+        return Unavailable(f"function {self._function_name!r} {why}", cure=cure)
+
+
+def answered(
+    search: Search, question: Mapping[str, Any], at_most: int = LARGEST_ANSWER
+) -> dict[str, Any]:
+    """The answer of the function that is asked; errors of ours travel in it.
+
+    Of what is found as much is told as fits into so many bytes, the best first.
+    """
+    try:
+        told = _told(search, question, at_most)
+    except OpenCrabError as error:
+        shown = {"code": error.code, "message": error.message}
+        return {"v": VERSION, "error": shown | {"field": error.field, "cure": error.cure}}
+    return {"v": VERSION, **told}
+
+
+def _told(search: Search, question: Mapping[str, Any], at_most: int) -> dict[str, Any]:
+    if question.get("v") != VERSION:
+        raise Unavailable(
+            f"a question of version {question.get('v')!r} is not understood here",
+            cure="deploy both functions from one version",
+        )
+    what = question.get("ask")
+    try:
+        agent_id = _agent_ids().validate_python(question.get("agent"))
+        query = _queries().validate_python(question["query"]) if what == "search" else None
+    except (KeyError, ValidationError) as error:
+        raise Invalid("a question of unknown form", field="query") from error
+    if query is not None:
+        return {"found": _fitting(search.search(agent_id, query), at_most)}
+    if what == "forget":
+        search.forget(agent_id)
+        return {}
+    if what == "status":
+        return {"status": _statuses().dump_python(search.status(agent_id), mode="json")}
+    raise Invalid(f"nobody can be asked to {what!r}", field="ask")
+
+
+def _fitting(found: tuple[Found, ...], at_most: int) -> list[Any]:
+    """As many as the answer may hold, best first."""
+    kept: list[Any] = []
+    size = 0
+    for each in _founds().dump_python(found, mode="json"):
+        size += len(json.dumps(each))
+        if size > at_most:
+            break
+        kept.append(each)
+    return kept
+
+
+def _error_of(told: Any) -> OpenCrabError:
+    """The error that an answer tells; one of a kind that is not known here may pass by itself."""
+    told = told if isinstance(told, dict) else {}
+    kind = next((each for each in _kinds(OpenCrabError) if each.code == told.get("code")), None)
+    message = str(told.get("message", "the search did not work"))
+    return (kind or Unavailable)(message, field=told.get("field"), cure=told.get("cure"))
+
+
+def _kinds(kind: type[OpenCrabError]) -> Iterator[type[OpenCrabError]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _kinds(each)
+
+
+def _sendable(text: str, longest: int) -> str:
+    """Text as UTF-8 can carry it: half of a pair of surrogates stands for nothing."""
+    return text[:longest].encode("utf-8", "replace").decode("utf-8")
+
+
+# Made when first used: most functions never search, and all load what they might need.
+@cache
+def _agent_ids() -> TypeAdapter[str]:
+    return TypeAdapter(Identifier)
+
+
+@cache
+def _queries() -> TypeAdapter[Query]:
+    return TypeAdapter(Query)
+
+
+@cache
+def _founds() -> TypeAdapter[tuple[Found, ...]]:
+    return TypeAdapter(tuple[Found, ...])
+
+
+@cache
+def _statuses() -> TypeAdapter[IndexStatus]:
+    return TypeAdapter(IndexStatus)

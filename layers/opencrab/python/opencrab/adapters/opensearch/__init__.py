@@ -1,0 +1,1 @@
+"""Search in OpenSearch Serverless, over plain HTTP: for installations that outgrow one file."""

@@ -1,0 +1,186 @@
+"""What we ask of OpenSearch Serverless: indexes, documents in bulk, and searches.
+
+What a collection of the type SEARCH supports decides what is here. The developer guide ("Supported
+operations and plugins", serverless-genref) lists `PUT`, `GET` and `DELETE` of an index, its
+`_mapping`, `POST INDEX/_bulk` and `POST INDEX/_search`; ids of one's own are for SEARCH
+collections only ("Choosing a collection type"; elsewhere items fail, langchainjs#4346). It has no
+`_delete_by_query` (opensearch-java#1112) and no scrolling (elasticsearch-dump#1019), so that
+documents are deleted by ids that we can work out. `refresh` is refused (opensearch-ruby#131):
+what is written can be searched after 10 to 60 seconds (spring-data-elasticsearch#2955), and
+parameters such as `timeout` are refused when an index is deleted (opensearch-spark#634).
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from opencrab.adapters.opensearch.connection import ATTEMPTS, Connection, Reply
+from opencrab.domain.errors import Unavailable
+
+BULK_BYTES = 4 * 2**20
+BULK_ITEMS = 500
+"""Of one request; the server takes more, and then takes long."""
+
+_MISSING = "index_not_found_exception"
+_THERE = "resource_already_exists_exception"
+_OK = 200
+_NOT_FOUND = 404
+_REFUSED = 300
+_TOO_MANY = 429
+_BROKEN = 500
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Write:
+    """One document to be written, or with no `source` to be deleted."""
+
+    id: str
+    source: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class NotWritten:
+    """A document that the server refuses for good, and why."""
+
+    id: str
+    status: int
+    reason: str
+
+
+class Client:
+    """The operations on a collection's indexes."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def create(self, index: str, body: Mapping[str, Any]) -> None:
+        """Create an index; one that is there already stays as it is."""
+        reply = self._connection.ask("PUT", f"/{index}", _encoded(body))
+        if reply.status >= _REFUSED and reply.error_type != _THERE:
+            raise _unexpected(reply, "creating an index")
+
+    def drop(self, index: str) -> None:
+        """Delete an index with all that is in it; one that is gone is gone."""
+        reply = self._connection.ask("DELETE", f"/{index}")
+        if reply.status >= _REFUSED and reply.status != _NOT_FOUND:
+            raise _unexpected(reply, "deleting an index")
+
+    def about(self, index: str) -> Mapping[str, Any] | None:
+        """What was said about an index when it was created, None when there is none.
+
+        Nothing is said about an index that came about by writing into it.
+        """
+        reply = self._connection.ask("GET", f"/{index}/_mapping")
+        if reply.status == _NOT_FOUND:
+            return None
+        if reply.status != _OK:
+            raise _unexpected(reply, "reading a mapping")
+        about = reply.body.get(index, {}).get("mappings", {}).get("_meta", {})
+        return about if isinstance(about, dict) else {}
+
+    def search(self, index: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer to a search, None when there is no such index."""
+        reply = self._connection.ask("POST", f"/{index}/_search", _encoded(body))
+        if reply.status == _NOT_FOUND and reply.error_type in {_MISSING, ""}:
+            return None
+        if reply.status != _OK or not isinstance(reply.body.get("hits"), dict):
+            raise _unexpected(reply, "searching")
+        if reply.body.get("timed_out") or reply.body.get("_shards", {}).get("failed"):
+            raise Unavailable("the search collection answered in part only", cure="try again")
+        return reply.body
+
+    def write(self, index: str, writes: Iterable[Write]) -> tuple[NotWritten, ...]:
+        """Write documents, each as often as it takes; answers those that were refused for good.
+
+        Raises Unavailable when some are still turned away after all attempts. Everything may be
+        written again: a document has the same id each time.
+        """
+        refused: list[NotWritten] = []
+        for batch in _batches(writes):
+            refused.extend(self._write(index, batch))
+        return tuple(refused)
+
+    def _write(self, index: str, batch: list[tuple[str, bytes]]) -> Iterator[NotWritten]:
+        for attempt in range(ATTEMPTS):
+            self._connection.backoff.before(attempt)
+            content = b"".join(lines for _, lines in batch)
+            reply = self._connection.ask("POST", f"/{index}/_bulk", content, "x-ndjson")
+            items = _items(reply, len(batch))
+            again: list[tuple[str, bytes]] = []
+            for sent, item in zip(batch, items, strict=True):
+                status = int(item.get("status", 0))
+                if status == _TOO_MANY or status >= _BROKEN:
+                    again.append(sent)
+                elif status >= _REFUSED and not _is_gone(item):
+                    yield _not_written(sent[0], item)
+            if not again:
+                return
+            batch = again
+        raise Unavailable(
+            f"the search collection turned away {len(batch)} documents, {batch[0][0]!r} for one",
+            cure="try again later",
+        )
+
+
+def all_written(refused: Iterable[NotWritten]) -> None:
+    """Raise Unavailable, with names and reasons, unless there are none."""
+    listed = list(refused)
+    if listed:
+        named = ", ".join(f"{each.id!r} ({each.reason})" for each in listed[:_NAMED])
+        raise Unavailable(
+            f"the search collection refuses {len(listed)} documents: {named}",
+            cure="look at what they say; they are written again with the next change",
+        )
+
+
+def _batches(writes: Iterable[Write]) -> Iterator[list[tuple[str, bytes]]]:
+    batch: list[tuple[str, bytes]] = []
+    size = 0
+    for each in writes:
+        lines = _lines(each)
+        if batch and (len(batch) == BULK_ITEMS or size + len(lines) > BULK_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append((each.id, lines))
+        size += len(lines)
+    if batch:
+        yield batch
+
+
+def _lines(write: Write) -> bytes:
+    if write.source is None:
+        return _encoded({"delete": {"_id": write.id}}) + b"\n"
+    return _encoded({"index": {"_id": write.id}}) + b"\n" + _encoded(write.source) + b"\n"
+
+
+def _items(reply: Reply, expected: int) -> list[dict[str, Any]]:
+    """What became of each item; an answer of another form is none."""
+    items = reply.body.get("items")
+    if reply.status != _OK or not isinstance(items, list) or len(items) != expected:
+        raise _unexpected(reply, "writing documents")
+    return [next(iter(item.values())) for item in items]
+
+
+def _is_gone(item: Mapping[str, Any]) -> bool:
+    """Whether it was to be deleted and is not there."""
+    return item.get("status") == _NOT_FOUND and "error" not in item
+
+
+def _not_written(document_id: str, item: Mapping[str, Any]) -> NotWritten:
+    reply = Reply(int(item.get("status", 0)), dict(item))
+    return NotWritten(document_id, reply.status, f"{reply.error_type}: {reply.reason}")
+
+
+def _unexpected(reply: Reply, what: str) -> Unavailable:
+    told = f"{reply.error_type} {reply.reason}".strip()
+    return Unavailable(
+        f"the search collection does not allow {what}: status {reply.status} {told}".strip(),
+        cure="look at the collection and its policies",
+    )
+
+
+def _encoded(value: Mapping[str, Any]) -> bytes:
+    """JSON in ASCII: whatever is in a text, an item stays on its line."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")

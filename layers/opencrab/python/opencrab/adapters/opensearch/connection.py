@@ -1,0 +1,180 @@
+"""The connection to a collection: signed requests, tried again where that can help.
+
+Which operations there are, and what they answer, is in `client.py`.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from opencrab.adapters.address import BaseUrlRules
+from opencrab.adapters.opensearch.signing import CredentialsNow, signed
+from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.ports.clock import Clock
+
+ATTEMPTS = 5
+SECONDS = 10.0
+"""For each attempt; a collection that was idle takes some."""
+
+LONGEST_PAUSE_SECONDS = 8.0
+_FIRST_PAUSE_SECONDS = 0.2
+_FORBIDDEN = frozenset({401, 403})
+_PASSING = frozenset({429, 500, 502, 503, 504})
+_TOLD = 300
+_HOST = re.compile(r"[a-z0-9-]+\.(?P<region>[a-z0-9-]+)\.aoss\.[a-z0-9.-]+")
+
+Pause = Callable[[float], None]
+"""Waits for so many seconds."""
+
+Chance = Callable[[], float]
+"""A number from 0 to 1, so that those who were turned away together do not come back together."""
+
+
+def new_transport() -> httpx.BaseTransport:
+    """Connections that are kept; httpx's transport without its client, which nothing here needs."""
+    return httpx.HTTPTransport(limits=httpx.Limits(max_connections=20, keepalive_expiry=60.0))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server answered; an answer that is no JSON object has an empty body."""
+
+    status: int
+    body: dict[str, Any]
+
+    @property
+    def error_type(self) -> str:
+        """The server's name for what went wrong; empty when it gave none."""
+        error = self.body.get("error")
+        return str(error.get("type", "")) if isinstance(error, dict) else ""
+
+    @property
+    def reason(self) -> str:
+        """What the server says of it, shortened."""
+        error = self.body.get("error")
+        told = error.get("reason", "") if isinstance(error, dict) else error or ""
+        return str(told)[:_TOLD]
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the same request may be answered in a while."""
+        return self.status in _PASSING
+
+
+class Backoff:
+    """How long to wait before the next attempt: twice as long each time, by chance less."""
+
+    def __init__(self, pause: Pause, chance: Chance) -> None:
+        self._pause = pause
+        self._chance = chance
+
+    def before(self, attempt: int) -> None:
+        """Wait before an attempt; the first, 0, begins at once."""
+        if attempt:
+            longest = min(_FIRST_PAUSE_SECONDS * 2 ** (attempt - 1), LONGEST_PAUSE_SECONDS)
+            self._pause(longest * (0.5 + 0.5 * self._chance()))
+
+
+class Connection:
+    """Sends requests to one collection."""
+
+    def __init__(
+        self,
+        endpoint: str,
+        transport: httpx.BaseTransport,
+        credentials: CredentialsNow,
+        clock: Clock,
+        backoff: Backoff,
+    ) -> None:
+        self._endpoint = checked_endpoint(endpoint)
+        self._region = region_of(self._endpoint)
+        self._transport = transport
+        self._credentials = credentials
+        self._clock = clock
+        self.backoff = backoff
+
+    def ask(self, method: str, path: str, content: bytes = b"", kind: str = "json") -> Reply:
+        """The answer to a request, whatever its status, once it is no passing one.
+
+        Raises Unavailable when there is none, or none but passing faults, and when the role may
+        not do this.
+        """
+        fault = ""
+        for attempt in range(ATTEMPTS):
+            self.backoff.before(attempt)
+            try:
+                reply = self._once(method, path, content, kind)
+            except httpx.TransportError as error:
+                fault = type(error).__name__
+                continue
+            if reply.status in _FORBIDDEN:
+                raise _forbidden(reply)
+            if not reply.is_passing:
+                return reply
+            fault = f"status {reply.status} {reply.error_type}".strip()
+        raise Unavailable(f"the search collection does not answer: {fault}", cure="try again later")
+
+    def _once(self, method: str, path: str, content: bytes, kind: str) -> Reply:
+        patience = dict.fromkeys(("connect", "read", "write", "pool"), SECONDS)
+        request = httpx.Request(
+            method,
+            f"{self._endpoint}{path}",
+            headers={
+                "user-agent": "opencrab",
+                "accept-encoding": "identity",
+                **({"content-type": f"application/{kind}"} if content else {}),
+            },
+            content=content,
+            extensions={"timeout": patience},
+        )
+        now = self._clock.now()
+        request.headers.update(signed(request, content, self._credentials(), self._region, now))
+        response = self._transport.handle_request(request)
+        try:
+            return Reply(response.status_code, _object(response.read()))
+        finally:
+            response.close()
+
+
+def checked_endpoint(endpoint: str) -> str:
+    """The address of a collection without a trailing slash, once it is known to be safe."""
+    url = BaseUrlRules("the search collection", "search.opensearch_endpoint").checked(endpoint)
+    if not url.startswith("https://") or urlsplit(url).path:
+        raise Invalid(
+            f"{url!r} is no address of an OpenSearch Serverless collection",
+            field="search.opensearch_endpoint",
+            cure="use the collection's endpoint, as in https://ID.REGION.aoss.amazonaws.com",
+        )
+    return url
+
+
+def region_of(endpoint: str) -> str:
+    """The region in which a collection is, as its address says."""
+    found = _HOST.fullmatch(urlsplit(endpoint).hostname or "")
+    if found is None:
+        raise Invalid(
+            f"{endpoint!r} names no region",
+            field="search.opensearch_endpoint",
+            cure="use the collection's endpoint, as in https://ID.REGION.aoss.amazonaws.com",
+        )
+    return found["region"]
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(content or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _forbidden(reply: Reply) -> Unavailable:
+    return Unavailable(
+        f"the search collection refuses this role: status {reply.status}",
+        cure="allow the role aoss:APIAccessAll, and name it in the collection's data access policy",
+    )

@@ -1,0 +1,196 @@
+"""Indexing: brings agents' indexes up to date, and takes out of them what was forgotten.
+
+Whoever is told that something changed calls this; it reads what is new from the journal and the
+facts and never from the message that told it. Everything may happen twice, in parallel or in part.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from opencrab.adapters.opensearch.client import Client, NotWritten, Write, all_written
+from opencrab.adapters.opensearch.forgotten import Forgotten, deletions
+from opencrab.adapters.opensearch.knowing import kept_in
+from opencrab.adapters.opensearch.reached import Reached
+from opencrab.adapters.opensearch.schema import (
+    creation,
+    document,
+    index_name,
+    kept_id,
+    made_at,
+    placed,
+    row_id,
+)
+from opencrab.adapters.past import LATE, Batch, Hinted, Past, ref_of
+from opencrab.domain.errors import Unavailable
+from opencrab.domain.forgetting import COPIES_KEPT, Mark
+from opencrab.domain.past import Row, RowKind
+from opencrab.ports.clock import Clock
+from opencrab.ports.feed import FeedEntry
+
+_log = logging.getLogger(__name__)
+
+
+class OpenSearchIndexing:
+    """`ports.search.Indexing` over a collection of OpenSearch Serverless.
+
+    What it wrote is kept for good when it returns, and found within a minute; until then searches
+    read it from the stores, but for the new words of kept things that were changed.
+
+    Args:
+        stage: The installation's name, which the names of its indexes begin with.
+    """
+
+    def __init__(self, client: Client, stage: str, past: Past, clock: Clock) -> None:
+        self._client = client
+        self._stage = stage
+        self._past = past
+        self._clock = clock
+
+    def follow(self, entries: Iterable[FeedEntry]) -> None:
+        """As the port says; a document that the collection refuses for good is Unavailable too."""
+        failure: Unavailable | None = None
+        for agent_id, hinted in self._past.hinted(entries).items():
+            try:
+                self._index(agent_id, hinted)
+            except Unavailable as error:
+                # The others are not to wait for this one; all of it will be told again.
+                _log.warning("agent_id=%s | not indexed: %s", agent_id, error.message)
+                failure = error
+        if failure is not None:
+            raise failure
+
+    def catch_up(self, agent_id: str) -> None:
+        self._index(agent_id, Hinted(), whole=True)
+
+    def forget(self, agent_id: str) -> None:
+        """Take out what the agent's marks name; everything is forgotten with the whole index."""
+        name = index_name(self._stage, agent_id)
+        if self._client.about(name) is not None:
+            forgotten = Forgotten(self._past.marks(agent_id))
+            self._prepared(name, forgotten)
+            all_written(self._client.write(name, deletions(forgotten.marks.values())))
+
+    def _index(self, agent_id: str, hinted: Hinted, *, whole: bool = False) -> None:
+        name = index_name(self._stage, agent_id)
+        forgotten = Forgotten(self._past.marks(agent_id))
+        reached = self._prepared(name, forgotten)
+        run = _Run(self._client, name, reached, self._clock, forgotten)
+        seen = reached.seen()
+        if whole:
+            seen = replace(seen, kept={}, at=None)
+        run.obey(_newer(forgotten, reached))
+        for batch in self._past.news(agent_id, seen, *hinted.sessions):
+            run.take(batch)
+        changed = [(RowKind(kind), ref_of(kind, fact_id)) for kind, fact_id in hinted.kept]
+        if whole:
+            changed.extend(kept_in(self._client, name) - run.kept)
+        run.reread({each: self._past.row_named(agent_id, *each) for each in changed})
+        self._obey_late(agent_id, name, forgotten)
+        run.finish()
+
+    def _prepared(self, name: str, forgotten: Forgotten) -> Reached:
+        """The index; one of another schema begins anew, and one that may hold what is forgotten.
+
+        That are indexes from before everything was forgotten, and those that were left alone for
+        so long that a mark may be gone which they never saw.
+        """
+        about = self._client.about(name)
+        reached = Reached(self._client, name)
+        since = None if about is None else made_at(about)
+        if since is not None and not (forgotten.until and since <= forgotten.until):
+            reached.load()
+            agent = reached.agent()
+            if agent is None or self._clock.now() - agent.at < COPIES_KEPT:
+                return reached
+        if about is not None:
+            self._client.drop(name)
+        self._client.create(name, creation(self._clock.now()))
+        return Reached(self._client, name)
+
+    def _obey_late(self, agent_id: str, name: str, known: Forgotten) -> None:
+        """Take out what was forgotten while it was being written.
+
+        A mark is written before anything is removed: either it is read here, or whoever made it
+        removes after all of this was written.
+        """
+        marks = self._past.marks(agent_id)
+        late = [mark for mark_id, mark in marks if mark_id not in known.marks]
+        if any(mark.everything for mark in late):
+            self._client.drop(name)
+            raise Unavailable("everything was forgotten meanwhile", cure="index the agent again")
+        all_written(self._client.write(name, deletions(late)))
+
+
+class _Run:
+    """One pass over what is new; `kept` are the kept things that it was told of."""
+
+    def __init__(
+        self, client: Client, name: str, reached: Reached, clock: Clock, forgotten: Forgotten
+    ) -> None:
+        self._client = client
+        self._name = name
+        self._reached = reached
+        self._clock = clock
+        self._forgotten = forgotten
+        self._began = clock.now()
+        self._last = dict(reached.seen().kept)
+        self._later: list[Write] = []
+        self._held = set[str]()
+        self._refused: list[NotWritten] = []
+        self.kept = set[tuple[RowKind, str]]()
+
+    def obey(self, marks: Iterable[Mark]) -> None:
+        """Take out what marks name."""
+        self._refused.extend(self._client.write(self._name, deletions(marks)))
+
+    def take(self, batch: Batch) -> None:
+        """Write one batch, and next time how far it reaches."""
+        self._forgotten.add(batch.marks)
+        self.kept.update((row.kind, row.ref) for row in batch.rows if row.ref)
+        before = self._reached.of(batch.session_id) if batch.session_id else None
+        place = before.place if before else 0
+        writes = (*self._later, *self._writes(batch.rows, place))
+        self._later = []
+        refused = self._client.write(self._name, writes)
+        self._refused.extend(refused)
+        if refused:
+            self._held.add(batch.session_id or batch.kind)
+        elif batch.session_id and batch.session_id not in self._held:
+            spoken = place + sum(row.is_spoken for row in batch.rows)
+            now = self._clock.now()
+            self._later.append(self._reached.line(batch.session_id, batch.last, spoken, now))
+        elif batch.kind and batch.kind not in self._held:
+            self._last[batch.kind] = batch.last_id
+
+    def reread(self, changed: dict[tuple[RowKind, str], Row | None]) -> None:
+        """Write kept things as they are now, and take out those that are gone."""
+        rows = [row for row in changed.values() if row is not None]
+        gone = [each for each, row in changed.items() if row is None]
+        removed = (Write(kept_id(f"{kind}:{ref}")) for kind, ref in gone)
+        writes = (*self._later, *self._writes(rows, 0), *removed)
+        self._later = []
+        self._refused.extend(self._client.write(self._name, writes))
+
+    def finish(self) -> None:
+        """Write the last watermarks; raise Unavailable when something was refused."""
+        if not self._refused:
+            self._later.append(self._reached.whole(self._last, self._began, self._clock.now()))
+        self._refused.extend(self._client.write(self._name, self._later))
+        all_written(self._refused)
+
+    def _writes(self, rows: Iterable[Row], place: int) -> Iterator[Write]:
+        """Documents of the rows that may be kept; a forgotten row still has its place."""
+        for row in rows:
+            place += row.is_spoken
+            if not self._forgotten.has(row):
+                yield Write(row_id(row), document(placed(row, place)))
+
+
+def _newer(forgotten: Forgotten, reached: Reached) -> list[Mark]:
+    """The marks that an index may not have obeyed yet."""
+    agent = reached.agent()
+    if agent is None or agent.began is None:
+        return list(forgotten.marks.values())
+    since = agent.began - LATE
+    return [mark for mark in forgotten.marks.values() if mark.at >= since]

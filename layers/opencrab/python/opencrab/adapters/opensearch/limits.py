@@ -1,0 +1,110 @@
+"""Limits of a query, twice: as the server applies them, and as they hold for rows in our hands.
+
+Rows that the server does not know yet, and kept things that were read again, must pass the same
+tests as what it answers; a test of ours compares the two.
+"""
+
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from opencrab.adapters.opensearch.schema import ROW, micros
+from opencrab.domain.past import Clearance, Row, RowKind
+from opencrab.domain.session import Hearing
+from opencrab.domain.value import whole
+from opencrab.ports.search import Query
+
+Clause = dict[str, Any]
+
+_MOST = 2**31 - 1
+"""The largest number that the server takes for a line."""
+
+
+def term(name: str, value: object) -> Clause:
+    """Documents in which a field has this value."""
+    return {"term": {name: whole(value)}}
+
+
+_PRIVATE = term("hearing", Hearing.PRIVATE.value)
+
+
+def any_of(clauses: list[Clause]) -> Clause:
+    """Documents that fulfil at least one."""
+    return {"bool": {"should": clauses, "minimum_should_match": 1}}
+
+
+def may_hear(query: Query, heard: AbstractSet[str]) -> list[Clause]:
+    """What whoever asks may hear of, the same as `hears`."""
+    clauses = [term("doc", ROW), *_clearance(query.clearance, heard)]
+    if query.before is not None:
+        session_id, sequence = query.before
+        later = {"range": {"sequence": {"gte": min(max(sequence, 1), _MOST)}}}
+        inner = [term("session", session_id), term("ref", ""), later]
+        clauses.append({"bool": {"must_not": [{"bool": {"filter": inner}}]}})
+    return clauses
+
+
+def may_answer(query: Query, heard: AbstractSet[str]) -> list[Clause]:
+    """What may answer a query, the same as `answers`."""
+    clauses = may_hear(query, heard)
+    if query.session_id is not None:
+        clauses.append(term("session", query.session_id))
+    if query.speaker is not None:
+        names = ("speaker", "speaker_id")
+        clauses.append(any_of([term(name, query.speaker) for name in names]))
+    if query.kinds:
+        clauses.append({"terms": {"kind": sorted(each.value for each in query.kinds)}})
+    if query.hearings:
+        clauses.append({"terms": {"hearing": sorted(each.value for each in query.hearings)}})
+    times = {}
+    if query.since is not None:
+        times["gte"] = micros(query.since)
+    if query.until is not None:
+        times["lte"] = micros(query.until)
+    if times:
+        clauses.append({"range": {"at": times}})
+    return clauses
+
+
+def hears(row: Row, query: Query, heard: AbstractSet[str]) -> bool:
+    """Whether whoever asks may hear of a row at all, as in an excerpt."""
+    if not query.clearance.allows(row, heard):
+        return False
+    if query.before is None or row.ref:
+        return True
+    session_id, sequence = query.before
+    return row.session_id != session_id or row.sequence < max(sequence, 1)
+
+
+def answers(row: Row, query: Query, heard: AbstractSet[str]) -> bool:
+    """Whether a row may answer a query."""
+    at = micros(row.at)
+    return (
+        hears(row, query, heard)
+        and query.session_id in {None, row.session_id}
+        and query.speaker in {None, row.speaker, row.speaker_id}
+        and (not query.kinds or row.kind in query.kinds)
+        and (not query.hearings or row.hearing in query.hearings)
+        and (query.since is None or at >= micros(query.since))
+        and (query.until is None or at <= micros(query.until))
+    )
+
+
+def _clearance(clearance: Clearance, heard: AbstractSet[str]) -> list[Clause]:
+    """The same as `Clearance.allows`."""
+    if clearance.whole:
+        return []
+    allowed = [term("hearing", Hearing.PUBLIC.value)]
+    if clearance.guild_id:
+        inner = [term("hearing", Hearing.GUILD.value), term("guild", clearance.guild_id)]
+        allowed.append({"bool": {"filter": inner}})
+    if clearance.session_id:
+        inner = [term("session", clearance.session_id)]
+        if clearance.person_id:
+            inner.append(any_of([term("ref", ""), {"bool": {"must_not": [_PRIVATE]}}]))
+        else:
+            inner.append(term("kind", RowKind.SPEECH.value))
+        allowed.append({"bool": {"filter": inner}})
+    if clearance.person_id and heard:
+        there = {"terms": {"session": sorted(heard)}}
+        allowed.append({"bool": {"filter": [there], "must_not": [_PRIVATE]}})
+    return [any_of(allowed)]

@@ -1,0 +1,183 @@
+"""What an agent's index looks like: its name, its mapping, and rows as documents and back."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from opencrab.adapters.opensearch.bm25 import K1, B, index_text
+from opencrab.domain.errors import Invalid
+from opencrab.domain.past import Row, RowKind
+from opencrab.domain.question import tells_time
+from opencrab.domain.session import Hearing
+from opencrab.domain.value import whole
+
+SCHEMA = 1
+"""Of the mapping and of how texts are cut into terms; an index of another one is built anew."""
+
+ROW = "row"
+SEEN = "seen"
+"""What a document is: something to be found, or how far the index has come."""
+
+_AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_STAGE = re.compile(r"[a-z][a-z0-9]{0,15}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+_STEMMED = {"tokenizer": "whitespace", "filter": ["lowercase", "porter_stem"]}
+_KEYWORD = {"type": "keyword"}
+_KEPT_ONLY = {"type": "keyword", "index": False, "doc_values": False}
+
+_FIELDS = {
+    "doc": _KEYWORD,
+    "terms": {"type": "text", "analyzer": "stems"},
+    "length": {"type": "integer"},
+    "bytes": {"type": "integer"},
+    "text": _KEPT_ONLY,
+    "session": _KEYWORD,
+    "sequence": {"type": "integer"},
+    "place": {"type": "integer"},
+    "kind": _KEYWORD,
+    "hearing": _KEYWORD,
+    "guild": _KEYWORD,
+    "speaker": _KEYWORD,
+    "speaker_id": _KEYWORD,
+    "at": {"type": "long"},
+    "importance": {"type": "float"},
+    "taint": {"type": "boolean"},
+    "timed": {"type": "boolean"},
+    "ref": _KEYWORD,
+    "steps": {"type": "object", "enabled": False},
+}
+
+
+def creation(now: datetime) -> dict[str, Any]:
+    """The body that creates an index: only what is declared here can be written into it."""
+    return {
+        "settings": {
+            "index": {"similarity": {"default": {"type": "BM25", "k1": K1, "b": B}}},
+            "analysis": {"analyzer": {"stems": {"type": "custom", **_STEMMED}}},
+        },
+        "mappings": {
+            "dynamic": "strict",
+            "_meta": {"opencrab": SCHEMA, "made_at": micros(now)},
+            "properties": _FIELDS,
+        },
+    }
+
+
+def made_at(about: Mapping[str, Any]) -> datetime | None:
+    """When an index was created, None for one of another schema."""
+    if about.get("opencrab") != SCHEMA or not isinstance(about.get("made_at"), int):
+        return None
+    return moment(about["made_at"])
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A row, its place among the speech of its session, and whether it has a word of time.
+
+    What is said in one session is numbered from 1 without gaps, whatever lies between in the
+    journal, so that the row beside one at place 7 is at 6 or 8; everything else has place 0.
+    """
+
+    row: Row
+    place: int
+    timed: bool
+
+
+def placed(row: Row, place: int) -> Placed:
+    """A row at its place."""
+    return Placed(row, place if row.is_spoken else 0, tells_time(row.text))
+
+
+def index_name(stage: str, agent_id: str) -> str:
+    """The agent's own index.
+
+    Names of indexes have lower case only, ids of agents may have both: a capital letter becomes
+    `_` and the small one, and `_` becomes two, so that no two agents share an index.
+    """
+    if not _STAGE.fullmatch(stage):
+        raise Invalid(f"the stage {stage!r} cannot name an index", field="stage")
+    if not _AGENT.fullmatch(agent_id):
+        raise Invalid(
+            f"the agent id {agent_id[:80]!r} cannot name an index",
+            field="agent_id",
+            cure="use letters, digits, '-' and '_', 64 at most",
+        )
+    name = re.sub("[A-Z_]", lambda found: f"_{found.group().lower()}", agent_id)
+    return f"opencrab-{stage}-{name}"
+
+
+def line_id(session_id: str, sequence: int) -> str:
+    """The document of a line."""
+    return f"line:{session_id}:{sequence}"
+
+
+def kept_id(ref: str) -> str:
+    """The document of what is kept under an id of its own, which `Row.id` tells."""
+    return f"kept:{ref}"
+
+
+def row_id(row: Row) -> str:
+    """The document of a row: the same row is the same document, however often it is written."""
+    return kept_id(row.id) if row.ref else line_id(row.session_id, row.sequence)
+
+
+def document(found: Placed) -> dict[str, Any]:
+    """A row as the index keeps it."""
+    row = found.row
+    terms, text = index_text(row.text), whole(row.text)
+    return {
+        "doc": ROW,
+        "terms": terms,
+        "length": terms.count(" ") + 1 if terms else 0,
+        "bytes": len(terms.encode()) + len(text.encode()),
+        "text": text,
+        "session": row.session_id,
+        "sequence": row.sequence,
+        "place": found.place,
+        "kind": row.kind.value,
+        "hearing": row.hearing.value,
+        "guild": row.guild_id,
+        "speaker": whole(row.speaker),
+        "speaker_id": row.speaker_id,
+        "at": micros(row.at),
+        "importance": row.importance,
+        "taint": row.taint,
+        "timed": found.timed,
+        "ref": row.ref,
+    }
+
+
+def read(source: Mapping[str, Any]) -> Placed:
+    """The row of a document."""
+    row = Row(
+        session_id=source["session"],
+        sequence=source["sequence"],
+        kind=RowKind(source["kind"]),
+        hearing=Hearing(source["hearing"]),
+        speaker_id=source["speaker_id"],
+        speaker=source["speaker"],
+        at=moment(source["at"]),
+        text=source["text"],
+        guild_id=source["guild"],
+        ref=source["ref"],
+        importance=source["importance"],
+        taint=source["taint"],
+    )
+    return Placed(row, source["place"], source["timed"])
+
+
+def micros(at: datetime) -> int:
+    """Microseconds since 1970: the dates of an index know milliseconds only.
+
+    A time without a zone is taken for UTC.
+    """
+    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+
+
+def moment(microseconds: int) -> datetime:
+    """The time, in UTC."""
+    return _EPOCH + microseconds * _MICROSECOND

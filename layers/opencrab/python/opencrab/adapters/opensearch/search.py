@@ -1,0 +1,149 @@
+"""Search over OpenSearch Serverless: its hits and the newest rows in one order.
+
+One search asks the collection three times: for what there is to know before, for the best hits,
+and for their neighbours.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from opencrab.adapters.opensearch.bm25 import plain
+from opencrab.adapters.opensearch.indexing import OpenSearchIndexing
+from opencrab.adapters.opensearch.knowing import Known, known
+from opencrab.adapters.opensearch.limits import any_of, may_answer, may_hear, term
+from opencrab.adapters.opensearch.look import Look, Place
+from opencrab.adapters.opensearch.porter import stem
+from opencrab.adapters.opensearch.reached import Reached, newest
+from opencrab.adapters.opensearch.schema import ROW, SCHEMA, Placed, index_name, read, row_id
+from opencrab.domain.question import question
+from opencrab.domain.ranking import MOST_HITS, Ranked
+from opencrab.ports.search import Found, IndexStatus, Query
+
+_LOOKS = 3
+"""How often the rows are ranked again after kept things turned out to be others than known."""
+
+_MOST_SESSIONS = 10_000
+
+_ORDER: list[dict[str, Any]] = [
+    {"_score": {"order": "desc"}},
+    {"at": {"order": "desc"}},
+    {"session": {"order": "asc"}},
+    {"sequence": {"order": "asc"}},
+    {"kind": {"order": "asc"}},
+    {"ref": {"order": "asc"}},
+]
+
+
+class OpenSearch(OpenSearchIndexing):
+    """`ports.search.Search` and `ports.search.Indexing` over one collection."""
+
+    def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
+        index = index_name(self._stage, agent_id)
+        if query.limit < 1 or not question(query.text).terms:
+            return ()
+        now = self._clock.now()
+        before = known(self._client, index, self._past, agent_id, query, now=now)
+        asked = question(query.text, before.speakers)
+        sought = before.rarest(tuple(map(plain, asked.terms)))
+        if not sought:
+            return ()
+        look = Look(query, asked, tuple(map(stem, sought)), before, now)
+        hits = self._client.search(index, _hits_asked(query, sought, before))
+        look.add(_rows(hits), hits=True)
+        for _ in range(_LOOKS):
+            order = self._looked(index, look)
+            if not self._learnt(agent_id, look, order):
+                return tuple(map(look.found, order))
+        return tuple(look.found(each) for each in self._looked(index, look) if _is_sure(each, look))
+
+    def forget(self, agent_id: str) -> None:
+        """As the port says, as far as the collection lets one: it has no way to merge segments.
+
+        What was deleted cannot be found, and leaves the collection's storage when the server next
+        merges what it was in; an index that goes as a whole goes at once.
+        """
+        super().forget(agent_id)
+
+    def status(self, agent_id: str) -> IndexStatus:
+        """As the port says; `bytes` are those of texts and terms, as no others are told."""
+        index = index_name(self._stage, agent_id)
+        reached = Reached(self._client, index)
+        reached.read(self._client.search(index, newest(_MOST_SESSIONS)))
+        sizes = {"bytes": {"sum": {"field": "bytes"}}}
+        query = term("doc", ROW)
+        body = {"size": 0, "track_total_hits": True, "query": query, "aggs": sizes}
+        answer = self._client.search(index, body)
+        rows = int(answer["hits"]["total"]["value"]) if answer else 0
+        agent = reached.agent()
+        return IndexStatus(
+            backend="opensearch",
+            rows=rows,
+            bytes=int(answer["aggregations"]["bytes"]["value"]) if answer else 0,
+            tokenizer=SCHEMA,
+            lines=tuple((session, step.last) for session, step in reached.known()),
+            published_at=agent.at if agent else None,
+            published_rows=rows if agent else None,
+        )
+
+    def _looked(self, index: str, look: Look) -> tuple[Ranked, ...]:
+        """The best among the rows at hand and what stands beside them."""
+        hits = look.hits()
+        beside = look.beside(hits)
+        if beside - look.around:
+            look.around.update(beside)
+            look.add(_rows(self._client.search(index, _beside_asked(look, beside))))
+        return look.ranked(hits)
+
+    def _learnt(self, agent_id: str, look: Look, order: Iterable[Ranked]) -> bool:
+        """Whether kept things among the best are others than was known; that is known then."""
+        learnt = False
+        for key in (str(each.candidate.key) for each in order):
+            row = look.row(key)
+            if not row.ref or key in look.sound:
+                continue
+            look.sound.add(key)
+            now = self._past.again(agent_id, row)
+            if now != row:
+                learnt = True
+                look.put(key, now)
+        return learnt
+
+
+def _is_sure(each: Ranked, look: Look) -> bool:
+    """Whether it is a line, or a kept thing that was read again."""
+    key = str(each.candidate.key)
+    return key in look.sound or not look.row(key).ref
+
+
+def _hits_asked(query: Query, sought: tuple[str, ...], before: Known) -> dict[str, Any]:
+    """The search for the best by BM25 among what may answer."""
+    match = {"match": {"terms": {"query": " ".join(sought), "operator": "or"}}}
+    limits = may_answer(query, before.heard)
+    return {
+        "size": MOST_HITS,
+        "query": {"bool": {"must": [match], "filter": limits}},
+        "sort": _ORDER,
+        "track_total_hits": False,
+    }
+
+
+def _beside_asked(look: Look, beside: Iterable[Place]) -> dict[str, Any]:
+    """The search for what stands at some places, as far as it may be heard."""
+    places = dict[str, list[int]]()
+    for session_id, place in sorted(beside):
+        places.setdefault(session_id, []).append(place)
+    wanted: list[dict[str, Any]] = [
+        {"bool": {"filter": [term("session", session_id), {"terms": {"place": listed}}]}}
+        for session_id, listed in places.items()
+    ]
+    limits = [any_of(wanted), *may_hear(look.query, look.before.heard)]
+    size = sum(map(len, places.values()))
+    return {"size": size, "query": {"bool": {"filter": limits}}, "track_total_hits": False}
+
+
+def _rows(answer: Mapping[str, Any] | None) -> dict[str, Placed]:
+    """The rows of an answer; each is known by what it says, not by what it is called."""
+    if answer is None:
+        return {}
+    rows = (read(hit["_source"]) for hit in answer["hits"]["hits"])
+    return {row_id(found.row): found for found in rows}

@@ -1,0 +1,111 @@
+"""Snapshots of indexes in the bucket: one object per agent, replaced by conditional writes.
+
+S3 shows an object whole or not at all, so the newest version is the snapshot in force. The one
+that it replaced is erased at once: a snapshot can be made anew from the journal at any time, and
+busy agents would otherwise pay for copies of copies.
+"""
+
+import hashlib
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from opencrab.adapters.s3_files.bucket import Bucket, Stored, etag_of, version, version_id_of
+from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.domain.value import Identifier
+from opencrab.ports.clock import Clock
+from opencrab.ports.snapshots import Snapshot
+
+ROUNDS = 5
+"""How often a removal begins anew when others publish at the same time."""
+
+_AGENT_ID: TypeAdapter[str] = TypeAdapter(Identifier, config=ConfigDict(defer_build=True))
+
+
+class S3Snapshots:
+    """Snapshots in `search/<agent id>/index.db`."""
+
+    def __init__(self, client: Any, bucket: str, clock: Clock) -> None:
+        self._bucket = Bucket(client, bucket)
+        self._clock = clock
+
+    def newest(self, agent_id: str) -> Snapshot | None:
+        stored = self._bucket.head(_key(agent_id))
+        return None if stored is None else _described(agent_id, stored)
+
+    def fetch(self, snapshot: Snapshot, into: Path) -> bool:
+        key = _key(snapshot.agent_id)
+        if not self._bucket.save(key, version_id_of(snapshot.version), into):
+            return False
+        if (_hash(into), into.stat().st_size) == (snapshot.sha256, snapshot.size):
+            return True
+        into.unlink()
+        return False
+
+    def publish(
+        self, agent_id: str, file: Path, *, rows: int, tokenizer: int, over: Snapshot | None
+    ) -> Snapshot | None:
+        key, now, sha256 = _key(agent_id), self._clock.now(), _hash(file)
+        condition = {"IfMatch": etag_of(over.version)} if over else {"IfNoneMatch": "*"}
+        notes = {"rows": str(rows), "tokenizer": str(tokenizer), "published-at": now.isoformat()}
+        with file.open("rb") as content:
+            made = self._bucket.put(key, content, sha256, condition, notes=notes)
+        if made is None:
+            return None
+        if over is not None:
+            with suppress(Unavailable):
+                # It was published; the bucket's rules remove sooner or later what stays here.
+                self._bucket.erase(key, version_id_of(over.version))
+        size = file.stat().st_size
+        return Snapshot(agent_id, made, sha256, size, rows, tokenizer, now)
+
+    def remove(self, agent_id: str) -> None:
+        key = _key(agent_id)
+        for _ in range(ROUNDS):
+            found = self._bucket.all_versions(key)
+            if not found:
+                return
+            for version_id in found:
+                self._bucket.erase(key, version_id)
+        raise Unavailable(
+            f"snapshots of agent {agent_id!r} are published while they are removed",
+            cure="try again in a few seconds",
+        )
+
+
+def _key(agent_id: str) -> str:
+    try:
+        return f"search/{_AGENT_ID.validate_python(agent_id)}/index.db"
+    except ValidationError as error:
+        raise Invalid(
+            f"agent id {agent_id!r} is none",
+            field="agent_id",
+            cure="use 1 to 64 letters, digits, dashes and underscores",
+        ) from error
+
+
+def _described(agent_id: str, stored: Stored) -> Snapshot:
+    """What the object's metadata say; one without them is of no tokenizer, and never used."""
+    notes = stored.notes
+    try:
+        rows, tokenizer = int(notes["rows"]), int(notes["tokenizer"])
+        published_at = datetime.fromisoformat(notes["published-at"])
+    except (KeyError, ValueError):
+        rows, tokenizer, published_at = 0, 0, datetime.fromisoformat("1970-01-01T00:00:00Z")
+    return Snapshot(
+        agent_id=agent_id,
+        version=version(stored.etag, stored.version_id),
+        sha256=stored.sha256 or "",
+        size=stored.size,
+        rows=rows,
+        tokenizer=tokenizer,
+        published_at=published_at,
+    )
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

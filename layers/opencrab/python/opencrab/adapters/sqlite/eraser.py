@@ -1,0 +1,91 @@
+"""Erasing on SQLite: rows are overwritten or removed, and then the whole file is written anew."""
+
+import json
+from collections.abc import Collection
+
+from opencrab.adapters.sqlite.database import Database, Items, milliseconds
+from opencrab.adapters.sqlite.journal import RETENTION, records_in
+from opencrab.domain.line import Line
+from opencrab.domain.record import Record
+from opencrab.domain.session import Session
+from opencrab.domain.turn import Turn
+from opencrab.ports.eraser import not_ended
+
+_FEED = (
+    "SELECT position, body FROM feed WHERE kind='line' AND session_id=? AND"
+    " json_extract(body, '$.sequence') IN (SELECT value FROM json_each(?))"
+)
+_ANSWERS = "DELETE FROM item WHERE pk>='IDEMPOTENCY#' AND pk<'IDEMPOTENCY$' AND instr(body, ?) > 0"
+_LETTERS = "DELETE FROM item WHERE pk>='DEAD#' AND pk<'DEAD$' AND instr(body, ?) > 0"
+
+
+class SqliteEraser:
+    """`ports.eraser.Eraser` on one file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def redact(self, session_id: str, sequences: Collection[int]) -> None:
+        with self._database.writing() as items:
+            for sequence in sequences:
+                _redact(items, session_id, sequence)
+            _redact_feed(items, session_id, sequences)
+
+    def strip_session(self, session_id: str) -> None:
+        pk = f"SESSION#{session_id}"
+        with self._database.writing() as items:
+            stored = items.get(pk, "S")
+            if stored is not None:
+                bare = Session.model_validate_json(stored).stripped()
+                items.put(pk, "S", bare.model_dump_json(), listing="session")
+
+    def turns_of(self, *groups: str) -> dict[str, tuple[str, ...]]:
+        with self._database.reading() as items:
+            found = {group: items.get(f"MESSAGE#{group}", "M") or "" for group in groups}
+        # That of an instruction is only the number of its line.
+        return {group: tuple(marker.split(" ")[1:]) for group, marker in found.items()}
+
+    def records_of(self, turn_id: str) -> tuple[Record, ...]:
+        with self._database.reading() as items:
+            return records_in(items, turn_id)
+
+    def erase_turn(self, turn_id: str) -> None:
+        pk = f"TURN#{turn_id}"
+        with self._database.writing() as items:
+            stored = items.get(pk, "H")
+            turn = None if stored is None else Turn.model_validate_json(stored)
+            if turn is not None and not turn.status.is_end:
+                raise not_ended(turn)
+            if turn is not None and turn.channel is not None:
+                _delete_below(items, f"OUT#{turn.channel.target}", f"{turn_id}#", f"{turn_id}$")
+            _delete_below(items, pk, "0", ":")
+            for statement in (_ANSWERS, _LETTERS):
+                items.execute(statement, (turn_id,))
+            if turn is not None:
+                expires = milliseconds((turn.ended_at or turn.created_at) + RETENTION)
+                items.put(pk, "H", turn.erased().model_dump_json(), expires_at=expires)
+
+    def wipe(self) -> None:
+        self._database.rewrite()
+
+
+def _redact(items: Items, session_id: str, sequence: int) -> None:
+    pk, sk = f"SESSION#{session_id}", f"L#{sequence:010d}"
+    stored = items.get(pk, sk)
+    if stored is None:
+        return
+    items.put(pk, sk, Line.model_validate_json(stored).erased().model_dump_json())
+    items.delete(f"INBOX#{session_id}", f"{sequence:010d}")
+
+
+def _redact_feed(items: Items, session_id: str, sequences: Collection[int]) -> None:
+    """The feed holds its own copy of each line, by the time at which it came."""
+    for position, body in items.execute(
+        _FEED, (session_id, json.dumps(list(sequences)))
+    ).fetchall():
+        bare = Line.model_validate_json(body).erased().model_dump_json()
+        items.execute("UPDATE feed SET body=? WHERE position=?", (bare, position))
+
+
+def _delete_below(items: Items, pk: str, low: str, high: str) -> None:
+    items.execute("DELETE FROM item WHERE pk=? AND sk>=? AND sk<?", (pk, low, high))

@@ -1,0 +1,1 @@
+"""Search in SQLite: each agent's index is one file of full-text search, private to its process."""

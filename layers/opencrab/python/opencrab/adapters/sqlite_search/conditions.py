@@ -1,0 +1,99 @@
+"""Conditions: a query's clearance and filters as they stand in every statement of a search."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from opencrab.adapters.sqlite_search.schema import HEARINGS, KINDS, SPEECH
+from opencrab.adapters.sqlite_search.stored import Names, moment
+from opencrab.domain.past import Clearance
+from opencrab.domain.session import Hearing
+from opencrab.ports.search import Query
+
+_NOBODY = 0
+"""A number that no name has."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What rows must fulfil, in SQL about the table `row`, and the values in it.
+
+    `heard` is what whoever asks may hear of, `all` that and all filters; `everything` says that
+    there is no limit at all.
+    """
+
+    heard: str
+    all: str
+    values: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def everything(self) -> bool:
+        """Whether every row fulfils them."""
+        return self.all == _TRUE
+
+
+_TRUE = "(1)"
+
+
+def conditions(query: Query, names: Names) -> Conditions | None:
+    """What the rows that answer a query must fulfil; None when none can."""
+    values = dict[str, Any]()
+    heard = [*_clearance(query.clearance, names, values), *_before(query, names, values)]
+    filters = [*heard]
+    if query.session_id is not None:
+        filters.append("row.session = :session")
+        values["session"] = _number(names, query.session_id)
+    if query.speaker is not None:
+        filters.append(":speaker IN (row.speaker, row.person)")
+        values["speaker"] = _number(names, query.speaker)
+    for name, wanted in (
+        ("kind", sorted(KINDS[each] for each in query.kinds)),
+        ("hearing", sorted(HEARINGS[each] for each in query.hearings)),
+    ):
+        if wanted:
+            filters.append(f"row.{name} IN ({', '.join(map(str, wanted))})")
+    for name, limit, comparison in (("since", query.since, ">="), ("until", query.until, "<=")):
+        if limit is not None:
+            filters.append(f"row.at {comparison} :{name}")
+            values[name] = moment(limit)
+    if _NOBODY in (values.get("session"), values.get("speaker")):
+        return None
+    return Conditions(heard=_all(heard), all=_all(filters), values=values)
+
+
+def _clearance(clearance: Clearance, names: Names, values: dict[str, Any]) -> list[str]:
+    """The same as `Clearance.allows`, which a test compares."""
+    if clearance.whole:
+        return []
+    allowed = [f"row.hearing = {HEARINGS[Hearing.PUBLIC]}"]
+    if clearance.guild_id:
+        allowed.append(f"(row.hearing = {HEARINGS[Hearing.GUILD]} AND row.guild = :here_guild)")
+        values["here_guild"] = _number(names, clearance.guild_id)
+    if clearance.session_id:
+        told = f"(row.ref IS NULL OR row.hearing != {HEARINGS[Hearing.PRIVATE]})"
+        limit = told if clearance.person_id else f"row.kind = {SPEECH}"
+        allowed.append(f"(row.session = :here AND {limit})")
+        values["here"] = _number(names, clearance.session_id)
+    if clearance.person_id:
+        allowed.append(
+            f"(row.hearing != {HEARINGS[Hearing.PRIVATE]} AND row.session IN"  # noqa: S608 - values are parameters
+            " (SELECT session FROM spoke WHERE person = :asking))"
+        )
+        values["asking"] = _number(names, clearance.person_id)
+    return [f"({' OR '.join(allowed)})"]
+
+
+def _before(query: Query, names: Names, values: dict[str, Any]) -> list[str]:
+    if query.before is None:
+        return []
+    session_id, sequence = query.before
+    values["before_session"] = _number(names, session_id)
+    values["before"] = sequence
+    return ["NOT (row.session = :before_session AND row.ref IS NULL AND row.sequence >= :before)"]
+
+
+def _number(names: Names, text: str) -> int:
+    return names.number(text) or _NOBODY
+
+
+def _all(conditions: list[str]) -> str:
+    return f"({' AND '.join(conditions)})" if conditions else _TRUE

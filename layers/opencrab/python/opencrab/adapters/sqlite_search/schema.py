@@ -1,0 +1,235 @@
+"""The file of an agent's index: what is in it, how it is opened, and when it is not trusted.
+
+An index is a copy of what the journal and the facts say. So nothing here is repaired: a file that
+is not whole, or not this agent's, or made in another way, is refused, and the copy begins anew.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from opencrab.domain.errors import Unavailable
+from opencrab.domain.past import RowKind
+from opencrab.domain.session import Hearing
+
+TOKENIZER = 1
+"""Changes whenever texts are cut into terms in another way; an index of another one is refused."""
+
+_APPLICATION = 0x0C4AB51D
+_VERSION = 1
+_HEAD = 100
+
+_CHECKED_BYTES = 16 * 1024 * 1024
+"""Larger files are looked into only as far as they are used: whoever fetched one has its hash."""
+
+KINDS = {
+    RowKind.SPEECH: 0,
+    RowKind.INSTRUCTION: 1,
+    RowKind.INNER_VOICE: 2,
+    RowKind.MEMORY: 3,
+    RowKind.EXPERIENCE: 4,
+    RowKind.SUMMARY: 5,
+}
+HEARINGS = {Hearing.SESSION: 0, Hearing.PUBLIC: 1, Hearing.GUILD: 2, Hearing.PRIVATE: 3}
+SPEECH = KINDS[RowKind.SPEECH]
+TIMED, TAINTED = 1, 2
+"""Flags of a row: its text tells a time; its words came from outside."""
+
+# Whatever repeats from row to row is a number in `name`. `spoke` says who spoke in which session.
+_SCHEMA = f"""
+CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE line (session TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE kept (kind TEXT PRIMARY KEY, last TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE mark (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+CREATE TABLE spoke (
+    person INTEGER NOT NULL, session INTEGER NOT NULL, PRIMARY KEY (person, session)
+) WITHOUT ROWID;
+CREATE TABLE row (
+    id INTEGER PRIMARY KEY, session INTEGER NOT NULL, sequence INTEGER NOT NULL,
+    kind INTEGER NOT NULL, hearing INTEGER NOT NULL, guild INTEGER, person INTEGER NOT NULL,
+    speaker INTEGER NOT NULL, flags INTEGER NOT NULL, at INTEGER NOT NULL, importance REAL,
+    ref TEXT, text TEXT NOT NULL
+);
+CREATE UNIQUE INDEX row_line ON row (session, sequence) WHERE ref IS NULL;
+CREATE UNIQUE INDEX row_kept ON row (kind, ref) WHERE ref IS NOT NULL;
+CREATE VIRTUAL TABLE words USING fts5(
+    text, content='', tokenize='porter unicode61 remove_diacritics 2'
+);
+PRAGMA application_id={_APPLICATION};
+PRAGMA user_version={_VERSION};
+"""
+
+
+# Vectors of rows, there only when they are configured.
+VECTORS = (
+    "CREATE TABLE vector (row INTEGER PRIMARY KEY, bits BLOB NOT NULL, body BLOB NOT NULL)",
+    "CREATE TRIGGER vector_gone AFTER DELETE ON row"
+    " BEGIN DELETE FROM vector WHERE vector.row = old.id; END",
+)
+
+_DAMAGE = (
+    "SQLITE_CORRUPT",
+    "SQLITE_NOTADB",
+    "SQLITE_CONSTRAINT",
+    "SQLITE_MISMATCH",
+    "SQLITE_SCHEMA",
+)
+_TELLING = (
+    "no such table",
+    "no such column",
+    "has no column",
+    "vtable constructor failed",
+    "Could not decode to UTF-8",
+)
+"""What errors without a name of their own say when it is the file that is wrong."""
+
+
+class Senseless(ValueError):
+    """What is read from an index cannot have been put there by one."""
+
+
+class Damaged(Unavailable):
+    """The file of an index cannot be trusted: delete it, and let the index begin anew."""
+
+    code = "damaged"
+
+
+def opened(agent_id: str, path: Path | None) -> sqlite3.Connection:
+    """An agent's index, made where there is none; raises Damaged for any file but a sound one."""
+    fresh = path is None or not path.exists()
+    if path is not None and not fresh:
+        _look_at(path)
+    with explained(path):
+        connection = _connected(path)
+        try:
+            if fresh:
+                _fill(connection, agent_id)
+            else:
+                _inspect(connection, agent_id, path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+@contextmanager
+def explained(path: Path | None) -> Iterator[None]:
+    """SQLite's errors as ours: damage as Damaged, all others as Unavailable."""
+    try:
+        yield
+    except (UnicodeDecodeError, Senseless) as error:
+        raise damaged(path, str(error)) from error
+    except sqlite3.Error as error:
+        name, text = getattr(error, "sqlite_errorname", "") or "", str(error)
+        if name.startswith(_DAMAGE) or any(told in text for told in _TELLING):
+            raise damaged(path, text) from error
+        raise Unavailable(
+            f"the index {_named(path)} cannot be used: {error}",
+            cure="check that its directory exists, is writable and has space",
+        ) from error
+
+
+@contextmanager
+def making_sense() -> Iterator[None]:
+    """What the file tells as values of ours; whatever is none of them is Senseless."""
+    try:
+        yield
+    except Senseless:
+        raise
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
+        raise Senseless(f"it holds what no index holds: {error!r:.200}") from error
+
+
+def damaged(path: Path | None, detail: str) -> Damaged:
+    """What is wrong with a file, and what to do."""
+    return Damaged(
+        f"the index {_named(path)} is damaged: {detail}",
+        cure="delete the file: the index is made anew from the journal",
+    )
+
+
+def _named(path: Path | None) -> str:
+    return "in memory" if path is None else repr(str(path))
+
+
+def _connected(path: Path | None) -> sqlite3.Connection:
+    """No waiting for the disk: after a crash of the machine an index may begin anew."""
+    connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA synchronous=OFF")
+    connection.execute("PRAGMA cache_size=-16000")
+    return connection
+
+
+def _fill(connection: sqlite3.Connection, agent_id: str) -> None:
+    connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+    connection.executemany(
+        "INSERT INTO about VALUES (?, ?)",
+        [("agent", agent_id), ("tokenizer", str(TOKENIZER))],
+    )
+
+
+def _look_at(path: Path) -> None:
+    """SQLite takes an empty file for a new database, and a cut one for whole until it reads on."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if len(head) < _HEAD or not head.startswith(b"SQLite format 3\0"):
+        raise damaged(path, "it is no database")
+    size = int.from_bytes(head[16:18], "big")
+    pages = int.from_bytes(head[28:32], "big")
+    if path.stat().st_size < (65_536 if size == 1 else size) * pages:
+        raise damaged(path, "its end is missing")
+
+
+@cache
+def _expected() -> frozenset[tuple[str, str, str]]:
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(_SCHEMA)
+        return _things(connection)
+    finally:
+        connection.close()
+
+
+@cache
+def _with_vectors() -> frozenset[tuple[str, str, str]]:
+    """SQLite keeps a statement as it was written."""
+    table, trigger = VECTORS
+    return _expected() | {("table", "vector", table), ("trigger", "vector_gone", trigger)}
+
+
+def _things(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
+    """Tables, indexes and triggers with their statements.
+
+    The tables behind the full-text one are another's, and so are the words they are made by.
+    """
+    found = connection.execute("SELECT type, name, sql FROM main.sqlite_master")
+    return frozenset(
+        (kind, name, "" if name.startswith("words_") else sql or "") for kind, name, sql in found
+    )
+
+
+def _inspect(connection: sqlite3.Connection, agent_id: str, path: Path | None) -> None:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if (application, version) != (_APPLICATION, _VERSION):
+        raise damaged(path, f"it is no index of version {_VERSION} (but {version})")
+    things = _things(connection)
+    if things not in {_expected(), _with_vectors()}:
+        named = ", ".join(sorted({name for _, name, _ in things ^ _expected()}))
+        raise damaged(path, f"these are not as an index has them: {named:.200}")
+    about = dict(connection.execute("SELECT key, value FROM about"))
+    try:
+        connection.execute("SELECT rowid FROM words LIMIT 1").fetchone()
+    except sqlite3.OperationalError as error:
+        raise damaged(path, str(error)) from error
+    if about.get("agent") != agent_id:
+        raise damaged(path, f"it belongs to another agent than {agent_id!r}")
+    if about.get("tokenizer") != str(TOKENIZER):
+        raise damaged(path, f"its texts were cut into terms by tokenizer {about.get('tokenizer')}")
+    if path is not None and path.stat().st_size <= _CHECKED_BYTES:
+        verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise damaged(path, verdict)

@@ -1,0 +1,173 @@
+"""Search on private copies of SQLite indexes, and the indexing that publishes their snapshots.
+
+Whoever searches reads what its copy does not know yet from the stores, so it never depends on how
+far publications have come. Whoever follows the feed publishes before it answers: then nothing that
+was told is lost with a process. How often that is depends on how much is told at once.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from opencrab.adapters.past import Hinted, Past
+from opencrab.adapters.sqlite_search.copies import COPIES, Copies
+from opencrab.adapters.sqlite_search.copy import Copy
+from opencrab.adapters.sqlite_search.index import TOKENIZER, Damaged
+from opencrab.domain.errors import Unavailable
+from opencrab.ports.clock import Clock
+from opencrab.ports.feed import FeedEntry
+from opencrab.ports.search import Found, IndexStatus, Query
+from opencrab.ports.snapshots import SnapshotStore
+
+if TYPE_CHECKING:
+    from opencrab.adapters.sqlite_search.vectors import Vectors
+
+REFRESH_SECONDS = 60.0
+ROUNDS = 10
+"""How often a publication begins anew when others publish at the same time."""
+
+_LOOKS = 3
+"""How often the index is asked again after kept things turned out to be others than it knew."""
+
+_Answer = TypeVar("_Answer")
+_log = logging.getLogger(__name__)
+
+
+class SqliteSearch:
+    """`ports.search.Search` and `ports.search.Indexing` on copies in a folder of this machine."""
+
+    def __init__(
+        self,
+        past: Past,
+        snapshots: SnapshotStore,
+        folder: Path,
+        clock: Clock,
+        *,
+        refresh_seconds: float = REFRESH_SECONDS,
+        most_copies: int = COPIES,
+        vectors: "Vectors | None" = None,
+    ) -> None:
+        self._vectors = vectors
+        self._past = past
+        self._clock = clock
+        self._refresh_seconds = refresh_seconds
+        self._copies = Copies(past, snapshots, folder, clock, most=most_copies)
+
+    def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
+        with self._copies.held(agent_id) as copy:
+            return _trusting(copy, lambda: self._searched(agent_id, copy, query))
+
+    def forget(self, agent_id: str) -> None:
+        with self._copies.held(agent_id) as copy:
+            _trusting(copy, lambda: self._forgotten(agent_id, copy))
+
+    def status(self, agent_id: str) -> IndexStatus:
+        with self._copies.held(agent_id) as copy:
+            return _trusting(copy, lambda: self._status(copy))
+
+    def follow(self, entries: Iterable[FeedEntry]) -> None:
+        failure: Unavailable | None = None
+        for agent_id, hinted in self._past.hinted(entries).items():
+            try:
+                self._publish(agent_id, hinted)
+            except Unavailable as error:
+                # The others are not to wait for this one; all of it will be told again.
+                _log.warning("agent_id=%s | not indexed: %s", agent_id, error.message)
+                failure = error
+        if failure is not None:
+            raise failure
+
+    def catch_up(self, agent_id: str) -> None:
+        more = self._publish(agent_id, Hinted(), whole=True)
+        while more:
+            more = self._publish(agent_id, Hinted())
+
+    def close(self) -> None:
+        """Remove the copies."""
+        self._copies.close()
+
+    def _searched(self, agent_id: str, copy: Copy, query: Query) -> tuple[Found, ...]:
+        copy.look(self._refresh_seconds)
+        present = (query.session_id, query.clearance.session_id)
+        copy.catch_up(*(each for each in present if each))
+        vectors = self._vectors
+        # Who asks over REST for nobody's turn does not spend the agent's money on it.
+        asks = query.clearance.whole or query.clearance.session_id
+        sense = vectors.sense(agent_id, copy.index, query) if vectors and asks else None
+        sound = set[str]()
+        found: tuple[Found, ...] = ()
+        for _ in range(_LOOKS):
+            found = copy.index.find(query, self._clock.now(), sense)
+            kept = [each.row for each in found if each.row.ref and each.row.id not in sound]
+            others = [row for row in kept if not copy.confirm(row)]
+            if not others:
+                return found
+            # What was changed is as it should be now, if it is found at all.
+            sound.update(row.id for row in kept)
+        return tuple(each for each in found if copy.confirm(each.row))
+
+    def _status(self, copy: Copy) -> IndexStatus:
+        copy.look(self._refresh_seconds)
+        vectors, model = (0, "") if self._vectors is None else self._vectors.standing(copy.index)
+        return IndexStatus(
+            backend="sqlite",
+            rows=copy.index.rows(),
+            bytes=copy.index.size(),
+            tokenizer=TOKENIZER,
+            lines=tuple(sorted(copy.index.seen().lines.items())),
+            published_at=copy.base.published_at if copy.base else None,
+            published_rows=copy.base.rows if copy.base else None,
+            vectors=vectors,
+            vector_model=model,
+        )
+
+    def _publish(self, agent_id: str, hinted: Hinted, *, whole: bool = False) -> bool:
+        """Bring an agent's copy up to date over the newest snapshot, and publish it.
+
+        Whether rows may be left that are to get a vector.
+        """
+        teach = None if self._vectors is None else self._vectors.teaching(agent_id, self._clock)
+        more = False
+
+        def once() -> bool:
+            nonlocal more
+            copy.look()
+            copy.catch_up(*hinted.sessions, whole=whole)
+            copy.reread(hinted)
+            more = teach is not None and copy.learn(teach) > 0
+            return copy.publish()
+
+        with self._copies.held(agent_id) as copy:
+            for _ in range(ROUNDS):
+                if _trusting(copy, once):
+                    return more
+        raise _busy(agent_id)
+
+    def _forgotten(self, agent_id: str, copy: Copy) -> None:
+        """The old snapshots go, and nobody comes in between with a copy that knows more."""
+        for _ in range(ROUNDS):
+            copy.look()
+            copy.catch_up()
+            copy.index.cleanse()
+            copy.withdraw()
+            if copy.publish():
+                return
+        raise _busy(agent_id)
+
+
+def _trusting(copy: Copy, use: Callable[[], _Answer]) -> _Answer:
+    """Use a copy; one that turns out to be damaged begins anew from the journal, once."""
+    try:
+        return use()
+    except Damaged as error:
+        _log.warning("an index begins anew: %s", error.message)
+        copy.begin_anew()
+        return use()
+
+
+def _busy(agent_id: str) -> Unavailable:
+    return Unavailable(
+        f"the index of agent {agent_id!r} is busy: others publish it again and again",
+        cure="try again in a few seconds",
+    )

@@ -1,0 +1,203 @@
+"""Vectors of rows in the file of an index, there only when they are configured.
+
+A row without one is found by words alone. They belong to one model: when another one is asked, all
+of them are made anew. They go with their rows, by a trigger, whoever removes those.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from heapq import nsmallest
+
+from opencrab.adapters.sqlite_search.conditions import Conditions
+from opencrab.adapters.sqlite_search.index import Index
+from opencrab.adapters.sqlite_search.schema import VECTORS, making_sense
+from opencrab.adapters.sqlite_search.stored import clean
+from opencrab.domain.meaning import MOST_NEAR, Compact, compact, cosine, fused
+from opencrab.ports.clock import Clock
+from opencrab.ports.search import Meaning, Query
+
+BATCH = 64
+"""Texts of one call."""
+
+AT_ONCE = 512
+"""Rows that get a vector in one publication; the others wait for the next."""
+
+LEARNING_SECONDS = 10.0
+CALL_SECONDS = 15.0
+"""After the first no further call begins, the second is the longest that one takes: whoever
+publishes has other agents to look after, and on AWS two minutes for all."""
+
+LONGEST_TEXT = 2_000
+"""Characters of a row that count: models of embeddings take a few thousand tokens."""
+
+ASKING_SECONDS = 5.0
+"""For the vector of a question: somebody waits, and words alone answer too."""
+
+_KEY = "vectors"
+
+# Names of tables and columns cannot be parameters; nothing else is put into these.
+_LACKING = (
+    "SELECT row.id, row.text FROM row"
+    " WHERE NOT EXISTS (SELECT 1 FROM vector WHERE vector.row = row.id)"
+    " ORDER BY row.at DESC, row.id DESC LIMIT ?"
+)
+_ALL = "SELECT row.id, row.text FROM row ORDER BY row.at DESC, row.id DESC LIMIT ?"
+_FIRST = (
+    "SELECT row.id FROM row JOIN name ON name.id = row.session"
+    " WHERE row.id IN (SELECT value FROM json_each(?))"
+    " ORDER BY row.at DESC, name.text, row.sequence, row.kind, row.ref LIMIT ?"
+)
+
+
+class Vectors:
+    """What `SqliteSearch` needs to find by meaning; `meaning` is asked, and may say nothing."""
+
+    def __init__(self, meaning: Meaning) -> None:
+        self._meaning = meaning
+
+    def sense(self, agent_id: str, index: Index, query: Query) -> "Sense | None":
+        """How near rows are to a query; None where there is nothing to be compared with."""
+        text = clean(query.text[:LONGEST_TEXT])
+        about = index.ask(_about)
+        if not text.strip() or query.limit < 1 or about is None or not self._is_asked(about[1]):
+            return None
+        meant = self._meaning.of(agent_id, (text,), at_most_seconds=ASKING_SECONDS)
+        if meant is None or (len(meant.vectors[0]), meant.model) != about:
+            return None
+        return Sense(compact(meant.vectors[0]))
+
+    def teaching(self, agent_id: str, clock: Clock) -> Callable[[Index], int]:
+        """What gives vectors to rows of an index and counts them, at most so many at once.
+
+        It asks for each text once, as a publication may begin again with another snapshot.
+        """
+        known: dict[tuple[str, str], Sequence[float]] = {}
+
+        def teach(index: Index) -> int:
+            learnt, until = 0, clock.monotonic_ms() + LEARNING_SECONDS * 1_000
+            while learnt < AT_ONCE and clock.monotonic_ms() <= until:
+                model = self._meaning.name
+                lacking = index.ask(partial(_lacking, model=model))
+                made = self._made(agent_id, model, lacking, known)
+                if not made:
+                    break
+                index.change(partial(_put, model=model, made=made))
+                learnt += len(made)
+            return learnt
+
+        return teach
+
+    def standing(self, index: Index) -> tuple[int, str]:
+        """How many rows have a vector, and of which model."""
+        about = index.ask(_about)
+        return (0, "") if about is None else (index.ask(_counted), about[1])
+
+    def _is_asked(self, model: str) -> bool:
+        return model == self._meaning.name
+
+    def _made(
+        self,
+        agent_id: str,
+        model: str,
+        lacking: Sequence[tuple[int, str]],
+        known: dict[tuple[str, str], Sequence[float]],
+    ) -> tuple[tuple[int, Compact], ...]:
+        """The vectors of some rows; none while the model is another or does not answer."""
+        new = tuple(dict.fromkeys(text for _, text in lacking if (model, text) not in known))
+        if new:
+            meant = self._meaning.of(agent_id, new, at_most_seconds=CALL_SECONDS)
+            if meant is None or meant.model != model:
+                return ()
+            known.update(
+                ((model, text), each) for text, each in zip(new, meant.vectors, strict=True)
+            )
+        return tuple((number, compact(known[model, text])) for number, text in lacking)
+
+
+class Sense:
+    """`finding.Sense` of one question."""
+
+    def __init__(self, asked: Compact) -> None:
+        self._asked = asked
+
+    def __call__(
+        self, connection: sqlite3.Connection, hits: dict[int, float], limits: Conditions
+    ) -> tuple[dict[int, float], dict[int, tuple[str, ...]]]:
+        with making_sense():
+            near = frozenset(_nearest(connection, self._asked, limits))
+            likeness = _likeness(connection, self._asked, {*near, *hits})
+        scores = fused(hits, likeness)
+        why = {
+            number: ("words",) * (number in hits) + ("meaning",) * (number in near)
+            for number in scores
+        }
+        return scores, why
+
+
+def _about(connection: sqlite3.Connection) -> tuple[int, str] | None:
+    """How long the vectors in the file are and whose they are; None when there are none."""
+    found = connection.execute("SELECT value FROM about WHERE key = ?", (_KEY,)).fetchone()
+    if found is None:
+        return None
+    dimensions, _, model = str(found[0]).partition(":")
+    with making_sense():
+        return int(dimensions), model
+
+
+def _counted(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM vector").fetchone()[0])
+
+
+def _lacking(connection: sqlite3.Connection, model: str) -> list[tuple[int, str]]:
+    """Rows without a vector of this model, newest first, with what of their text counts."""
+    about = _about(connection)
+    statement = _LACKING if about is not None and about[1] == model else _ALL
+    found = connection.execute(statement, (BATCH,))
+    return [(number, text[:LONGEST_TEXT]) for number, text in found]
+
+
+def _put(connection: sqlite3.Connection, model: str, made: Sequence[tuple[int, Compact]]) -> None:
+    """Keep vectors of rows; those of another model, or of another length, go."""
+    about = (made[0][1].dimensions, model)
+    known = _about(connection)
+    if known is None:
+        for statement in VECTORS:
+            connection.execute(statement)
+    elif known != about:
+        connection.execute("DELETE FROM vector")
+    told = f"{about[0]}:{model}"
+    connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (_KEY, told))
+    connection.executemany(
+        "INSERT OR REPLACE INTO vector VALUES (?, ?, ?)",
+        ((number, each.bits, each.body) for number, each in made),
+    )
+
+
+def _nearest(connection: sqlite3.Connection, asked: Compact, limits: Conditions) -> tuple[int, ...]:
+    """Those of the allowed rows whose signs differ least, equal ones newest first."""
+    joined = "" if limits.everything else f" JOIN row ON row.id = vector.row WHERE {limits.all}"
+    found = connection.execute(f"SELECT vector.row, vector.bits FROM vector{joined}", limits.values)  # noqa: S608 - values are parameters
+    signs = int.from_bytes(asked.bits, "big")
+    apart = [((int.from_bytes(bits, "big") ^ signs).bit_count(), number) for number, bits in found]
+    best = nsmallest(MOST_NEAR, apart)
+    if len(best) < MOST_NEAR:
+        return tuple(number for _, number in best)
+    last = best[-1][0]
+    nearer = [number for distance, number in best if distance < last]
+    tied = [number for distance, number in apart if distance == last]
+    first = connection.execute(_FIRST, (json.dumps(tied), MOST_NEAR - len(nearer)))
+    return (*nearer, *(number for (number,) in first))
+
+
+def _likeness(
+    connection: sqlite3.Connection, asked: Compact, numbers: Iterable[int]
+) -> dict[int, float]:
+    """How near rows are, those that have a vector."""
+    found = connection.execute(
+        "SELECT vector.row, vector.body FROM vector"
+        " WHERE vector.row IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(numbers)),),
+    )
+    return {number: cosine(body, asked.body) for number, body in found}

@@ -1,0 +1,42 @@
+"""Vectors for the search, wired only where the settings ask for them."""
+
+from typing import TYPE_CHECKING
+
+from opencrab.domain.errors import Invalid
+
+if TYPE_CHECKING:
+    from opencrab.adapters.sqlite_search.vectors import Vectors
+    from opencrab.engine.embedding import Choice
+    from opencrab.ports.agents import Agents
+    from opencrab.ports.clock import Clock
+    from opencrab.ports.journal import Journal
+    from opencrab.settings import Settings
+
+_BACKEND = "sqlite"
+
+
+def wanted(configured: "Settings") -> bool:
+    """Whether rows are to be found by meaning; raises Invalid where the backend cannot do that."""
+    if not configured.get("search.vectors"):
+        return False
+    backend = configured.get("search.backend")
+    if backend != _BACKEND:
+        raise Invalid(
+            f"search.vectors does not work with search.backend {backend!r}",
+            field="search.vectors",
+            cure=f"set search.backend to {_BACKEND!r}, or search.vectors to false",
+        )
+    return True
+
+
+def vectors_of(
+    configured: "Settings", journal: "Journal", agents: "Agents", models: "Choice", clock: "Clock"
+) -> "Vectors | None":
+    """What makes and compares vectors; nothing of it is loaded where they are not wanted."""
+    if not wanted(configured):
+        return None
+    from opencrab.adapters.sqlite_search.vectors import Vectors
+    from opencrab.bootstrap.rules import rules_of
+    from opencrab.engine.embedding import MeteredEmbedder
+
+    return Vectors(MeteredEmbedder(journal, agents, models, clock, rules_of(configured)))

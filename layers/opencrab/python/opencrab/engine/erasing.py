@@ -1,0 +1,167 @@
+"""Erasing turns and lines: what hangs on them goes first, and what they wrote is named."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+from opencrab.domain.action import FileWritten
+from opencrab.domain.approval import DECIDED, OPEN
+from opencrab.domain.errors import NotFound
+from opencrab.domain.fact import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.forgetting import MARKS_KEPT, Wish
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.record import ApprovalRequest, CallResult, Pointer, Record
+from opencrab.domain.turn import Turn
+from opencrab.domain.value import Value
+from opencrab.engine.approvals import approval_id
+from opencrab.engine.record import resolved
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.spill import is_result
+from opencrab.ports.eraser import not_ended
+
+REMAINS = "remains"
+"""The kind of fact that names what an owner may want to remove after a wish was fulfilled."""
+
+_NAMED = 500
+
+Part = TypeVar("Part")
+
+
+class Remains(Value):
+    """What came of it and is not removed, because it is an owner's to judge: `agent:name`."""
+
+    files: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+
+
+class Erasing:
+    """One call's work for one wish; `lines` and `turns` are how many it has erased."""
+
+    def __init__(self, runtime: Runtime, agent_id: str, wish: Wish) -> None:
+        self._runtime = runtime
+        self._agent_id = agent_id
+        self._key = stable_id("forget", wish.model_dump_json())
+        self.lines = 0
+        self.turns = 0
+
+    def portion(self, session_id: str, numbers: tuple[int, ...], turns: tuple[str, ...]) -> bool:
+        """Erase some lines of a session, after the turns to which they lead."""
+        for turn_id in turns:
+            self.turn(turn_id)
+        self._runtime.home.eraser.redact(session_id, numbers)
+        self.lines += len(numbers)
+        return True
+
+    def keep(self, change: Fact) -> bool:
+        """Change what an agent keeps, or remove it."""
+        self._runtime.home.facts.commit(change)
+        return True
+
+    def session(self, session_id: str) -> bool:
+        """Take the words away with which a session was opened."""
+        self._runtime.home.eraser.strip_session(session_id)
+        return True
+
+    def turn(self, turn_id: str) -> bool:
+        """Erase a turn with all that hangs on it, unless that was done before.
+
+        Raises Conflict for one that has not ended.
+        """
+        home, header = self._runtime.home, header_of(self._runtime, turn_id)
+        if header is not None and header.forgotten:
+            return False
+        if header is not None and not header.status.is_end:
+            raise not_ended(header)
+        records = home.eraser.records_of(turn_id)
+        if header is None and not records:
+            return False
+        self._files(turn_id)
+        if header is not None:
+            self._approvals(header, records)
+        for record in records:
+            if isinstance(record, Pointer):
+                home.blobs.remove(record.sha256)
+        home.eraser.erase_turn(turn_id)
+        self.turns += 1
+        return True
+
+    def remains(self) -> Remains:
+        """What all calls for this wish have named."""
+        stored = self._runtime.home.facts.get(self._agent_id, REMAINS, self._key)
+        return stored.read(Remains) if stored else Remains()
+
+    def remember(self, *, files: tuple[str, ...] = (), skills: tuple[str, ...] = ()) -> None:
+        """Name what remains before that is gone by which it was found."""
+        before = self.remains()
+        after = Remains(files=_more(before.files, files), skills=_more(before.skills, skills))
+        if after == before:
+            return
+        until = self._runtime.clock.now() + MARKS_KEPT
+        fact = new_fact(self._agent_id, REMAINS, self._key, after, expires_at=until)
+        self._runtime.home.facts.commit(fact.replaced(version=0))
+
+    def _files(self, turn_id: str) -> None:
+        """What the turn's results were kept in goes; what it wrote itself is named."""
+        named = tuple(files_of(self._runtime, turn_id))
+        made = [each for each in named if is_result(each.partition(":")[2], turn_id)]
+        for agent_id, _, path in (each.partition(":") for each in made):
+            with suppress(NotFound):
+                self._runtime.home.files.delete(agent_id, path)
+        self.remember(files=tuple(each for each in named if each not in made))
+
+    def _approvals(self, turn: Turn, records: Iterable[Record]) -> None:
+        """What the turn had asked its owner, with the words in which it asked."""
+        facts = self._runtime.home.facts
+        asked = (each for each in records if isinstance(each, ApprovalRequest))
+        for fact_id in [approval_id(turn, each.n) for each in asked]:
+            for kind in (OPEN, DECIDED):
+                stored = facts.get(INSTALLATION_FACTS, kind, fact_id)
+                if stored is not None:
+                    facts.commit(stored.removed())
+
+
+def files_of(runtime: Runtime, turn_id: str) -> Iterator[str]:
+    """The files that a turn wrote, as far as its header and its records still tell."""
+    header = header_of(runtime, turn_id)
+    if header is None:
+        return
+    for record in _readable(runtime, runtime.home.eraser.records_of(turn_id)):
+        if isinstance(record, CallResult):
+            for effect in record.result.side_effects:
+                if isinstance(effect, FileWritten):
+                    yield f"{header.agent_id}:{effect.path}"
+
+
+def existing(runtime: Runtime, files: Iterable[str]) -> Iterator[str]:
+    """Those of the files that are still there."""
+    for named in files:
+        agent_id, _, path = named.partition(":")
+        if runtime.home.files.info(agent_id, path) is not None:
+            yield named
+
+
+def header_of(runtime: Runtime, turn_id: str) -> Turn | None:
+    """A turn's header, or None when it has expired."""
+    try:
+        return runtime.home.journal.header(turn_id)
+    except NotFound:
+        return None
+
+
+def parts(whole: Sequence[Part], size: int) -> Iterator[tuple[Part, ...]]:
+    """A sequence in parts of a size, the last one smaller."""
+    for start in range(0, len(whole), size):
+        yield tuple(whole[start : start + size])
+
+
+def _readable(runtime: Runtime, records: Iterable[Record]) -> Iterator[Record]:
+    for record in records:
+        try:
+            yield from resolved((record,), runtime.home.blobs)
+        except NotFound:
+            # Whoever began to erase this turn has removed its body, and named its files before.
+            continue
+
+
+def _more(before: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*before, *new)))[:_NAMED]

@@ -1,0 +1,68 @@
+"""OpenSearch as a search system for the evaluator of retrieval sets, over the strict fake.
+
+The fake scores as Lucene does, so that what is measured is the product's code and Lucene's order.
+"""
+
+from collections.abc import Iterator
+
+from opencrab.adapters.opensearch.fake import FakeCollection
+from opencrab.adapters.opensearch.search import OpenSearch
+from opencrab.adapters.past import Batch, Past, Seen
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.forgetting import Mark
+from opencrab.domain.past import Row
+from opencrab.ports.search import Query
+from tests.bench.memory_system import Doc, batches_of, rows_of
+from tests.opensearching import SETTLED_SECONDS, client_of
+
+
+class ToldPast(Past):
+    """A past that is told: all batches come once, to an index that knows nothing."""
+
+    def __init__(self, batches: list[Batch]) -> None:
+        self._batches = batches
+
+    def news(self, agent_id: str, seen: Seen, *session_ids: str) -> Iterator[Batch]:
+        return iter(self._batches if seen.at is None else ())
+
+    def marks(self, agent_id: str) -> Iterator[tuple[str, Mark]]:
+        return iter(())
+
+    def again(self, agent_id: str, row: Row) -> Row | None:
+        return row
+
+
+class Product:
+    """The index as an agent has it."""
+
+    def __init__(self, shards: int = 1) -> None:
+        self._shards = shards
+        self._ids = dict[tuple[str, int], str]()
+        self._search: OpenSearch | None = None
+
+    def index(self, docs: list[Doc]) -> None:
+        """Take in everything, and wait until a search relies on it."""
+        rows = rows_of(docs)
+        self._ids = {(row.session_id, row.sequence): doc_id for doc_id, row in rows.items()}
+        clock = FakeClock(max(row.at for row in rows.values()))
+        client = client_of(FakeCollection(clock, shards=self._shards), clock)
+        past = ToldPast(batches_of(rows.values()))
+        search = self._search = OpenSearch(client, "test", past, clock)
+        search.catch_up("agent")
+        clock.advance(SETTLED_SECONDS)
+
+    def search(self, query: str, k: int) -> list[str]:
+        """Ids of documents, best first."""
+        assert self._search is not None
+        found = self._search.search("agent", Query(query, limit=k))
+        return [self._ids[each.row.session_id, each.row.sequence] for each in found]
+
+
+def make_opensearch() -> Product:
+    """The product's search over one shard."""
+    return Product()
+
+
+def make_sharded() -> Product:
+    """The same over three shards, each of which scores by its own counts."""
+    return Product(shards=3)

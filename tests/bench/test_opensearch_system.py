@@ -1,0 +1,58 @@
+"""Both search backends find the same on real conversations, where those are at hand."""
+
+import importlib.util
+import os
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.bench.memory_system import make
+from tests.bench.opensearch_system import make_opensearch, make_sharded
+from tests.conftest import ROOT
+
+WHOLE = bool(os.environ.get("OPENCRAB_MEMORY_EVAL_WHOLE"))
+SHARE = {"asdc_cond_ja": 100, "locomo_en": 60}
+SETS = (*SHARE, "asdc_scud_ja", "jsquad_ja", "jaquad_ja", "reactdocs_mixed")
+APART = 0.01
+MEASURES = ("recall@10", "ndcg@10")
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    """Where the sets and the evaluator are."""
+    given = os.environ.get("OPENCRAB_MEMORY_EVAL")
+    path = Path(given or ROOT.parent / "shared" / "memory-eval")
+    if not (path / "evaluate.py").is_file():
+        pytest.skip(f"no retrieval sets in {str(path)!r}: set OPENCRAB_MEMORY_EVAL to their folder")
+    return path
+
+
+@pytest.fixture(scope="module")
+def evaluator(folder: Path) -> ModuleType:
+    """The evaluator, as a module."""
+    spec = importlib.util.spec_from_file_location("evaluate", folder / "evaluate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# The evaluator leaves it to Python to close its files.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.timeout(3_600 if WHOLE else 120)
+@pytest.mark.parametrize("name", SETS if WHOLE else SHARE)
+def test_both_backends_find_the_same(evaluator: ModuleType, folder: Path, name: str) -> None:
+    def measured(system: Any) -> dict[str, float]:
+        limit = 0 if WHOLE else SHARE[name]
+        found, _ = evaluator.run_set(system, str(folder / "data"), "public", name, limit)
+        return {each: found[each] for each in MEASURES}
+
+    sqlite = measured(make)
+    for system in (make_opensearch, make_sharded):
+        found = measured(system)
+        apart = {each: found[each] - sqlite[each] for each in MEASURES}
+        assert max(map(abs, apart.values())) <= APART, apart

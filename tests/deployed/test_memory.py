@@ -1,0 +1,68 @@
+"""A deployed installation remembers: the stream wakes the indexer, and what was said is found."""
+
+import sqlite3
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.deployed.stack import Stack
+from tests.deployed.test_tasks import awaited
+
+pytest_plugins = ["tests.deployed.fixture"]
+pytestmark = [pytest.mark.deployed, pytest.mark.timeout(600)]
+
+LANGUAGES = pytest.mark.parametrize(
+    ("language", "asked", "answer", "question"),
+    [
+        ("ja", "「灯台の鍵は青い箱です」と言って", "灯台の鍵は青い箱です", "灯台の鍵はどこですか"),
+        (
+            "en",
+            "say the lighthouse key is in the blue box",
+            "the lighthouse key is in the blue box",
+            "Where is the key of the lighthouse?",
+        ),
+    ],
+)
+
+
+def snapshot(stack: Stack, agent: str) -> bytes | None:
+    """The published copy of an agent's index, if there is one."""
+    where = {"Bucket": stack.outputs["BucketName"], "Key": f"search/{agent}/index.db"}
+    try:
+        stored = stack.emulator.client("s3").get_object(**where)
+    except ClientError:
+        return None
+    return bytes(stored["Body"].read())
+
+
+def rows(content: bytes) -> int:
+    """How many rows a snapshot holds; it must be a sound database."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.deserialize(content)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return int(connection.execute("SELECT count(*) FROM row").fetchone()[0])
+    finally:
+        connection.close()
+
+
+@LANGUAGES
+def test_what_was_said_is_found_and_the_indexer_publishes_it(
+    stack: Stack, language: str, asked: str, answer: str, question: str
+) -> None:
+    agent = stack.agent("Rin", language)
+    said = stack.say(stack.session(agent), asked)
+    assert [reply["text"] for reply in said["replies"]] == [answer]
+    found = stack.told("POST", f"/agents/{agent}/memory/search", {"query": question})
+    assert answer in [each["text"] for each in found["items"]], "before anything was published"
+    content = awaited(lambda: snapshot(stack, agent), 90)
+    assert rows(content) >= 1
+    again = stack.told("POST", f"/agents/{agent}/memory/search", {"query": question})
+    assert [each["text"] for each in again["items"]] == [each["text"] for each in found["items"]]
+
+
+def test_nothing_of_the_indexer_is_dead(stack: Stack) -> None:
+    name = "ApproximateNumberOfMessages"
+    given = {"QueueUrl": stack.outputs["IndexingDeadQueueUrl"], "AttributeNames": [name]}
+    attributes = stack.emulator.client("sqs").get_queue_attributes(**given)["Attributes"]
+    assert attributes[name] == "0"

@@ -1,0 +1,292 @@
+"""A life with words that are to be forgotten, and every byte in which they could still be."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from opencrab.adapters.local_files.snapshots import DirectorySnapshots
+from opencrab.adapters.past import Past
+from opencrab.adapters.s3_files import S3Snapshots
+from opencrab.adapters.sqlite_search.search import SqliteSearch
+from opencrab.domain.authority import Authority
+from opencrab.domain.fact import new_fact
+from opencrab.domain.goal import GOAL, Goal, GoalStatus, goal_key
+from opencrab.domain.knowledge import EDGE, NODE, Edge, Node
+from opencrab.domain.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.memory import IMPRESSION, CoreMemory, Impression
+from opencrab.domain.message import Channel, Message, Sender
+from opencrab.domain.mind import MIND, Mind
+from opencrab.domain.session import Hearing, Participant, Session
+from opencrab.domain.summary import (
+    COMPACTION,
+    SUMMARY,
+    Compaction,
+    Source,
+    Span,
+    Summary,
+    Topic,
+    summary_key,
+)
+from opencrab.domain.turn import Turn
+from opencrab.domain.value import Language, Value
+from opencrab.engine.admission import admit, instruct
+from opencrab.engine.record import RECORD_BYTES
+from opencrab.engine.tasks import INSTRUCTION, _Given
+from opencrab.ports.home import Home
+from opencrab.ports.search import Query
+from tests.crash.outside import Reply, Script
+from tests.crash.scenarios import message
+from tests.e2e.house import START, House
+
+HANAKO, NAME = "hanako", "山田花子"
+SAID = "蟹座の合言葉は夕凪七号です"
+ENGLISH = "The harbour password is moonlit otter forty-two"
+WORDS = ("夕凪", "moonlit", NAME, HANAKO)
+"""What nobody else says."""
+
+KEPT = "太郎は毎朝六時に海辺を散歩します"
+FILE = "notes/talk.md"
+
+
+class Life:
+    """The agent `crab`, `kai` beside it in one session, and three people who talk with them."""
+
+    def __init__(self, house: House, folder: Path) -> None:
+        self.house, self.folder = house, folder
+        self.crab = house.agent("crab", (), Language.JA)
+        self.kai = house.agent("kai", (Reply("I am Kai."),), Language.EN)
+        self._open("direct", "crab")
+        self._open("shared", "crab", "kai")
+        self._open("kais", "kai")
+        self._number = 0
+        search(house, folder)
+
+    def _open(self, session_id: str, *agents: str) -> None:
+        self.house.home.sessions.create(
+            Session(
+                id=session_id,
+                participants=tuple(Participant(agent_id=each) for each in agents),
+                created_by=HANAKO if session_id == "shared" else "owner",
+                theme=f"{NAME}さんと" if session_id == "shared" else "",
+                created_at=START,
+                updated_at=START,
+            )
+        )
+
+    def say(
+        self, text: str, script: Script, who: str = "taro", session_id: str = "direct", **more: Any
+    ) -> tuple[Turn, ...]:
+        """Somebody says something, and crab does what the script says."""
+        self._number += 1
+        self.house.clock.advance(60)
+        self.house.scripts["crab"] = script
+        name = NAME if who == HANAKO else who
+        said: Message = message(text, f"m{self._number}").replaced(
+            principal_id=who,
+            sender=Sender(id=who, name=name),
+            authority=Authority.USER,
+            **more,
+        )
+        turns = admit(self.house.runtime, session_id, said)
+        self.house.work()
+        return turns
+
+    def keep(self, kind: str, fact_id: str, value: Value) -> None:
+        """Something that an agent keeps."""
+        self.house.home.facts.commit(new_fact("crab", kind, fact_id, value).replaced(version=0))
+
+
+def lived(house: House, folder: Path, *, short: bool = False) -> Life:
+    """A life in which Hanako was quoted, remembered, summarised, judged and written about.
+
+    A short one has fewer lines of other people.
+    """
+    life = Life(house, folder)
+    life.say(KEPT, (saving(KEPT), Reply("わかりました、太郎さん。")))
+    life.say(
+        SAID,
+        (
+            saving(f"合言葉の話: {SAID}"),
+            Reply(calls=(("ws_write", {"path": FILE, "content": f"{SAID}\n{ENGLISH}"}),)),
+            Reply(calls=(("learn_from_experience", _learned()),)),
+            Reply(f"{NAME}さんの「{SAID}」を覚えました。", ponders=RECORD_BYTES),
+        ),
+        HANAKO,
+    )
+    wall = Channel(kind="wall", address=f"#{HANAKO}")
+    life.say(ENGLISH, (Reply(f"You said: {ENGLISH}."),), HANAKO, "shared", channel=wall)
+    search_it: dict[str, Any] = {"query": "合言葉は何ですか"}
+    life.say(
+        "What did we talk about?",
+        (Reply(calls=(("search_my_history", search_it),)), Reply(f"こうでした。{SAID}。")),
+    )
+    if not short:
+        life.say("See you tomorrow, Kai.", (Reply("また明日。"),), session_id="shared")
+        life.say("また明日ね", (Reply("はい、また明日。"),))
+    _told(life)
+    _keepsakes(life)
+    _summaries(life)
+    _goal(life)
+    house.runtime.search.search("crab", Query("合言葉"))
+    house.runtime.search.catch_up("crab")  # type: ignore[attr-defined]
+    house.runtime.search.catch_up("kai")  # type: ignore[attr-defined]
+    return life
+
+
+def search(house: House, folder: Path) -> None:
+    """Give the house a real index with snapshots, where it would have them."""
+    home, blobs = house.home, house.home.blobs
+    past = Past(home.journal, home.sessions, home.facts, home.usage, house.clock)
+    bucket = getattr(blobs, "_bucket", None)
+    store: Any = DirectorySnapshots(folder / "snapshots", house.clock)
+    if bucket is not None:
+        store = S3Snapshots(bucket._client, bucket.name, house.clock)
+    index = SqliteSearch(past, store, folder / "indexes", house.clock)
+    house.runtime = replace(house.runtime, search=index)
+
+
+def occurrences(house: House, folder: Path, *words: str) -> list[str]:
+    """Where these words are still written, but for the file that the report names."""
+    forms = [form for word in words for form in _forms(word)]
+    return sorted(
+        {
+            f"{place}: {form.decode(errors='replace')}"
+            for place, content in _everything(house.home, folder)
+            for form in forms
+            if form in content
+        }
+    )
+
+
+def _forms(word: str) -> Iterator[bytes]:
+    yield word.encode()
+    if not word.isascii():
+        yield json.dumps(word)[1:-1].encode()
+
+
+def _everything(home: Home, folder: Path) -> Iterator[tuple[str, bytes]]:
+    for path in folder.rglob("*"):
+        if path.is_file() and not str(path).endswith(FILE) and "history" not in path.parts:
+            yield str(path.relative_to(folder)), path.read_bytes()
+    bucket = getattr(home.blobs, "_bucket", None)
+    if bucket is not None:
+        yield from _items(home.journal._table)  # type: ignore[attr-defined]
+        yield from _versions(bucket._client, bucket.name)
+
+
+def _items(table: Any) -> Iterator[tuple[str, bytes]]:
+    start: dict[str, Any] = {}
+    while True:
+        page = table._dispatch("Scan", {"TableName": table.name, **start})
+        for item in page["Items"]:
+            key = f"{item['pk']['S']}/{item['sk']['S']}"
+            yield key, json.dumps(item, ensure_ascii=False, default=str).encode()
+        if "LastEvaluatedKey" not in page:
+            return
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+
+def _versions(client: Any, bucket: str) -> Iterator[tuple[str, bytes]]:
+    for each in client.list_object_versions(Bucket=bucket).get("Versions", ()):
+        if not each["Key"].endswith(FILE):
+            which = {"Key": each["Key"], "VersionId": each["VersionId"]}
+            yield each["Key"], client.get_object(Bucket=bucket, **which)["Body"].read()
+
+
+def saving(text: str) -> Reply:
+    """A reply that keeps a memory."""
+    return Reply(calls=(("save_memory", {"category": "fact", "content": text}),))
+
+
+def _learned() -> dict[str, str]:
+    return {"experience": f"{NAME}と話した", "outcome": "success", "lesson": "よく聞くこと"}
+
+
+def _told(life: Life) -> None:
+    """Hanako also steers what runs."""
+    now = life.house.clock.now()
+    line = Line(
+        session_id="direct",
+        group="steer1",
+        kind=LineKind.SYSTEM,
+        audience=Audience.AGENTS,
+        speaker_id=HANAKO,
+        speaker_name=NAME,
+        authority=Authority.USER,
+        text=f"急いで: {SAID}",
+        message_id="steer1",
+        at=now,
+    )
+    told = Instruction(id="steer1", session_id="direct", text=line.text, by=HANAKO, at=now)
+    instruct(life.house.runtime, told, line)
+
+
+def _keepsakes(life: Life) -> None:
+    now = life.house.clock.now()
+    life.keep(
+        IMPRESSION,
+        HANAKO,
+        Impression(
+            target_id=HANAKO, target_name="はなちゃん", notes=SAID, created_at=now, updated_at=now
+        ),
+    )
+    life.keep(
+        IMPRESSION,
+        "taro",
+        Impression(
+            target_id="taro", target_name="太郎", notes="早起き", created_at=now, updated_at=now
+        ),
+    )
+    for node_id, label in (("n1", NAME), ("n2", "海辺"), ("n3", "散歩")):
+        life.keep(NODE, node_id, Node(id=node_id, label=label, updated_at=now))
+    for target in ("n1", "n3"):
+        edge = Edge(origin="n2", target=target, relation="near", updated_at=now)
+        life.keep(EDGE, f"n2-{target}", edge)
+    about = CoreMemory(id="c1", content=SAID, hearing=Hearing.PRIVATE, person_id=HANAKO)
+    other = CoreMemory(id="c2", content=KEPT, hearing=Hearing.PRIVATE, person_id="taro")
+    life.keep(MIND, MIND, Mind(core=(about, other)))
+
+
+def _summaries(life: Life) -> None:
+    now = life.house.clock.now()
+    for number, sources, parts in (
+        (1, (Source(session_id="direct", first=1, last=9),), ()),
+        (2, (Source(session_id="kais", first=1, last=9),), ()),
+        (3, (), ("S1", "S2")),
+        (4, (), ("S2",)),
+    ):
+        summary = Summary(
+            id=f"S{number}",
+            span=Span.TOPIC if sources else Span.DAY,
+            title=SAID if number in {1, 3} else "朝のこと",
+            text=ENGLISH if number in {1, 3} else "海の話でした",
+            sources=sources,
+            parts=parts,
+            since=now,
+            until=now,
+            at=now,
+        )
+        life.keep(SUMMARY, summary_key(summary.id), summary)
+    topics = (Topic(id="S1", title=SAID, last=9, until=now),)
+    life.keep(COMPACTION, "direct", Compaction(done=9, topics=topics))
+
+
+def _goal(life: Life) -> None:
+    now = life.house.clock.now()
+    goal = Goal(
+        id="G1",
+        agent_id="crab",
+        session_id="task1",
+        name=SAID[:20],
+        instruction=SAID,
+        given=True,
+        status=GoalStatus.COMPLETED,
+        principal_id=HANAKO,
+        principal_name=NAME,
+        created_at=now,
+        ended_at=now,
+    )
+    life.keep(GOAL, goal_key("G1"), goal)
+    life.keep(INSTRUCTION, "task1", _Given(goal="G1", instruction=SAID))

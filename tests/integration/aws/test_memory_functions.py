@@ -1,0 +1,173 @@
+"""The functions for memory as Lambda calls them: records of the table's stream, and messages."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.dynamodb.models import dynamodb_backends
+
+from opencrab import settings
+from opencrab.adapters.dynamodb.table import Table
+from opencrab.adapters.system_clock import FakeClock, SystemClock
+from opencrab.bootstrap.aws import compactor
+from opencrab.bootstrap.aws_places import _table_named
+from opencrab.bootstrap.aws_search import indexer, search_of, searcher
+from opencrab.domain.memory import MEMORY
+from opencrab.ports.home import Home
+from opencrab.ports.search import Query, Search
+from tests.aws import REGION, Account, account
+from tests.aws_home import create_table, dispatch_in, home_on
+from tests.contract.example import NOW
+from tests.lived import Life
+from tests.unit.gateways.function import Call, own_log
+
+WORDS = [
+    ("灯台の鍵は青い箱にあります", "灯台の鍵はどこ?"),
+    ("The key is in the blue box", "which box?"),
+]
+LANGUAGES = pytest.mark.parametrize(("text", "question"), WORDS)
+
+
+class Deployed:
+    """An installation in an account of this process, with the functions' environment set."""
+
+    life: Life
+    bucket: str
+    dead_summaries: str
+
+    def __init__(self, opened: Account, home: Home, table: str) -> None:
+        self.opened, self.home, self.table = opened, home, table
+        self._told = 0
+
+    def records(self) -> dict[str, Any]:
+        """What the stream has told since the last look, as Lambda hands it over."""
+        backend = dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION]
+        shard = backend.tables[self.table].stream_shard
+        assert shard is not None
+        every = [one.to_json() for one in shard.items]
+        new, self._told = every[self._told :], len(every)
+        return {"Records": new}
+
+    def snapshots(self) -> list[str]:
+        """The keys of what is published."""
+        found = self.opened.client("s3").list_objects_v2(Bucket=self.bucket, Prefix="search/")
+        return [each["Key"] for each in found.get("Contents", [])]
+
+
+@pytest.fixture
+def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
+    clock = FakeClock(NOW)
+    with account(clock) as opened, own_log():
+        table = create_table(opened)
+        home = home_on(Table(table, dispatch_in(opened)), opened, clock)
+        made = Deployed(opened, home, table)
+        made.life = Life(home, clock)
+        made.bucket = opened.bucket("memory")
+        names = ("turns", "deliveries", "compactions")
+        queues = {name: opened.queue(f"deployed-{name}") for name in names}
+        made.dead_summaries = queues["compactions"].dead_url
+        places = {"TABLE": table, "BUCKET": made.bucket, "SECRETS": "ssm:/opencrab/dev/"}
+        for name, urls in queues.items():
+            places[f"{name.upper()}_QUEUE"] = urls.url
+            places[f"{name.upper()}_DEAD_QUEUE"] = urls.dead_url
+        for name, value in places.items():
+            monkeypatch.setenv(f"OPENCRAB_AWS__{name}", value)
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(name, "made-up")
+        monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+        # Where a function has its temporary storage; Python offers this place to say so.
+        monkeypatch.setitem(vars(tempfile), "tempdir", str(tmp_path))
+        made.life.meet("s1", "hana")
+        yield made
+    _table_named.cache_clear()
+
+
+def searching() -> Search:
+    """The search of a function that runs turns, in a process that has just begun."""
+    return search_of(settings.load({}), SystemClock())
+
+
+def texts(search: Search, question: str) -> list[str]:
+    return [each.row.text for each in search.search("hana", Query(question))]
+
+
+@LANGUAGES
+def test_the_indexer_publishes_what_the_stream_tells_and_a_turn_begins_there(
+    deployed: Deployed, text: str, question: str
+) -> None:
+    deployed.life.say(text)
+    assert texts(searching(), question) == [text], "what nobody has indexed is found"
+    indexer()(deployed.records())
+    assert deployed.snapshots() == ["search/hana/index.db"]
+    began = searching()
+    assert texts(began, question) == [text]
+    assert began.status("hana").published_rows == 1
+
+
+def test_the_same_records_again_and_in_any_order_change_nothing(deployed: Deployed) -> None:
+    follow = indexer()
+    for text, _ in WORDS:
+        deployed.life.say(text)
+    event = deployed.records()
+    follow(event)
+    before = searching().status("hana")
+    follow({"Records": event["Records"][::-1]})
+    after = searching().status("hana")
+    assert (after.rows, after.lines) == (before.rows, before.lines)
+
+
+@LANGUAGES
+def test_a_memory_that_is_removed_goes_from_the_snapshot(
+    deployed: Deployed, text: str, question: str
+) -> None:
+    follow = indexer()
+    memory_id = deployed.life.remember(text)
+    follow(deployed.records())
+    assert searching().status("hana").published_rows == 1
+    deployed.life.remove(MEMORY, memory_id)
+    assert texts(searching(), question) == []
+    follow(deployed.records())
+    assert searching().status("hana").published_rows == 0
+
+
+def test_records_of_other_things_wake_nobody(deployed: Deployed) -> None:
+    indexer()(deployed.records())
+    indexer()({"Records": []})
+    assert deployed.snapshots() == []
+
+
+@LANGUAGES
+def test_the_function_on_efs_follows_and_answers(
+    deployed: Deployed,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    text: str,
+    question: str,
+) -> None:
+    monkeypatch.setenv("OPENCRAB_AWS__SEARCH_FOLDER", str(tmp_path / "efs"))
+    monkeypatch.delenv("OPENCRAB_AWS__BUCKET")
+    answer = searcher()
+    deployed.life.say(text)
+    assert answer(deployed.records()) is None
+    assert len(list((tmp_path / "efs" / "hana").glob("*.snapshot"))) == 1
+    asked = {"v": 1, "ask": "search", "agent": "hana", "query": {"text": question}}
+    told = answer(asked)
+    assert told is not None
+    assert [each["row"]["text"] for each in told["found"]] == [text]
+
+
+@pytest.mark.parametrize(
+    "body", ["これは何でしょう", '{"v":2}', '{"v":1,"agent":"gone","session":"s1"}']
+)
+def test_a_message_that_asks_for_no_summary_is_put_among_the_dead(
+    deployed: Deployed, body: str
+) -> None:
+    attributes = {"ApproximateReceiveCount": "1", "MessageGroupId": "s1"}
+    record = {"messageId": "m", "receiptHandle": "r", "body": body, "attributes": attributes}
+    assert compactor()({"Records": [record]}, Call()) == {"batchItemFailures": []}
+    given = {"QueueUrl": deployed.dead_summaries}
+    (letter,) = deployed.opened.client("sqs").receive_message(**given)["Messages"]
+    assert letter["Body"] == body

@@ -1,0 +1,67 @@
+"""OpenSearch Serverless as tests have it: the strict fake of a collection, and search over it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import httpx
+
+from opencrab.adapters.opensearch.client import Client
+from opencrab.adapters.opensearch.connection import Backoff, Connection
+from opencrab.adapters.opensearch.fake import FakeCollection
+from opencrab.adapters.opensearch.reached import SETTLED
+from opencrab.adapters.opensearch.search import OpenSearch
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.ports.feed import FeedEntry
+from opencrab.ports.home import Home
+from tests.searching import past_of
+
+ENDPOINT = "https://fake0.eu-central-1.aoss.amazonaws.com"
+STAGE = "test"
+INDEX = "opencrab-test-hana"
+SETTLED_SECONDS = SETTLED.total_seconds() + 1
+
+
+@dataclass(frozen=True)
+class FakeCredentials:
+    """Nobody's."""
+
+    access_key: str = "AKIAFAKE"
+    secret_key: str = "secret"
+    token: str | None = "token"
+
+
+def client_of(collection: httpx.BaseTransport, clock: FakeClock) -> Client:
+    """A client of a collection that waits by moving the clock."""
+    backoff = Backoff(clock.advance, lambda: 0.5)
+    return Client(Connection(ENDPOINT, collection, FakeCredentials, clock, backoff))
+
+
+class Patient(OpenSearch):
+    """Waits after indexing until searches rely on the index and no longer on the stores alone."""
+
+    clock: FakeClock
+
+    def follow(self, entries: Iterable[FeedEntry]) -> None:
+        super().follow(entries)
+        self.clock.advance(SETTLED_SECONDS)
+
+    def catch_up(self, agent_id: str) -> None:
+        super().catch_up(agent_id)
+        self.clock.advance(SETTLED_SECONDS)
+
+
+def patient(home: Home, clock: FakeClock, folder: Path) -> Patient:
+    """A search over a home; the same folder is the same collection."""
+    search = Patient(
+        client_of(collection_in(folder, clock), clock), STAGE, past_of(home, clock), clock
+    )
+    search.clock = clock
+    return search
+
+
+@lru_cache(maxsize=2)
+def collection_in(_folder: Path, clock: FakeClock) -> FakeCollection:
+    """The collection that belongs to a folder; its index has several shards, as the real one."""
+    return FakeCollection(clock, shards=2)

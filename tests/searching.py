@@ -1,0 +1,20 @@
+"""Search as one machine has it, over any home: for all tests that look for something."""
+
+from pathlib import Path
+
+from opencrab.adapters.local_files import DirectorySnapshots
+from opencrab.adapters.past import Past
+from opencrab.adapters.sqlite_search.search import SqliteSearch
+from opencrab.ports.clock import Clock
+from opencrab.ports.home import Home
+
+
+def past_of(home: Home, clock: Clock) -> Past:
+    """The past as a home's stores tell it."""
+    return Past(home.journal, home.sessions, home.facts, home.usage, clock)
+
+
+def searching(home: Home, clock: Clock, folder: Path) -> SqliteSearch:
+    """A search whose copies and snapshots lie in a folder of the test's own."""
+    snapshots = DirectorySnapshots(folder / "snapshots", clock)
+    return SqliteSearch(past_of(home, clock), snapshots, folder / "copies", clock)

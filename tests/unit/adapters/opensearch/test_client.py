@@ -1,0 +1,184 @@
+"""The client: what it tries again, what it reports, and what it never hides."""
+
+from collections import deque
+
+import httpx
+import pytest
+
+from opencrab.adapters.opensearch.client import BULK_ITEMS, Client, Write, all_written
+from opencrab.adapters.opensearch.connection import ATTEMPTS, Backoff, checked_endpoint, region_of
+from opencrab.adapters.opensearch.fake import FakeCollection
+from opencrab.adapters.opensearch.schema import creation
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.errors import Invalid, Unavailable
+from tests.contract.example import NOW
+from tests.opensearching import ENDPOINT, INDEX, client_of
+
+MATCH_ALL = {"size": 100, "query": {"match_all": {}}}
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(NOW)
+
+
+@pytest.fixture
+def collection(clock: FakeClock) -> FakeCollection:
+    return FakeCollection(clock)
+
+
+@pytest.fixture
+def client(collection: FakeCollection, clock: FakeClock) -> Client:
+    made = client_of(collection, clock)
+    made.create(INDEX, creation(clock.now()))
+    return made
+
+
+def seen(number: int) -> Write:
+    return Write(f"seen:{number}", {"doc": "seen", "session": f"s{number}", "steps": []})
+
+
+def test_passing_faults_are_tried_again_after_ever_longer_pauses(
+    client: Client, collection: FakeCollection, clock: FakeClock
+) -> None:
+    collection.faults.extend([429, 503, httpx.ConnectError("no"), httpx.ReadTimeout("slow")])
+    assert client.search(INDEX, MATCH_ALL) is not None
+    assert len(collection.asked) == 1 + ATTEMPTS
+    assert (clock.now() - NOW).total_seconds() == pytest.approx(0.75 * (0.2 + 0.4 + 0.8 + 1.6))
+
+
+def test_a_collection_that_stays_silent_is_unavailable(
+    client: Client, collection: FakeCollection
+) -> None:
+    collection.faults.extend([503] * ATTEMPTS)
+    with pytest.raises(Unavailable, match="503"):
+        client.search(INDEX, MATCH_ALL)
+
+
+def test_a_role_without_permission_is_not_tried_again(
+    client: Client, collection: FakeCollection
+) -> None:
+    collection.forbidden = True
+    asked = len(collection.asked)
+    with pytest.raises(Unavailable) as refused:
+        client.search(INDEX, MATCH_ALL)
+    assert "data access policy" in str(refused.value.cure)
+    assert len(collection.asked) == asked + 1
+
+
+def test_only_the_documents_that_were_turned_away_are_written_again(
+    client: Client, collection: FakeCollection
+) -> None:
+    collection.item_faults["seen:1"] = deque([429, 503])
+    assert client.write(INDEX, map(seen, range(3))) == ()
+    assert set(collection.sources(INDEX)) == {"seen:0", "seen:1", "seen:2"}
+    assert [path for _, path in collection.asked].count(f"/{INDEX}/_bulk") == 3
+
+
+def test_a_document_that_is_turned_away_forever_is_said(
+    client: Client, collection: FakeCollection
+) -> None:
+    collection.item_faults["seen:1"] = deque([503] * ATTEMPTS)
+    with pytest.raises(Unavailable, match="seen:1"):
+        client.write(INDEX, map(seen, range(3)))
+
+
+def test_a_document_that_is_refused_for_good_is_reported_and_the_others_are_kept(
+    client: Client, collection: FakeCollection
+) -> None:
+    bad = Write("bad", {"doc": "row", "unknown": 1})
+    refused = client.write(INDEX, [seen(0), bad, seen(1)])
+    assert [(each.id, each.status) for each in refused] == [("bad", 400)]
+    assert set(collection.sources(INDEX)) == {"seen:0", "seen:1"}
+    with pytest.raises(Unavailable, match=r"'bad' \(strict_dynamic_mapping_exception"):
+        all_written(refused)
+
+
+def test_many_documents_go_in_several_requests(client: Client, collection: FakeCollection) -> None:
+    assert client.write(INDEX, map(seen, range(BULK_ITEMS * 2 + 1))) == ()
+    assert len(collection.sources(INDEX)) == BULK_ITEMS * 2 + 1
+    assert [path for _, path in collection.asked].count(f"/{INDEX}/_bulk") == 3
+
+
+def test_large_documents_go_alone(client: Client, collection: FakeCollection) -> None:
+    large = [Write(f"w{number}", {"doc": "row", "text": "蟹" * 300_000}) for number in range(3)]
+    assert client.write(INDEX, large) == ()
+    assert [path for _, path in collection.asked].count(f"/{INDEX}/_bulk") == 2
+
+
+def test_what_is_not_there_can_be_deleted(client: Client, collection: FakeCollection) -> None:
+    assert client.write(INDEX, [seen(0), Write("seen:0"), Write("never")]) == ()
+    assert collection.sources(INDEX) == {}
+
+
+def test_whatever_is_in_a_text_stays_on_its_line(client: Client, clock: FakeClock) -> None:
+    text = 'a\n{"delete":{"_id":"x"}}\r\n\u2028\0"🦀'
+    client.write(INDEX, [Write("t", {"doc": "row", "text": text})])
+    clock.advance(60)
+    found = client.search(INDEX, MATCH_ALL)
+    assert found is not None
+    assert [hit["_source"]["text"] for hit in found["hits"]["hits"]] == [text]
+
+
+def test_an_index_that_is_not_there_answers_nothing_and_can_be_dropped(client: Client) -> None:
+    assert client.search("opencrab-test-nobody", MATCH_ALL) is None
+    assert client.about("opencrab-test-nobody") is None
+    client.drop("opencrab-test-nobody")
+    client.create(INDEX, creation(NOW))
+
+
+class Answering(httpx.BaseTransport):
+    """Answers everything in one way."""
+
+    def __init__(self, status: int, content: bytes) -> None:
+        self._answer = (status, content)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return httpx.Response(self._answer[0], content=self._answer[1])
+
+
+@pytest.mark.parametrize(
+    ("status", "content"),
+    [
+        (200, b"<html>"), (200, b"[]"), (200, b"{}"), (200, b'{"hits": 3}'), (302, b""),
+        (400, b'{"error": "text"}'), (200, b'{"hits": {"hits": []}, "timed_out": true}'),
+        (200, b'{"hits": {"hits": []}, "_shards": {"failed": 1}}'), (200, b"[" * 100_000),
+    ],
+)  # fmt: skip
+def test_an_answer_of_another_form_is_unavailable(
+    status: int, content: bytes, clock: FakeClock
+) -> None:
+    client = client_of(Answering(status, content), clock)
+    with pytest.raises(Unavailable):
+        client.search(INDEX, MATCH_ALL)
+    with pytest.raises(Unavailable):
+        client.write(INDEX, [seen(0)])
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "", "http://x.eu-west-1.aoss.amazonaws.com", "https://user@x.eu-west-1.aoss.amazonaws.com",
+        "https://x.eu-west-1.aoss.amazonaws.com/path", "https://169.254.169.254", "nonsense",
+        "https://x.eu-west-1.aoss.amazonaws.com?a=b",
+    ],
+)  # fmt: skip
+def test_only_the_address_of_a_collection_is_taken(endpoint: str) -> None:
+    with pytest.raises(Invalid):
+        region_of(checked_endpoint(endpoint))
+
+
+def test_the_region_is_in_the_address() -> None:
+    assert region_of(checked_endpoint(f"{ENDPOINT}/")) == "eu-central-1"
+    with pytest.raises(Invalid, match="names no region"):
+        region_of("https://example.com")
+
+
+def test_chance_shortens_a_pause_by_half_at_most() -> None:
+    paused: list[float] = []
+    backoff = Backoff(paused.append, lambda: len(paused) % 3 / 2)
+    for attempt in range(10):
+        backoff.before(attempt)
+    longest = [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 8.0, 8.0, 8.0]
+    assert len(paused) == 9
+    assert all(most / 2 <= pause <= most for pause, most in zip(paused, longest, strict=True))

@@ -1,0 +1,68 @@
+"""Rows, marks and indexes for the tests of the SQLite search."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from opencrab.adapters.past import Batch
+from opencrab.adapters.sqlite_search.index import Index
+from opencrab.domain.forgetting import Lines, Mark, Scope
+from opencrab.domain.past import Row, RowKind
+from opencrab.domain.session import Hearing
+from opencrab.ports.search import Found, Query
+
+NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
+
+
+def line(sequence: int, text: str, **changes: Any) -> Row:
+    """A line of a session that its people could hear."""
+    given: dict[str, Any] = {
+        "session_id": "s1",
+        "kind": RowKind.SPEECH,
+        "hearing": Hearing.SESSION,
+        "speaker_id": "p1",
+        "speaker": "花子",
+        "at": NOW - timedelta(days=1) + timedelta(minutes=sequence),
+    }
+    return Row(sequence=sequence, text=text, **{**given, **changes})
+
+
+def memory(ref: str, text: str, **changes: Any) -> Row:
+    """A kept memory that only the agent knows."""
+    given: dict[str, Any] = {
+        "session_id": "s1",
+        "kind": RowKind.MEMORY,
+        "hearing": Hearing.PRIVATE,
+        "speaker_id": "",
+        "speaker": "",
+        "at": NOW,
+    }
+    return Row(sequence=0, text=text, ref=ref, **{**given, **changes})
+
+
+def mark(number: int, **changes: Any) -> Batch:
+    """One mark of forgetting."""
+    given: dict[str, Any] = {"scope": Scope.MEMORY, "at": NOW}
+    mark_id = f"m{number:03d}"
+    return Batch(marks=((mark_id, Mark(**{**given, **changes})),), last_id=mark_id)
+
+
+def lines(first: int, last: int, session_id: str = "s1") -> tuple[Lines, ...]:
+    """Lines to forget."""
+    return (Lines(session_id=session_id, first=first, last=last),)
+
+
+def index_of(*rows: Row) -> Index:
+    """An index in memory with some rows."""
+    index = Index("a1", None)
+    index.take([Batch(rows=rows)], NOW)
+    return index
+
+
+def found(index: Index, text: str, **limits: Any) -> tuple[Found, ...]:
+    """What a question finds."""
+    return index.find(Query(text, **limits), NOW)
+
+
+def ids(index: Index, text: str, **limits: Any) -> list[str]:
+    """What a question finds, by id."""
+    return [each.row.id for each in found(index, text, **limits)]

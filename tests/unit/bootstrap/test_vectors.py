@@ -1,0 +1,83 @@
+"""Vectors are wired only where the settings ask for them, and only where they can work."""
+
+import subprocess
+import sys
+from typing import cast
+
+import pytest
+
+from opencrab import settings
+from opencrab.adapters.sqlite_search.vectors import Vectors
+from opencrab.adapters.system_clock import SystemClock
+from opencrab.bootstrap.aws_search import indexer, search_of, searcher
+from opencrab.bootstrap.vectors import vectors_of, wanted
+from opencrab.domain.errors import Invalid
+from opencrab.engine.embedding import Choice
+from opencrab.ports.agents import Agents
+from opencrab.ports.journal import Journal
+from opencrab.settings import Settings
+from tests.unit.bootstrap.test_aws import LAMBDA, PLACES
+from tests.unit.gateways.function import own_log
+
+ON = {"OPENCRAB_SEARCH__VECTORS": "true"}
+LOADED = """
+import sys
+import opencrab.adapters.sqlite_search.search, opencrab.bootstrap.local_search
+from opencrab import settings
+from opencrab.bootstrap.vectors import vectors_of
+assert vectors_of(settings.load({}, {}), None, None, None, None) is None
+print(*(name for name in sys.modules if name.startswith("opencrab.")))
+"""
+
+
+def given(**variables: str) -> Settings:
+    return settings.load({}, variables)
+
+
+def made(configured: Settings) -> Vectors | None:
+    journal, agents = cast(Journal, object()), cast(Agents, object())
+    return vectors_of(configured, journal, agents, cast(Choice, object()), SystemClock())
+
+
+def test_vectors_are_off_unless_somebody_wants_them() -> None:
+    assert not wanted(given())
+    assert made(given()) is None
+    assert isinstance(made(given(**ON)), Vectors)
+
+
+@pytest.mark.parametrize("backend", ["opensearch", "efs"])
+def test_a_backend_that_cannot_have_them_is_refused(backend: str) -> None:
+    both = given(**ON, OPENCRAB_SEARCH__BACKEND=backend)
+    with pytest.raises(Invalid, match=f"does not work with search.backend '{backend}'") as caught:
+        wanted(both)
+    assert caught.value.field == "search.vectors"
+    assert not wanted(given(OPENCRAB_SEARCH__BACKEND=backend))
+
+
+def test_without_them_nothing_of_them_is_loaded() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, timeout=60
+    )
+    loaded = set(run.stdout.split())
+    assert "opencrab.adapters.sqlite_search.finding" in loaded
+    assert not loaded & {
+        "opencrab.adapters.sqlite_search.vectors",
+        "opencrab.domain.meaning",
+        "opencrab.engine.embedding",
+    }
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "opensearch", "efs"])
+def test_on_aws_they_are_refused_by_every_function(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables = {**LAMBDA, **PLACES, **ON, "OPENCRAB_SEARCH__BACKEND": backend}
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with own_log():
+        for begin in (lambda: search_of(settings.load({}), SystemClock()), indexer, searcher):
+            with pytest.raises(
+                Invalid, match=r"search\.vectors does not work on AWS yet"
+            ) as caught:
+                begin()
+            assert caught.value.field == "search.vectors"
