@@ -107,6 +107,7 @@ def in_process(directory: Path) -> list[Row]:
     with model_server() as url, world(directory, url) as installation:
         bare = turns.bare_loop_ms(url)
         turn = turns.turn_ms(installation, 10)
+        full = turns.turn_ms(installation, 100)
         grown = turns.turn_ms(installation, 10_000)
         prompt = turns.prompt_bytes(installation) / 1_024
         return [
@@ -114,6 +115,7 @@ def in_process(directory: Path) -> list[Row]:
             Row("a turn: one action, two model calls, 10 messages of history", turn, "ms", 8),
             Row("the same, as a multiple of the bare loop", turn / bare, "×", None),
             Row("growth of a turn from 10 to 10,000 messages", grown / turn, "×", 1.2),
+            Row("growth of a turn from 100 to 10,000 messages", grown / full, "×", 1.2),
             Row("loading an agent whole", turns.load_ms(installation), "ms", 20),
             Row("storing an agent durably (wall)", turns.flush_ms(installation), "ms", 50),
             Row("prompt and action schemas before the user's words", prompt, "KB", 8),
