@@ -115,8 +115,9 @@ COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-many
 	$(call install,.venv,$<,--editable .)
 	@touch $@
 
-# These two run the functions, so they take Lambda's own Python where there is one.
-.venv-ministack/.ready .venv-rie/.ready: PYTHONS = python3.13 \
+# Two run the functions, so they take Lambda's own Python where there is one; schemathesis parses
+# sources in two threads, which Python before 3.11.8 and 3.12.2 does not bear (gh-106905).
+.venv-ministack/.ready .venv-rie/.ready .venv-schemathesis/.ready: PYTHONS = python3.13 \
 	$(wildcard $(shell pyenv root 2>/dev/null)/versions/3.13*/bin/python3.13) python3 python3.12 python3.11
 
 .venv-%/.ready: requirements/%.txt

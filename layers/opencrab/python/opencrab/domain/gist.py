@@ -194,14 +194,14 @@ def _small_words() -> frozenset[str]:
 @cache
 def _runs() -> re.Pattern[str]:
     return re.compile(
-        r"(?P<kana>[ぁ-ゖゝゞ]+)|(?P<other>[々〇㐀-䶿一-鿿豈-\ufaff\U00020000-\U0003ffff\u2600-\u27bf\U0001f000-\U0001faff]+"
+        r"(?P<kana>[ぁ-ゖゝゞ]+)|(?P<other>[々〇㐀-䶿一-鿿\uf900-\ufaff\U00020000-\U0003ffff\u2600-\u27bf\U0001f000-\U0001faff]+"
         r"|[ァ-ヺー-ヿ]+|[가-힣]+)|(?P<latin>[^\W_ぁ-ヿ々〇㐀-鿿가-힣]+(?:'[a-z]+)?[+#]*)"
     )
 
 
 @cache
 def _kanji() -> re.Pattern[str]:
-    return re.compile(r"[々〇㐀-䶿一-鿿豈-\ufaff\U00020000-\U0003ffff]")
+    return re.compile(r"[々〇㐀-䶿一-鿿\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
 @cache
