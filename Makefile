@@ -91,7 +91,7 @@ format: .venv/.dev ## Format the code and fix what can be fixed
 lock: .venv-lock/.ready ## Write the locks again (ARGS="--upgrade" for newer versions)
 	@$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
 	@$(COMPILE) pyproject.toml --group build --output-file requirements/runtime.txt
-	@$(COMPILE) pyproject.toml --extra aws --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
+	@$(COMPILE) pyproject.toml --extra aws --extra relay --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
 	@$(COMPILE) requirements/llama.in --output-file requirements/llama.txt
 	@$(COMPILE) requirements/sdk.in --output-file requirements/sdk.txt
 	@$(COMPILE) requirements/schemathesis.in --output-file requirements/schemathesis.txt

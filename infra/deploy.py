@@ -227,7 +227,10 @@ class Deployment:
         where = "OPENCRAB_OWNER_KEY" if key is not None and key.path is None else str(path)
         if key is None and not path.exists():
             where = "not on this computer, and unchanged"
-        _say("", f"OpenCrab is deployed: {url}", f"  owner's key  {where}", "", "next")
+        _say("", f"OpenCrab is deployed: {url}", f"  owner's key  {where}")
+        if "WebSocketUrl" in outputs:
+            _say(f"  live         {outputs['WebSocketUrl']}")
+        _say("", "next")
         name = f"/opencrab/{stage}/OPENAI_API_KEY"
         _say("  1. give it a model: store your provider's key, once, as a SecureString")
         if shutil.which("aws", path=self.environ.get("PATH", "")):
@@ -252,6 +255,13 @@ class Deployment:
             "       opencrab agents create",
             "       opencrab chat",
         )
+        if "DiscordInteractionsUrl" in outputs:
+            _say(
+                "  4. let Discord know it, as docs/discord.md says",
+                f"       Interactions Endpoint URL  {outputs['DiscordInteractionsUrl']}",
+                f"       the bot's token  /opencrab/{stage}/DISCORD_TOKEN, stored as in 1",
+                "       opencrab discord register",
+            )
 
 
 def main(arguments: Sequence[str], environ: Mapping[str, str], folder: Path = ROOT) -> int:

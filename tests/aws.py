@@ -171,9 +171,9 @@ def turns_and_deliveries(opened: Account) -> tuple[Queue, Queue]:
     )
 
 
-def compactions_of(opened: Account) -> Queue:
-    """The queue on which summaries are asked for."""
-    urls = opened.queue("compactions")
+def queue_of(opened: Account, name: str) -> Queue:
+    """One of the other queues, such as the one on which summaries are asked for."""
+    urls = opened.queue(name)
     return SqsQueue(opened.client("sqs"), urls.url, urls.dead_url)
 
 

@@ -11,10 +11,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-SERVICES = {"dynamodb", "s3", "secretsmanager", "sqs", "ssm", "sso", "sso-oidc", "sts"}
+SERVICES = {
+    *("apigatewaymanagementapi", "dynamodb", "lambda", "s3", "secretsmanager", "sqs", "ssm"),
+    *("sso", "sso-oidc", "sts"),
+}
 """As botocore's folders name them."""
 
-ENDPOINTS = (SERVICES - {"sso", "sso-oidc"}) | {"oidc", "portal.sso"}
+ENDPOINTS = (SERVICES - {"apigatewaymanagementapi", "sso", "sso-oidc"}) | {
+    *("execute-api", "oidc", "portal.sso"),
+}
 """As botocore's list of endpoints names them."""
 
 WORDS = {"documentation", "documentationUrl"}

@@ -1,6 +1,7 @@
 """The page on deploying, the price sheet and the template: each says what the others say."""
 
 import re
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
 DOLLAR = 1_000_000
+SWITCHES = {"UsesDiscord", "UsesWebSocket", "HasDiscord", "HasWebSocket"}
+"""Conditions of what is off by default, in each of the templates."""
 
 
 class Template(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
@@ -48,21 +51,22 @@ def template(name: str = "template.yaml") -> dict[str, Any]:
     return found
 
 
-def resources(kind: str, *names: str) -> list[dict[str, Any]]:
+def resources(kind: str, *names: str, beside: bool = True) -> list[dict[str, Any]]:
+    """Resources of a type; `beside` adds what is there only with Discord or WebSocket."""
     return [
         each["Properties"]
         for name in names or ("template.yaml", "infra/data.yaml", "infra/observability.yaml")
         for each in template(name)["Resources"].values()
-        if each["Type"] == kind
+        if each["Type"] == kind and (beside or each.get("Condition") not in SWITCHES)
     ]
 
 
 def functions() -> dict[str, int]:
-    """Every function's memory, by its folder."""
+    """The memory of every function that is always there, by its folder."""
     parameters = template()["Parameters"]
     usual = template()["Globals"]["Function"]["MemorySize"]
     found = {}
-    for each in resources("AWS::Serverless::Function", "template.yaml"):
+    for each in resources("AWS::Serverless::Function", "template.yaml", beside=False):
         memory = each.get("MemorySize", usual)
         found[Path(each["CodeUri"]).name] = parameters.get(memory, {}).get("Default", memory)
     return found
@@ -110,25 +114,56 @@ def test_the_page_says_what_to_do_for_every_alarm() -> None:
 def test_the_page_names_every_dead_letter_queue() -> None:
     names = {each["QueueName"] for each in resources("AWS::SQS::Queue", "infra/data.yaml")}
     dead = {name.replace("${Stage}", "STAGE") for name in names if "dead" in name}
-    assert len(dead) == 5
+    assert len(dead) == 6
     assert not {name for name in dead if f"`{name}`" not in PAGE}
 
 
-def test_the_sheet_counts_the_alarms_dashboards_and_queues_of_the_template() -> None:
-    watched = [
+def watched(*, beside: bool = False) -> int:
+    """How many metrics alarms watch."""
+    return sum(
         sum("MetricStat" in metric for metric in alarm.get("Metrics", [])) or 1
-        for alarm in resources("AWS::CloudWatch::Alarm")
-    ]
-    events = [
-        event["Type"]
-        for each in resources("AWS::Serverless::Function", "template.yaml")
+        for alarm in resources("AWS::CloudWatch::Alarm", beside=beside)
+    )
+
+
+def events(kind: str, *, beside: bool = False) -> int:
+    """How many functions events of a kind start."""
+    return sum(
+        event["Type"] == kind
+        for each in resources("AWS::Serverless::Function", "template.yaml", beside=beside)
         for event in each.get("Events", {}).values()
-    ]
+    )
+
+
+def test_the_sheet_counts_the_alarms_dashboards_and_queues_of_the_template() -> None:
     standing = {meter.value: amount for meter, amount in sheet().standing.items()}
-    assert standing["alarms"] == sum(watched)
+    assert standing["alarms"] == watched()
     assert standing["dashboards"] == len(resources("AWS::CloudWatch::Dashboard"))
-    assert sheet().polling.queues == events.count("SQS")
-    assert events.count("Schedule") == 1
+    assert sheet().polling.queues == events("SQS")
+    assert events("Schedule") == 1
+
+
+def test_the_page_says_what_discord_and_websocket_cost_while_nobody_speaks() -> None:
+    prices = {meter.value: tariff for meter, tariff in sheet().prices.items()}
+    queues = events("SQS", beside=True) - events("SQS")
+    one_more = sheet().polling.requests / sheet().polling.queues * queues
+    asked = prices["sqs_requests"].micro_usd(one_more)
+    alarms = {
+        switch: prices["alarms"].micro_usd(
+            Decimal(sum(each.get("Condition") == switch for each in conditional_alarms()))
+        )
+        for switch in ("HasDiscord", "HasWebSocket")
+    }
+    discord, live = (
+        f"${cost / DOLLAR:.2f}" for cost in (asked + alarms["HasDiscord"], alarms["HasWebSocket"])
+    )
+    assert f"**Discord** adds {discord} a month" in PAGE
+    assert f"**WebSocket** adds {live}" in PAGE
+
+
+def conditional_alarms() -> list[dict[str, Any]]:
+    found = template("infra/observability.yaml")["Resources"].values()
+    return [each for each in found if each["Type"] == "AWS::CloudWatch::Alarm"]
 
 
 def test_the_sheet_knows_every_function_and_its_memory() -> None:

@@ -172,3 +172,14 @@ def test_a_handler_that_grows_is_found(tmp_path: Path, change: str, why: str) ->
 )
 def test_a_build_that_would_miss_something_is_found(samconfig: str) -> None:
     assert untrue(samconfig)
+
+
+@pytest.mark.parametrize(
+    "role", ["RestGateway", "AgentTurn", "DiscordInteractions", "WebsocketGateway", "Heartbeat"]
+)
+def test_whoever_may_move_an_instruction_may_tell_the_channel_it_was_given_in(role: str) -> None:
+    template = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    (block,) = re.findall(rf"^  {role}Role:\n(.*?)(?=^  \w+:\n|\Z)", template, re.M | re.S)
+    (sends, *more) = re.findall(r"Action: sqs:SendMessage\n +Resource:\n((?: +- .*\n)+)", block)
+    assert not more
+    assert "Data.Outputs.DeliveriesQueueArn" in sends

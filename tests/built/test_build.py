@@ -27,6 +27,7 @@ FUNCTIONS = sorted(path.parent for path in (ROOT / "functions").glob("*/handler.
 NO_PYTHON = "no Python 3.13 here"
 WEB = {"fastapi", "mangum", "starlette"}
 ELSEWHERE = "http://127.0.0.1:9"
+PUBLIC_KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 
 every_layer = pytest.mark.parametrize("layer", LAYERS)
 every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda path: path.name)
@@ -95,6 +96,12 @@ def test_the_libraries_are_exactly_the_locked_ones(built: Built) -> None:
     assert {name.replace("_", "-").lower() for name in found} == locked
 
 
+def test_the_roots_of_trust_lie_one_by_one(built: Built) -> None:
+    certifi = built.folder / "DependenciesLayer" / "python" / "certifi"
+    told = (certifi / "cacert.pem").read_text(encoding="utf-8").count("BEGIN CERTIFICATE")
+    assert len(list((certifi / "roots").iterdir())) == told > 100
+
+
 @every_layer
 def test_no_bytecode_is_stale(built: Built, layer: str) -> None:
     assert not list(stale_bytecode(built.folder / layer))
@@ -143,7 +150,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def _loaded_by(function: Path, folder: Path) -> set[str]:
     """The packages that a fresh interpreter has loaded when a function is ready."""
-    kinds = ("TURNS", "DELIVERIES", "COMPACTIONS")
+    kinds = ("TURNS", "DELIVERIES", "COMPACTIONS", "INTERACTIONS")
     queues = [f"{kind}_{end}" for kind in kinds for end in ("QUEUE", "DEAD_QUEUE")]
     run = subprocess.run(
         [sys.executable, "-c", IMPORTING],
@@ -152,9 +159,13 @@ def _loaded_by(function: Path, folder: Path) -> set[str]:
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONPATH": str(function),
             "AWS_DEFAULT_REGION": "eu-central-1",
+            "AWS_ACCESS_KEY_ID": "made-up",
+            "AWS_SECRET_ACCESS_KEY": "made-up",
             "AWS_ENDPOINT_URL": ELSEWHERE,
+            "OPENCRAB_DISCORD_PUBLIC_KEY": PUBLIC_KEY,
             "OPENCRAB_AWS__TABLE": "table",
             "OPENCRAB_AWS__BUCKET": "bucket",
+            "OPENCRAB_AWS__WEBSOCKET_ENDPOINT": ELSEWHERE,
             "OPENCRAB_AWS__SECRETS": "ssm:/opencrab/test/",
             **{f"OPENCRAB_AWS__{queue}": f"{ELSEWHERE}/{queue}.fifo" for queue in queues},
         },

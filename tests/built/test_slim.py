@@ -3,6 +3,7 @@
 import gzip
 import importlib.util
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -21,6 +22,18 @@ def program() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_every_service_that_we_call_stays(program: ModuleType) -> None:
+    package = ROOT / "layers" / "opencrab" / "python" / "opencrab"
+    asked = re.compile(r"\b(?:Deferred|open_client)\(\s*\"([a-z0-9-]+)\"")
+    called = {
+        name
+        for path in package.rglob("*.py")
+        for name in asked.findall(path.read_text(encoding="utf-8"))
+    }
+    assert {"s3", "sqs", "ssm"} <= called
+    assert called <= program.SERVICES
 
 
 def test_words_for_people_go_and_members_of_that_name_stay(program: ModuleType) -> None:

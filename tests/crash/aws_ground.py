@@ -39,7 +39,7 @@ from tests.crash.watching import Watch
 from tests.crash.weather import Memory
 from tests.crash.wire import Client, Wire
 
-QUEUES = ("turns", "deliveries", "compactions")
+QUEUES = ("turns", "deliveries", "compactions", "interactions")
 
 
 class Forgetful(Seen):
@@ -166,7 +166,7 @@ class AwsGround:
             Client(client, partial(through, service)) for service, client in self._clients.items()
         )
         stores = stores_on(table, consistent=False)
-        turns, deliveries, compactions = (
+        turns, deliveries, compactions, interactions = (
             SqsQueue(sqs, urls.url, urls.dead_url) for urls in self._queues.values()
         )
         files = S3Files(
@@ -184,6 +184,7 @@ class AwsGround:
             turns=turns,
             deliveries=deliveries,
             compactions=compactions,
+            interactions=interactions,
             outbox=stores.outbox,
             due=stores.due,
             facts=stores.facts,

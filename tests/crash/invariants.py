@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from opencrab.domain.utterance import DeliveryState
+from tests.crash.outside import TEAR
 from tests.crash.rest import ENDS, Json, Rest
 from tests.crash.world import Cast, World, agent_ids
 
@@ -329,24 +330,36 @@ def _channels(world: World, rest: Rest) -> Iterator[str]:
         shown = Counter(wall.shown)
         mine = [u for u in rest.utterances if u["channel"]["kind"] == kind]
         for utterance in mine:
-            times = shown.pop((utterance["turn_id"], utterance["text"]), 0)
             state = utterance["state"]
             if not DeliveryState(state).is_end:
                 yield f"utterance {utterance['text']!r} is still {state}"
-            possible = {"sent": {1}, "indeterminate": {0, 1}}.get(state, {0})
-            if times not in possible:
-                yield f"utterance {utterance['text']!r} is {state} and shows {times} times"
-            if state == "indeterminate" and wall.repeatable:
+            for place, text in enumerate(utterance["text"].split(TEAR)):
+                times = shown.pop((utterance["turn_id"], text), 0)
+                if times not in _times(utterance, place):
+                    yield f"piece {text!r} of what is {state} shows {times} times"
+            if state == "indeterminate" and wall.recognises:
                 yield f"utterance {utterance['text']!r} is given up although it could be repeated"
         yield from (f"{what} shows and was never said" for what in shown)
         if world.scheduler.sleeps == 0:
             yield from _order(wall.shown, mine)
 
 
+def _times(utterance: Json, place: int) -> set[int]:
+    """How often a piece may show: once if it or a later one was the last to be sent for sure."""
+    if utterance["state"] == "sent" or place < utterance.get("piece", 0):
+        return {1}
+    unsure = utterance["state"] == "indeterminate" and place == utterance.get("piece", 0)
+    return {0, 1} if unsure else {0}
+
+
 def _order(shown: list[tuple[str, str]], utterances: list[Json]) -> Iterator[str]:
     """A turn's utterances show in their order; only a worker that slept may be overtaken."""
-    ordinals = {(u["turn_id"], u["text"]): u["ordinal"] for u in utterances}
+    ordinals = {
+        (u["turn_id"], text): (u["ordinal"], place)
+        for u in utterances
+        for place, text in enumerate(u["text"].split(TEAR))
+    }
     for turn_id in {turn_id for turn_id, _ in shown}:
-        places = [ordinals.get(what, -1) for what in shown if what[0] == turn_id]
+        places = [ordinals.get(what, (-1, 0)) for what in shown if what[0] == turn_id]
         if places != sorted(places):
             yield f"turn {turn_id} shows its utterances in the order {places}"

@@ -13,12 +13,14 @@ from opencrab.actions import GROUPS, Group, Registry
 from opencrab.domain.action import ActionResult, Effect, Impact
 from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.fault import Fault, Unanswered
+from opencrab.domain.message import Channel as Place
 from opencrab.domain.money import Price, Usage
 from opencrab.domain.record import Answer, Call, Reflection
 from opencrab.domain.routing import Routing
 from opencrab.domain.utterance import Utterance
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.ports.action import ActionContext
+from opencrab.ports.channel import Panel
 from opencrab.ports.model import ChatModel, ChatRequest, ModelInfo, Said
 
 PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
@@ -178,15 +180,19 @@ def registry(bell: Bell, groups: tuple[Group, ...] = GROUPS) -> Registry:
     return Registry((*groups, group))
 
 
+TEAR = "¶"
+"""Where a wall tears a text into pieces."""
+
+
 class Wall:
     """A place where utterances become visible; a repeatable one recognises their nonces.
 
-    The first sends fail, the last of them after the utterance was shown, as when an answer is lost;
-    the earlier ones before anything is seen.
+    A text is shown in the pieces that TEAR parts. The first sends fail, the last of them after the
+    piece was shown, as when an answer is lost; the earlier ones before anything is seen.
     """
 
     def __init__(self, *, repeatable: bool) -> None:
-        self.repeatable = repeatable
+        self.recognises = repeatable
         self.failures = 0
         self.shown: list[tuple[str, str]] = []
         self._nonces: set[str] = set()
@@ -196,14 +202,25 @@ class Wall:
         self.failures = failures
         self.shown, self._nonces = [], set()
 
+    def pieces(self, utterance: Utterance) -> int:
+        return len(utterance.text.split(TEAR))
+
+    def repeatable(self, utterance: Utterance) -> bool:
+        return self.recognises
+
+    def show(self, place: Place, panel: Panel) -> None:
+        """Nothing can be replaced here."""
+
     def send(self, utterance: Utterance) -> None:
         failing = self.failures > 0
         self.failures -= failing
         if failing and self.failures > 0:
             raise NeverSent("the wall cannot be reached")
-        if not (self.repeatable and utterance.nonce in self._nonces):
-            self._nonces.add(utterance.nonce)
-            self.shown.append((utterance.turn_id, utterance.text))
+        nonce = f"{utterance.nonce}-{utterance.piece}"
+        if not (self.recognises and nonce in self._nonces):
+            self._nonces.add(nonce)
+            text = utterance.text.split(TEAR)[utterance.piece]
+            self.shown.append((utterance.turn_id, text))
         if failing:
             raise Unavailable("the wall did not answer")
 

@@ -16,7 +16,16 @@ from opencrab.domain.turn import Turn
 from opencrab.engine import admission, control
 from opencrab.engine.record import RECORD_BYTES
 from opencrab.engine.runtime import Rules, Runtime
-from tests.crash.outside import DEAD_LINE, HOPELESS, LOST, TURNED_AWAY, TWICE_LOST, Reply, Script
+from tests.crash.outside import (
+    DEAD_LINE,
+    HOPELESS,
+    LOST,
+    TEAR,
+    TURNED_AWAY,
+    TWICE_LOST,
+    Reply,
+    Script,
+)
 
 RULES = Rules(
     limits=Limits(
@@ -221,6 +230,10 @@ TALK: Script = (
     _calls(_speak("still on it", more=True)),
     Reply("there you are"),
 )
+LECTURE: Script = (
+    _calls(_speak(f"first{TEAR}second{TEAR}third", more=True)),
+    Reply(f"fourth{TEAR}fifth"),
+)
 THINKER: Script = (
     Reply(calls=(_LIST, _write("thought")), ponders=RECORD_BYTES),
     Reply("I thought about it"),
@@ -330,6 +343,16 @@ SCENARIOS: tuple[Scenario, ...] = (
         (Client("user", says("hi", channel="plain")),),
         ("completed",),
         wall_failures=2,
+    ),
+    *(
+        Scenario(
+            f"torn-{channel}",
+            (LECTURE,),
+            (Client("user", says("explain", channel=channel)),),
+            ("completed",),
+            wall_failures=2,
+        )
+        for channel in ("repeatable", "plain")
     ),
     Scenario(
         "mentored",

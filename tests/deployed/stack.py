@@ -20,15 +20,17 @@ from tests.deployed.emulator import (
     plain_environment,
     rest,
 )
+from tests.discord.fake import GUILD_ID, OWNER, FakeDiscord
 
 SAM = ROOT / ".venv-sam" / "bin" / "sam"
 STAGE = "test"
 NAME = f"opencrab-{STAGE}"
 KEY = "oc_the-owner-of-the-deployed-house"
+ORIGIN = "https://crab.example.org"
 SECRETS = {"STUB_API_KEY": "sk-kept-in-secrets-manager"}
 ROLES = (
     *("RestAuthorizer", "RestGateway", "AgentTurn", "Delivery", "Heartbeat"),
-    *("Compaction", "SearchIndexer"),
+    *("Compaction", "SearchIndexer", "DiscordGateway", "DiscordInteractions", "WebsocketGateway"),
 )
 
 _BASE = "import sys; print(getattr(sys, '_base_executable', sys.executable))"
@@ -147,13 +149,14 @@ class Stack:
 
     @cached_property
     def roles(self) -> Mapping[str, str]:
-        """The ARN of each function's role, by its name in the template without `Role`."""
+        """The ARN of each function's role, by its name in its template without `Role`."""
         found = self.emulator.client("iam").list_roles()["Roles"]
+        named = {role["RoleName"]: str(role["Arn"]) for role in found}
         return {
-            name: role["Arn"]
+            name: arn
             for name in ROLES
-            for role in found
-            if role["RoleName"].startswith(f"{NAME}-{name}Role-")
+            for full, arn in named.items()
+            if full.startswith(f"{NAME}-") and f"-{name}Role-" in full
         }
 
     def acting_as(self, role: str) -> Credentials:
@@ -183,12 +186,12 @@ def build(folder: Path) -> Path:
     return built
 
 
-def deploy(made: Emulator, built: Path, folder: Path) -> Stack:
+def deploy(made: Emulator, built: Path, folder: Path, discord: FakeDiscord) -> Stack:
     """`sam deploy` of what was built, with nothing in the template changed."""
     # With SSM, the default, the emulator asks for a permission on `*` where AWS asks for one on
     # the path: it does not find the resource of GetParametersByPath.
     secret = made.client("secretsmanager").create_secret(
-        Name=f"{NAME}-keys", SecretString=json.dumps(SECRETS)
+        Name=f"{NAME}-keys", SecretString=json.dumps({**SECRETS, "DISCORD_TOKEN": discord.token})
     )
     parameters = {
         "Stage": STAGE,
@@ -198,6 +201,14 @@ def deploy(made: Emulator, built: Path, folder: Path) -> Stack:
         "SecretArn": secret["ARN"],
         "RequestsPerSecond": "1000",
         "RequestsBurst": "1000",
+        "Discord": "on",
+        "DiscordApplicationId": discord.application_id,
+        "DiscordPublicKey": discord.public_key,
+        "DiscordGuildIds": GUILD_ID,
+        "DiscordOwnerIds": OWNER.id,
+        "DiscordApi": discord.url,
+        "WebSocket": "on",
+        "WebSocketOrigins": ORIGIN,
     }
     command = [SAM, "deploy", "--template-file", built / "template.yaml", "--stack-name", NAME]
     command += ["--resolve-s3", "--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]

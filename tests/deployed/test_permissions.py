@@ -45,6 +45,8 @@ READ_SUMMARIES: Call = ("sqs", "receive_message", {"QueueUrl": "CompactionsQueue
 SEND_SUMMARY: Call = ("sqs", "send_message", {"QueueUrl": "CompactionsQueueUrl", **MESSAGE})
 LIST_VERSIONS: Call = ("s3", "list_object_versions", {"Bucket": "BucketName"})
 LIST_FILES: Call = ("s3", "list_objects_v2", {"Bucket": "BucketName"})
+READ_INTERACTIONS: Call = ("sqs", "receive_message", {"QueueUrl": "InteractionsQueueUrl"})
+SEND_INTERACTION: Call = ("sqs", "send_message", {"QueueUrl": "InteractionsQueueUrl", **MESSAGE})
 OWNER_HASH: Call = (
     "lambda",
     "get_function_configuration",
@@ -61,6 +63,11 @@ FORBIDDEN = [
     ("Heartbeat", [READ_TURNS, READ_SECRET, LIST_FILES]),
     ("Compaction", [SEND_TURN, SEND_DELIVERY, READ_TURNS, DELETE_TURN, WRITE_FILE, WRITE_INDEX]),
     ("SearchIndexer", [PUT_KEY, DELETE_TURN, SEND_TURN, SEND_SUMMARY, READ_SECRET, WRITE_FILE]),
+    ("DiscordGateway", [PUT_KEY, DELETE_TURN, LIST_FILES, READ_SECRET, READ_INTERACTIONS]),
+    ("DiscordGateway", [SEND_TURN, SEND_DELIVERY]),
+    ("DiscordInteractions", [READ_TURNS, READ_DELIVERIES, SEND_INTERACTION, DROP_SECRET]),
+    ("DiscordInteractions", [WRITE_FILE, WRITE_BLOB, WRITE_ELSEWHERE]),
+    ("WebsocketGateway", [READ_SECRET, LIST_FILES, READ_TURNS, SEND_DELIVERY, SEND_SUMMARY]),
     *((role, [SCAN, OWNER_HASH]) for role in ROLES),
 ]
 ALLOWED = [
@@ -72,6 +79,9 @@ ALLOWED = [
     ("Heartbeat", [READ_KEY]),
     ("Compaction", [READ_KEY, READ_SECRET, READ_SUMMARIES, WRITE_BLOB]),
     ("SearchIndexer", [READ_KEY, WRITE_INDEX]),
+    ("DiscordGateway", [SEND_INTERACTION]),
+    ("DiscordInteractions", [READ_KEY, READ_SECRET, LIST_FILES, READ_INTERACTIONS]),
+    ("WebsocketGateway", [READ_KEY, PUT_KEY]),
 ]
 
 
@@ -152,6 +162,15 @@ def judged(stack: Stack, role: str, action: str, partition: str) -> str:
         ("Heartbeat", "DeleteItem", "DUE#x", "Allow"),
         ("Heartbeat", "DeleteItem", "FACT#x", "Allow"),
         ("Heartbeat", "DeleteItem", "WORKSPACE#x", "ImplicitDeny"),
+        ("DiscordGateway", "GetItem", "FACT#installation", "Allow"),
+        ("DiscordGateway", "GetItem", "FACT#x", "ImplicitDeny"),
+        ("DiscordGateway", "GetItem", "KEY#x", "ImplicitDeny"),
+        ("DiscordInteractions", "DeleteItem", "TURN#x", "Allow"),
+        ("DiscordInteractions", "DeleteItem", "SESSION#x", "ImplicitDeny"),
+        ("DiscordInteractions", "DeleteItem", "KEY#x", "ImplicitDeny"),
+        ("WebsocketGateway", "DeleteItem", "FACT#x", "Allow"),
+        ("WebsocketGateway", "DeleteItem", "TURN#x", "ImplicitDeny"),
+        ("WebsocketGateway", "DeleteItem", "SESSION#x", "ImplicitDeny"),
         ("RestAuthorizer", "GetItem", "TURN#x", "ImplicitDeny"),
         ("RestAuthorizer", "GetItem", "KEY#x", "Allow"),
     ],
@@ -183,4 +202,5 @@ def test_the_hash_of_the_owners_key_is_with_the_functions_of_the_api_alone(stack
         for function in functions
         if "OPENCRAB_AWS__OWNER_KEY_HASH" in function["Environment"]["Variables"]
     }
-    assert knowing == {f"{NAME}-rest-gateway", f"{NAME}-rest-authorizer"}
+    named = ("rest-gateway", "rest-authorizer", "websocket-gateway")
+    assert knowing == {f"{NAME}-{name}" for name in named}

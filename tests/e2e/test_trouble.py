@@ -2,8 +2,10 @@
 
 from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.line import LineKind
+from opencrab.domain.message import Channel as Place
 from opencrab.domain.turn import TurnStatus
 from opencrab.domain.utterance import DeliveryState, Utterance
+from opencrab.ports.channel import Panel
 from opencrab.ports.journal import Change
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -12,11 +14,18 @@ from tests.e2e.house import House
 class Fog:
     """A channel that does not recognise a repeat, and fails in one way."""
 
-    repeatable = False
-
     def __init__(self, error: type[Unavailable]) -> None:
         self._error = error
         self.sends = 0
+
+    def pieces(self, utterance: Utterance) -> int:
+        return 1
+
+    def repeatable(self, utterance: Utterance) -> bool:
+        return False
+
+    def show(self, place: Place, panel: Panel) -> None:
+        """Nothing can be replaced here."""
 
     def send(self, utterance: Utterance) -> None:
         self.sends += 1

@@ -19,12 +19,18 @@ from tests.conftest import ROOT
 from tests.deployed.stack import build
 from tests.emulated import runtime
 
-TARGETS = {"agent_turn": 300, "rest_gateway": 450, "rest_authorizer": None, "heartbeat": None}
-"""CPU milliseconds; None where there is no target."""
+TARGETS = {
+    "agent_turn": 300,
+    "rest_gateway": 450,
+    "rest_authorizer": None,
+    "heartbeat": None,
+    **dict.fromkeys(("discord_gateway", "discord_interactions", "websocket_gateway", "delivery")),
+}
+"""CPU milliseconds; None where there is no target, or where it counts the first request as well."""
 
 RUNS = 7
 ELSEWHERE = "https://127.0.0.1:9"
-KINDS = ("TURNS", "DELIVERIES", "COMPACTIONS")
+KINDS = ("TURNS", "DELIVERIES", "COMPACTIONS", "INTERACTIONS")
 QUEUES = [f"{kind}_{end}" for kind in KINDS for end in ("QUEUE", "DEAD_QUEUE")]
 
 # Stands where the function's own handler does, and answers what the process had used when that
@@ -108,6 +114,8 @@ def one(folder: Path, built: Path, function: str) -> Mapping[str, float]:
         "OPENCRAB_AWS__BUCKET": "bucket",
         "OPENCRAB_AWS__SECRETS": "ssm:/opencrab/test/",
         "OPENCRAB_AWS__OWNER_KEY_HASH": "0" * 64,
+        "OPENCRAB_AWS__WEBSOCKET_ENDPOINT": f"{ELSEWHERE}/live",
+        "OPENCRAB_DISCORD_PUBLIC_KEY": "0" * 64,
         **{f"OPENCRAB_AWS__{queue}": f"{ELSEWHERE}/{queue}.fifo" for queue in QUEUES},
     }
     settings = runtime.environment(built, measuring, variables)

@@ -29,12 +29,18 @@ REQUESTS = (
     "powertools-apiGatewayProxyV2LambdaAuthorizerEvent.json",
     "sam-apigateway-http-api-proxy.json",
 )
+SOCKETS = {
+    "powertools-apiGatewayWebSocketApiConnect.json": 401,
+    "powertools-apiGatewayWebSocketApiMessage.json": 200,
+    "powertools-apiGatewayWebSocketApiDisconnect.json": 200,
+}
 MESSAGES = (
     "sam-sqs-receive-message.json",
     "powertools-sqsEvent.json",
     "powertools-snsSqsFifoEvent.json",
     "powertools-sqsDlqTriggerEvent.json",
 )
+CHANGES = ("powertools-dynamoStreamEvent.json", "sam-dynamodb-update.json")
 BEATS = ("sam-cloudwatch-scheduled-event.json", "powertools-eventBridgeSchedulerEvent.json")
 
 
@@ -118,6 +124,28 @@ def test_a_sample_message_names_no_utterance_and_is_done_with(
     start: Start, wire: Path, name: str
 ) -> None:
     assert start("delivery").invoke(sample(wire, name)) == {"batchItemFailures": []}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_sample_request_is_not_signed_by_discord(start: Start, wire: Path, name: str) -> None:
+    assert start("discord_gateway").invoke(sample(wire, name))["statusCode"] == 401
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_a_sample_message_is_no_interaction_and_is_done_with(
+    start: Start, wire: Path, name: str
+) -> None:
+    assert start("discord_interactions").invoke(sample(wire, name)) == {"batchItemFailures": []}
+
+
+@pytest.mark.parametrize(("name", "status"), SOCKETS.items())
+def test_a_sample_of_a_socket_opens_none(start: Start, wire: Path, name: str, status: int) -> None:
+    assert start("websocket_gateway").invoke(sample(wire, name))["statusCode"] == status
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_sample_of_a_change_tells_nobody(start: Start, wire: Path, name: str) -> None:
+    assert start("websocket_gateway").invoke(sample(wire, name)) is None
 
 
 @pytest.mark.parametrize("name", BEATS)

@@ -10,9 +10,11 @@ from pydantic import Field
 from opencrab.actions import GROUPS, Group, Registry
 from opencrab.adapters.web.fetch import Pages
 from opencrab.domain.action import ActionResult, Effect, Impact
+from opencrab.domain.message import Channel as Place
 from opencrab.domain.utterance import Utterance
 from opencrab.domain.value import Text, Value
 from opencrab.ports.action import Action, ActionContext, one_line
+from opencrab.ports.channel import Panel
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.web import WebResult
 from tests.hostile import words
@@ -143,10 +145,17 @@ class SearchService:
 class Wall:
     """A channel that pushes: what is shown on it is public."""
 
-    repeatable = True
-
     def __init__(self, shown: Callable[[str], None]) -> None:
         self._shown = shown
+
+    def pieces(self, utterance: Utterance) -> int:
+        return 1
+
+    def repeatable(self, utterance: Utterance) -> bool:
+        return True
+
+    def show(self, place: Place, panel: Panel) -> None:
+        self._shown("\n".join((panel.name, panel.note, *(row.name for row in panel.rows))))
 
     def send(self, utterance: Utterance) -> None:
         self._shown(utterance.text)

@@ -31,9 +31,14 @@ def listed():
         sys.exit((here / "trouble").read_text())
     if not stack.exists():
         sys.exit("Error: The input stack s does not exist on Cloudformation in the region r")
-    stage = json.loads(stack.read_text())["Stage"]
+    told = json.loads(stack.read_text())
+    stage = told["Stage"]
     queue = f"https://sqs.eu-west-1.amazonaws.com/1/opencrab-{{stage}}-turns.fifo"
     found = {{"ApiUrl": "{URL}", "TurnsQueueUrl": queue}}
+    if told.get("Discord") == "on":
+        found["DiscordInteractionsUrl"] = "{URL}/discord/interactions"
+    if told.get("WebSocket") == "on":
+        found["WebSocketUrl"] = "wss://def.execute-api.eu-west-1.amazonaws.com/live"
     print(json.dumps([{{"OutputKey": name, "OutputValue": found[name]}} for name in found]))
 
 def answered(told):
@@ -113,7 +118,7 @@ sys.exit(cli(prog_name="sam"))
 
 TEMPLATE = "Parameters:\n" + "".join(
     f'  {name}:\n    Type: String\n    Default: ""\n'
-    for name in ("Stage", "OwnerKeyHash", "AlarmMail", "Table")
+    for name in ("Stage", "OwnerKeyHash", "AlarmMail", "Table", "Discord", "WebSocket")
 )
 TEMPLATE += "\nResources:\n  Queue:\n    Type: AWS::SQS::Queue\n"
 

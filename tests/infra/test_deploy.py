@@ -42,6 +42,16 @@ def test_the_end_says_where_it_is_and_what_comes_next(desk: Desk) -> None:
     assert "opencrab doctor" in said
 
 
+def test_the_end_says_what_discord_has_to_know_where_there_is_discord(desk: Desk) -> None:
+    plain = desk.deploy().stdout
+    assert "Interactions Endpoint" not in plain
+    assert "wss:" not in plain
+    said = desk.deploy("--set", "Discord=on", "--set", "WebSocket=on").stdout
+    assert f"Interactions Endpoint URL  {URL}/discord/interactions\n" in said
+    assert "/opencrab/main/DISCORD_TOKEN, stored as in 1\n" in said
+    assert "live         wss://def.execute-api.eu-west-1.amazonaws.com/live\n" in said
+
+
 def test_the_line_for_the_providers_key_fits_what_is_installed(desk: Desk) -> None:
     desk.environ["PATH"] = f"{desk.folder / 'bin'}"
     assert "in the AWS console: Systems Manager" in desk.deploy().stdout
@@ -261,7 +271,7 @@ def _trouble(desk: Desk) -> None:
         (["--stage", "a" * 17], _forget(), "cannot name a stage", "a-z"),
         (["--set", "AlarmMail"], _forget(), "'AlarmMail' sets nothing", "NAME=VALUE"),
         (["--set", "Stage=x"], _forget(), "sets nothing", "--stage"),
-        (["--set", "Alarm=x"], _forget(), "no parameter 'Alarm'", "AlarmMail, OwnerKeyHash"),
+        (["--set", "Alarm=x"], _forget(), "no parameter 'Alarm'", "AlarmMail, Discord"),
     ],
 )
 def test_what_is_missing_is_said_with_its_cure_before_anything_is_made(
@@ -307,6 +317,7 @@ def test_what_sam_cannot_do_fails_here_too(desk: Desk) -> None:
 
 def test_what_is_looked_for_in_the_stack_is_an_output_of_the_template() -> None:
     template = (ROOT / "template.yaml").read_text(encoding="utf-8").partition("\nOutputs:")[2]
-    assert {"ApiUrl", "TurnsQueueUrl"} <= set(re.findall(r"^  (\w+):", template, re.M))
+    looked_for = {"ApiUrl", "TurnsQueueUrl", "DiscordInteractionsUrl", "WebSocketUrl"}
+    assert looked_for <= set(re.findall(r"^  (\w+):", template, re.M))
     data = (ROOT / "infra" / "data.yaml").read_text(encoding="utf-8")
     assert "QueueName: !Sub opencrab-${Stage}-turns.fifo" in data

@@ -16,8 +16,8 @@ INTRODUCTION = """\
 `make validate` transforms `template.yaml` and the stacks below it as CloudFormation would, without
 network or account, and looks at the result: cfn-lint on the source and on the transformed
 templates, checkov on the transformed ones, and the rules below. A rule sees all stacks at once,
-with references between them followed: once for the parameters as they come, and once for every
-other choice that is not a number.
+with references between them followed: once for the parameters as they come, once for every other
+choice that is not a number, and for all choices again with everything on that is off by default.
 
 Each rule is proven: a test changes the real template as its mutations say, and exactly this rule
 must fail. This page is written by `make validate ARGS=--write`; a test compares.
@@ -29,6 +29,7 @@ must fail. This page is written by `make validate ARGS=--write`; a test compares
 | `observability.` | infra/observability.yaml |
 | `search.` | infra/search.yaml |
 | `search_efs.` | infra/search_efs.yaml |
+| `websocket.` | infra/websocket.yaml |
 """
 
 

@@ -47,6 +47,7 @@ STACKS = {
     "observability": "infra/observability.yaml",
     "search": "infra/search.yaml",
     "search_efs": "infra/search_efs.yaml",
+    "websocket": "infra/websocket.yaml",
 }
 
 

@@ -30,6 +30,12 @@ ACCESS = (
     ),
     Mutation(
         rules_access.permissions_have_no_wildcards,
+        "the function of the WebSocket API may send to connections of every API",
+        statement("WebsocketGatewayRole", "execute-api:ManageConnections") + "/Resource",
+        {"Fn::Sub": "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:*"},
+    ),
+    Mutation(
+        rules_access.permissions_have_no_wildcards,
         "a role takes over a policy of AWS's",
         "template/AgentTurnRole/Properties/ManagedPolicyArns",
         ["arn:aws:iam::aws:policy/AmazonSQSFullAccess"],
@@ -71,6 +77,18 @@ ACCESS = (
         {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["SESSION#*"]}},
     ),
     Mutation(
+        rules_access.the_journal_cannot_be_deleted,
+        "discord_interactions may delete lines",
+        statement("DiscordInteractionsRole", "dynamodb:DeleteItem") + "/Condition",
+        {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["SESSION#*"]}},
+    ),
+    Mutation(
+        rules_access.routes_ask_who_is_there,
+        "the route for Discord is for any path below it",
+        "template/DiscordRoute/Properties/RouteKey",
+        "POST /discord/{proxy+}",
+    ),
+    Mutation(
         rules_access.routes_ask_who_is_there,
         "a route asks nobody",
         "template/ApiRoute/Properties/AuthorizationType",
@@ -93,6 +111,12 @@ ACCESS = (
         "a route lifts them",
         "template/HttpStage/Properties/RouteSettings",
         {"GET /api/health": {"DetailedMetricsEnabled": True}},
+    ),
+    Mutation(
+        rules_access.stages_are_throttled,
+        "the stage of the WebSocket API has no limits",
+        "websocket/LiveStage/Properties/DefaultRouteSettings",
+        GONE,
     ),
     Mutation(
         rules_access.callers_are_named,

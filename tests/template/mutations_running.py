@@ -17,7 +17,7 @@ QUEUES = (
         rules_queues.visibility_covers_the_function,
         "a function may run a second longer than its queue allows for",
         "template/DeliveryFunction/Properties/Timeout",
-        61,
+        91,
     ),
     Mutation(
         rules_queues.queues_have_dead_letters,
@@ -72,6 +72,12 @@ QUEUES = (
         "an alarm waits for ten of them",
         "observability/TurnsDeadAlarm/Properties/Threshold",
         10,
+    ),
+    Mutation(
+        rules_queues.dead_letters_ring_an_alarm,
+        "nobody watches the dead letters of what is off by default",
+        "observability/InteractionsDeadAlarm",
+        GONE,
     ),
     Mutation(
         rules_queues.alarms_tell_somebody,
@@ -135,6 +141,15 @@ STREAMS = tuple(
             {"Fn::GetAtt": ["Data", "Outputs.TurnsDeadQueueArn"]},
         ),
     )
+)
+
+STREAMS += (
+    Mutation(
+        rules_queues.streams_have_two_readers_at_most,
+        "with everything on a third function follows the table",
+        "template",
+        lambda old: {**old, "ThirdFeed": old["SearchIndexerFeed"]},
+    ),
 )
 
 FUNCTIONS = (
@@ -205,6 +220,12 @@ FUNCTIONS = (
         30,
     ),
     Mutation(
+        rules_functions.answers_come_before_the_gateway_gives_up,
+        "so may the door for Discord",
+        "template/DiscordGatewayFunction/Properties/Timeout",
+        30,
+    ),
+    Mutation(
         rules_functions.variables_hold_no_secret,
         "a variable is named like a key, whatever it holds",
         f"template/AgentTurnFunction/{WRITTEN}/OPENAI_API_KEY",
@@ -233,5 +254,11 @@ FUNCTIONS = (
         "a variable is misspelt",
         f"template/AgentTurnFunction/{WRITTEN}/OPENCRAB_AWS__TABEL",
         "main",
+    ),
+    Mutation(
+        rules_functions.variables_name_settings,
+        "another function has a variable of the door for Discord, which it does not read",
+        f"template/DeliveryFunction/{WRITTEN}/OPENCRAB_DISCORD_API",
+        "https://discord.com/api/v10",
     ),
 )

@@ -22,6 +22,7 @@ RULES: tuple[Rule, ...] = (
     rules_queues.few_queues_are_polled,
     rules_queues.no_queue_leads_back_to_itself,
     rules_queues.streams_give_up_and_tell,
+    rules_queues.streams_have_two_readers_at_most,
     rules_functions.functions_run_where_they_were_built_for,
     rules_functions.functions_are_traced,
     rules_functions.functions_need_no_network_of_their_own,

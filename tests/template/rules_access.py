@@ -16,6 +16,10 @@ FORGETS = {
         frozenset({"TURN#*"}),
         "what an owner wants forgotten goes with the turns that told of it; no model runs there",
     ),
+    "functions/discord_interactions": (
+        frozenset({"TURN#*"}),
+        "an owner may ask for the same on Discord; no model runs there either",
+    ),
 }
 """Functions that may delete some of the journal, which keys, and the reason; never its lines."""
 
@@ -33,6 +37,11 @@ class Wildcard:
 
 
 WILDCARDS = (
+    Wildcard(
+        r"execute-api:ManageConnections",
+        r"arn:[^*]+:\$\{websocket\.\w+\}/\w+/(?:DELETE|POST)/@connections/\*",
+        "the connections of one API, each of which is named when it opens",
+    ),
     Wildcard(
         r"s3:(?:Get|Put|Delete)Object(?:Version)?",
         r"(?:\$\{data\.\w+\.Arn\}|arn:[^*]+:s3:::[^*/]+)/(?:agents|blobs|search)/\*",
@@ -66,6 +75,12 @@ OPEN_ROUTES = {
     "GET /api/health": "a monitor has no key, and the answer says nothing but that it came",
     "GET /approve": "a person with a signed link has no key; its query is the proof",
     "POST /approve": "the answer to that page, proven by the same query",
+    "POST /discord/interactions": "Discord has no key of ours; the function checks Discord's "
+    "signature of the whole body before it reads a word of it",
+    "$connect": "browsers send no header with it; the function asks for a key or a ticket, and "
+    "refuses the connection without",
+    "$default": "only what $connect let in has a connection to send on",
+    "$disconnect": "API Gateway itself says it, of a connection that was let in",
 }
 """Routes that no authoriser guards, with the reason."""
 

@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,16 @@ IN_A_NETWORK = {
 SAID_ALOUD = {
     "OPENCRAB_AWS__OWNER_KEY_HASH": "a hash: the owner's key cannot be had from it",
     "OPENCRAB_AWS__SECRETS": "names the place of the secrets, not one of them",
+    "OPENCRAB_DISCORD_PUBLIC_KEY": "public, as its name says: Discord shows it to check signatures",
+    "OPENCRAB_GATEWAY__DISCORD__PUBLIC_KEY": "the same key",
 }
 """Variables whose names sound secret and whose values are not, with the reason."""
+
+NO_SETTINGS = {
+    "OPENCRAB_DISCORD_API": "functions/discord_gateway",
+    "OPENCRAB_DISCORD_PUBLIC_KEY": "functions/discord_gateway",
+}
+"""Variables of a function that loads no settings, as Discord waits for it; it reads them itself."""
 
 _secret_name = re.compile(
     r"(?:^|_)(?:api_?key|credentials?|keys?|passw(?:or)?d|private|secrets?|token)(?:_|$)", re.I
@@ -179,12 +188,13 @@ def variables_hold_no_secret(stacks: Stacks) -> Iterator[Violation]:
 def variables_name_settings(stacks: Stacks) -> Iterator[Violation]:
     """Every OPENCRAB_ variable names a setting of config/default.toml.
 
-    A misspelt one would be ignored, and the default taken, until somebody wonders.
+    A misspelt one would be ignored, and the default taken, until somebody wonders. The door for
+    Discord loads no settings: its own variables are listed.
     """
-    with (stacks.root / "config" / "default.toml").open("rb") as file:
-        settings = tomllib.load(file)
+    settings = _settings(stacks.root)
     for function, name, _ in _variables(stacks):
-        if name.startswith("OPENCRAB_") and not _is_setting(settings, name):
+        own = NO_SETTINGS.get(name) == str(function.at("Code", "S3Key")).rstrip("/")
+        if name.startswith("OPENCRAB_") and not own and not _is_setting(settings, name):
             yield Violation(
                 function.address,
                 f"variable {name!r} names no setting",
@@ -210,6 +220,12 @@ def _is_random(word: str) -> bool:
     counts = Counter(word)
     bits = -sum(each / len(word) * math.log2(each / len(word)) for each in counts.values())
     return bits > 3.2 and bool(re.search(r"\d", word)) and bool(re.search(r"[A-Za-z]", word))
+
+
+@cache
+def _settings(root: Path) -> dict[str, Any]:
+    with (root / "config" / "default.toml").open("rb") as file:
+        return tomllib.load(file)
 
 
 def _is_setting(settings: dict[str, Any], name: str) -> bool:

@@ -12,6 +12,7 @@ ALARM = "AWS::CloudWatch::Alarm"
 VISIBLE = ("AWS/SQS", "ApproximateNumberOfMessagesVisible")
 FOURTEEN_DAYS = 14 * 24 * 3600
 POLLED_QUEUES = 5
+STREAM_READERS = 2
 
 ROUNDS = {
     "opencrab-main-compactions.fifo": "one summary may follow another, AT_ONCE times at most",
@@ -260,6 +261,27 @@ def streams_give_up_and_tell(stacks: Stacks) -> Iterator[Violation]:
         for name, is_there in wanted.items():
             if not is_there:
                 yield Violation(mapping.address, f"has no useful {name}", f"set {name}")
+
+
+def streams_have_two_readers_at_most(stacks: Stacks) -> Iterator[Violation]:
+    """At most two functions follow a stream.
+
+    DynamoDB throttles all of them beyond two, and whoever is late misses what is a day old.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
+    """
+    queued = [mapping for mapping, _ in _mappings(stacks)]
+    readers: dict[str, int] = {}
+    for mapping in stacks.of(MAPPING):
+        if mapping in queued:
+            continue
+        stream = str(mapping.at("EventSourceArn"))
+        readers[stream] = readers.get(stream, 0) + 1
+        if readers[stream] > STREAM_READERS:
+            yield Violation(
+                mapping.address,
+                f"is reader number {readers[stream]} of at most {STREAM_READERS}",
+                "let a function that follows the stream already do this",
+            )
 
 
 def _keeps_failures(stacks: Stacks, mapping: Resource) -> bool:

@@ -128,16 +128,31 @@ def _sources(templates: Templates) -> Iterator[str]:
 def variants(templates: Templates) -> Iterator[dict[str, str]]:
     """Parameters worth a look: as they come, each optional one given, and every other choice.
 
-    Numbers are not tried: they say how much, not what.
+    The choices again with everything on that is off by default, and then with all that is optional
+    as well. Numbers are not tried: they say how much, not what.
     """
+    parameters = {
+        name: parameter
+        for name, parameter in templates[TOP].get("Parameters", {}).items()
+        if parameter["Type"] != "Number"
+    }
+    given = {name: "given" for name, each in parameters.items() if not each.get("Default")}
+    on = {name: "on" for name, each in parameters.items() if each.get("Default") == "off"}
     yield {}
-    for name, parameter in templates[TOP].get("Parameters", {}).items():
-        default = str(parameter.get("Default", ""))
-        if parameter["Type"] == "Number":
-            continue
-        for value in parameter.get("AllowedValues", [] if default else ["given"]):
-            if str(value) != default:
-                yield {name: str(value)}
+    yield from ({name: value} for name, value in given.items())
+    yield from _choices(parameters, {})
+    if on:
+        yield on
+        yield from _choices(parameters, on)
+        yield {**on, **given}
+
+
+def _choices(parameters: Mapping[str, Any], chosen: dict[str, str]) -> Iterator[dict[str, str]]:
+    """What is chosen, with one choice made otherwise."""
+    for name, parameter in parameters.items():
+        usual = chosen.get(name, str(parameter.get("Default")))
+        others = [str(each) for each in parameter.get("AllowedValues", [])]
+        yield from ({**chosen, name: value} for value in others if value != usual)
 
 
 def listed(value: object) -> list[Any]:

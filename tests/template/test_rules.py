@@ -1,6 +1,7 @@
 """Every rule holds on the real template, and fails on each template that breaks it."""
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,25 @@ def test_the_stacks_hold_what_the_rules_are_about(templates: Templates) -> None:
         *("AWS::ApiGatewayV2::Route", "AWS::ApiGatewayV2::Stage", "AWS::DynamoDB::Table"),
         *("AWS::Events::Rule", "AWS::IAM::Role", "AWS::Lambda::EventSourceMapping"),
         *("AWS::Lambda::Function", "AWS::Logs::LogGroup", "AWS::S3::Bucket", "AWS::SQS::Queue"),
+    }
+
+
+def test_the_dashboard_is_json_whatever_is_on(templates: Templates) -> None:
+    shown = {}
+    for name, parameters in (("plain", {}), ("all", {"Discord": "on", "WebSocket": "on"})):
+        stacks = evaluated(templates, ROOT, parameters)
+        (dashboard,) = stacks.of("AWS::CloudWatch::Dashboard")
+        widgets = json.loads(dashboard.at("DashboardBody"))["widgets"]
+        shown[name] = [
+            metric[3]
+            for widget in widgets
+            for metric in widget["properties"]["metrics"]
+            if metric[2:3] in (["FunctionName"], ["QueueName"])
+        ]
+    extra = {name.partition("main-")[2] for name in set(shown["all"]) - set(shown["plain"])}
+    assert extra == {
+        *("discord-gateway", "discord-interactions", "websocket-gateway"),
+        "interactions-dead.fifo",
     }
 
 

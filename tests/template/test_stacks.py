@@ -88,7 +88,20 @@ def test_a_parameter_reaches_the_stack_below() -> None:
 
 
 def test_every_optional_parameter_is_tried_the_other_way() -> None:
-    assert list(variants(TEMPLATES)) == [{}, {"Mail": "given"}, {"Board": "off"}, {"Hash": "given"}]
+    assert list(variants(TEMPLATES)) == [{}, {"Mail": "given"}, {"Hash": "given"}, {"Board": "off"}]
+
+
+def test_every_choice_is_tried_again_with_what_is_off_by_default_on() -> None:
+    chat = {"Type": "String", "Default": "off", "AllowedValues": ["on", "off"]}
+    top = TEMPLATES["template.yaml"]
+    board, mail = (top["Parameters"][name] for name in ("Board", "Mail"))
+    parameters = {"Board": board, "Chat": chat, "Live": chat, "Mail": mail}
+    on = {"Chat": "on", "Live": "on"}
+    assert list(variants({"template.yaml": {**top, "Parameters": parameters}})) == [
+        *({}, {"Mail": "given"}, {"Board": "off"}, {"Chat": "on"}, {"Live": "on"}),
+        *(on, on | {"Board": "off"}, on | {"Chat": "off"}, on | {"Live": "off"}),
+        on | {"Mail": "given"},
+    ]
 
 
 def test_numbers_and_lists_are_read_however_they_are_written() -> None:

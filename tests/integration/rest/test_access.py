@@ -52,6 +52,7 @@ ROUTES = {
     "GET /sessions/{session_id}/messages": Scope.READ,
     "POST /sessions/{session_id}/messages": Scope.CHAT,
     "GET /sessions/{session_id}/events": Scope.READ,
+    "POST /tickets": Scope.READ,
     "GET /turns/{turn_id}": Scope.READ,
     "POST /turns/{turn_id}/cancel": Scope.CHAT,
     "POST /turns/{turn_id}/decide": Scope.OWNER,
@@ -112,6 +113,16 @@ ROUTES = {
     "GET /agents/{agent_id}/vitals": Scope.OWNER,
     "GET /agents/{agent_id}/panes": Scope.OWNER,
     "POST /turns/{turn_id}/feedback": Scope.CHAT,
+    "GET /discord": Scope.OWNER,
+    "GET /discord/commands": Scope.OWNER,
+    "PUT /discord/commands": Scope.OWNER,
+    "GET /discord/invite": Scope.OWNER,
+    "GET /discord/presences": Scope.OWNER,
+    "POST /discord/messages": Scope.OWNER,
+    "POST /discord/reactions": Scope.OWNER,
+    "GET /agents/{agent_id}/discord": Scope.OWNER,
+    "PUT /agents/{agent_id}/discord": Scope.OWNER,
+    "DELETE /agents/{agent_id}/discord": Scope.OWNER,
 }
 BODIES = {
     "POST /agents": {"name": "x"},
@@ -140,6 +151,8 @@ BODIES = {
     "POST /agents/{agent_id}/tasks/{task_id}/steer": {"text": "x"},
     "PUT /agents/{agent_id}/purpose": {"purpose": "x"},
     "POST /turns/{turn_id}/feedback": {"thumbs": "up"},
+    "PUT /discord/commands": {},
+    "PUT /agents/{agent_id}/discord": {},
 }
 INCLUDED = {scope: list(Scope)[: n + 1] for n, scope in enumerate(Scope)}
 

@@ -74,3 +74,37 @@ def test_a_malformed_wish_is_refused_before_the_stream_begins(shared: House, que
 
 def test_an_unknown_session_has_no_events(shared: House) -> None:
     problem(shared.call("GET", "/sessions/unknown/events"), 404)
+
+
+@pytest.mark.parametrize("text", ["見ていますか？", "are you watching?"])
+def test_a_follower_may_ask_for_the_events_of_ag_ui(shared: House, text: str) -> None:
+    session_id = shared.session()
+
+    def happens() -> None:
+        shared.say(session_id, text)
+        shared.work()
+
+    place = f"/sessions/{session_id}/events?format=agui"
+    events = shared.follow(place, 1, until='"RUN_FINISHED"', meanwhile=happens)
+    told = [event["data"]["type"] for event in events]
+    assert told.count("TEXT_MESSAGE_CHUNK") == 2
+    assert told[-1] == "RUN_FINISHED"
+    assert not any("event" in event for event in events), "AG-UI names its events inside"
+    lines = [event for event in events if "id" in event]
+    assert [event["data"]["metadata"]["sequence"] for event in lines] == [1, 2]
+    assert lines[0]["data"]["delta"] == text
+    again = shared.follow(place, 1, headers={"Last-Event-ID": lines[0]["id"]})
+    assert again[0]["id"] == lines[1]["id"]
+
+
+def test_a_long_line_has_its_id_on_its_last_event_only(shared: House) -> None:
+    session_id = shared.session()
+    shared.say(session_id, "海" * 9_000)
+    events = shared.follow(f"/sessions/{session_id}/events?format=agui&after=0", 3)
+    assert ["id" in event for event in events] == [False, False, True]
+    assert "".join(event["data"]["delta"] for event in events) == "海" * 9_000
+
+
+def test_another_format_does_not_exist(shared: House) -> None:
+    answer = shared.call("GET", f"/sessions/{shared.session()}/events?format=xml")
+    problem(answer, 422, "format")

@@ -39,8 +39,27 @@ def test_a_line_of_an_unknown_kind_is_none() -> None:
 
 @both_languages
 def test_an_instruction_comes_back_from_its_stored_form(text: str) -> None:
-    instruction = Instruction(id="i1", session_id="s1", text=text, by="owner", line=3, at=NOW)
+    instruction = Instruction(
+        id="i1",
+        session_id="s1",
+        text=text,
+        by="owner",
+        name="太郎",
+        authority=Authority.USER,
+        line=3,
+        at=NOW,
+    )
     assert Instruction.model_validate_json(instruction.model_dump_json()) == instruction
+    bare = instruction.erased().model_dump_json()
+    assert [word for word in (text, "太郎", '"owner"') if word in bare] == []
+
+
+def test_an_instruction_of_an_earlier_version_is_the_owners() -> None:
+    stored = (
+        f'{{"id":"i1","session_id":"s1","text":"x","by":"k","line":3,"at":"{NOW.isoformat()}"}}'
+    )
+    read = Instruction.model_validate_json(stored)
+    assert (read.authority, read.name) == (Authority.OWNER, "")
 
 
 @both_languages

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from opencrab.domain.errors import Conflict
 from opencrab.domain.session import (
     PARTICIPANTS,
+    Mode,
     Participant,
     Phase,
     Session,
@@ -110,3 +112,59 @@ def test_the_most_participants_fit() -> None:
     agents = tuple(f"a{n}" for n in range(PARTICIPANTS))
     assert session(*agents, facilitator_id="a3").agent_ids == agents
     assert Participant(agent_id="a1").done_declared is False
+
+
+def test_who_takes_a_seat_begins_and_who_had_one_keeps_it() -> None:
+    spoken = session("mika").after(SessionChange(agent_id="mika", spoke_at=NOW), NOW)
+    seated = spoken.seated(("ken", "mika"), LATER)
+    assert seated.agent_ids == ("ken", "mika")
+    assert [part.last_speech_at for part in seated.participants] == [None, NOW]
+    assert (seated.mode, seated.updated_at, seated.turn_number) == (Mode.AUTONOMOUS, LATER, 1)
+
+
+def test_who_leaves_takes_their_part_with_them() -> None:
+    done = session().after(SessionChange(agent_id="mika", declared_done=True), NOW)
+    alone = done.seated(("ken",), LATER).after(SessionChange(agent_id="ken"), LATER)
+    assert (alone.agent_ids, alone.done_count) == (("ken",), 0)
+    assert alone.status is SessionStatus.ACTIVE
+
+
+def test_a_facilitator_leads_as_long_as_they_are_there() -> None:
+    led = session("mika", "ken", mode=Mode.FACILITATED, facilitator_id="mika")
+    joined = led.seated(("mika", "ken", "rin"), LATER)
+    assert (joined.mode, joined.facilitator_id) == (Mode.FACILITATED, "mika")
+    left = joined.seated(("ken", "rin"), LATER)
+    assert (left.mode, left.facilitator_id) == (Mode.AUTONOMOUS, None)
+
+
+def test_one_with_one_stays_direct() -> None:
+    assert session("mika").seated(("ken",), LATER).mode is Mode.DIRECT
+
+
+def test_nobody_takes_a_seat_in_what_has_ended() -> None:
+    with pytest.raises(Conflict, match="s1"):
+        session().ended(NOW).seated(("rin",), LATER)
+
+
+def test_who_left_is_known_until_they_come_back() -> None:
+    alone = session("mika", "ken").seated(("ken",), LATER)
+    assert (alone.agent_ids, alone.left, alone.ever_ids) == (("ken",), ("mika",), ("ken", "mika"))
+    other = alone.seated(("rin",), LATER)
+    assert (other.left, other.ever_ids) == (("ken", "mika"), ("rin", "ken", "mika"))
+    back = other.seated(("rin", "mika"), LATER)
+    assert (back.agent_ids, back.left) == (("rin", "mika"), ("ken",))
+
+
+def test_a_session_stored_before_has_nobody_who_left() -> None:
+    before = session("mika").model_dump(mode="json")
+    del before["left"]
+    assert Session.model_validate(before) == session("mika")
+
+
+def test_those_who_left_count_among_the_most_who_fit() -> None:
+    agents = tuple(f"a{n}" for n in range(PARTICIPANTS))
+    few = session(*agents).seated(agents[:1], LATER)
+    assert few.seated(agents, LATER).agent_ids == agents
+    with pytest.raises(Conflict, match="at most 20 agents") as caught:
+        few.seated((*agents[:1], "one_more"), LATER)
+    assert caught.value.cure == "start a new session"

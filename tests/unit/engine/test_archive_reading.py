@@ -185,3 +185,19 @@ def test_what_was_taken_in_as_a_strangers_is_ones_own_once_it_is_trusted(runtime
     # And back again it does not go: what is trusted stays so.
     assert take_in(runtime, "mika", content, trusted=False).taken == {}
     assert kept(runtime.home, "mika") == [memory(1, confidence=0.9)]
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_what_comes_in_points_at_no_file_and_a_stranger_speaks_of_no_turn(
+    runtime: Runtime, *, trusted: bool
+) -> None:
+    lived = {"id": memory(3).id, "experience": "x", "outcome": "success", "lesson": "y"}
+    experience = Experience.model_validate({**lived, "about_turn": "t1", "at": NOW})
+    content = zipped(
+        memory=memory(1, path="data/秘密.md").model_dump_json(),
+        experience=experience.model_dump_json(),
+    )
+    take_in(runtime, "mika", content, trusted=trusted)
+    assert [each.path for each in kept(runtime.home, "mika")] == [""]
+    (stored,) = runtime.home.facts.page("mika", EXPERIENCE)
+    assert stored.read(Experience).about_turn == ("t1" if trusted else "")

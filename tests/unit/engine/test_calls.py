@@ -63,7 +63,7 @@ class Lab:
             self.ran.append(arguments.text)
             if arguments.text == "weather":
                 raise Unavailable(f"clouds {len(self.ran)}")
-            long = "海" * MOST if arguments.text == "long" else arguments.text
+            long = "海" * MOST if arguments.text.endswith("long") else arguments.text
             n = len(self.ran) if arguments.text == "clock" else 0
             result = ActionResult.done(seen=long, n=n)
             return result.replaced(taint=arguments.text.startswith("foreign"))
@@ -269,6 +269,22 @@ def test_a_result_too_large_lies_in_the_workspace_and_shows_its_edges(lab: Lab) 
     (written,) = result.result.side_effects
     assert isinstance(written, FileWritten)
     assert (written.path, written.size) == (shown["path"], len(whole))
+
+
+@pytest.mark.parametrize(
+    ("replies", "clean"),
+    [
+        ((call("look", text="long"),), True),
+        ((call("look", text="foreign long"),), False),
+        ((call("look", text="foreign"), call("look", text="long")), False),
+    ],
+)
+def test_the_file_of_a_result_is_foreign_where_the_turn_or_the_result_is(
+    lab: Lab, replies: tuple[Reply, ...], *, clean: bool
+) -> None:
+    shown = lab.results(lab.turn(*replies, DONE))[-1].result.data or {}
+    info, _ = lab.house.home.files.read("crab", shown["path"])
+    assert info.clean is clean
 
 
 def test_what_is_for_whoever_asked_is_never_kept_in_a_file(lab: Lab) -> None:

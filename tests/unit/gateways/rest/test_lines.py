@@ -11,8 +11,9 @@ from opencrab.domain.authority import Authority, Scope, Source
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.line import Audience, Line, LineKind
 from opencrab.domain.principal import Principal
+from opencrab.engine.live import PUBLIC, Visible, collect
 from opencrab.gateways.rest.access import Caller
-from opencrab.gateways.rest.lines import PUBLIC, Visible, collect, visible_to
+from opencrab.gateways.rest.lines import visible_to
 from opencrab.ports.journal import Journal
 
 KINDS = st.lists(st.tuples(st.sampled_from(LineKind), st.sampled_from(Audience)), max_size=250)

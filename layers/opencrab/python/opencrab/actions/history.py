@@ -89,7 +89,7 @@ def _range(arguments: BrowseHistory, context: ActionContext) -> _Wanted:
 
 
 def _session(session_id: str, context: ActionContext) -> Session:
-    """The present session, or another in which the agent takes part."""
+    """The present session, or another in which the agent ever took part."""
     if session_id in {"", context.session.id}:
         return context.session
     known = context.reach.sessions
@@ -104,7 +104,7 @@ def _session(session_id: str, context: ActionContext) -> Session:
         session = known.get(session_id)
     except NotFound:
         raise nobody from None
-    if context.agent.id not in session.agent_ids:
+    if context.agent.id not in session.ever_ids:
         raise nobody
     return session
 

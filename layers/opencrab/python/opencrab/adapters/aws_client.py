@@ -38,16 +38,19 @@ _UNKNOWN_CALLER = frozenset(
 )
 
 
-def client(service: str, *, read_seconds: float = READ_SECONDS, **given: str) -> Any:
+def client(
+    service: str, *, read_seconds: float = READ_SECONDS, attempts: int = ATTEMPTS, **given: str
+) -> Any:
     """A client of one service; region and credentials come from the function unless given.
 
+    What must not be done twice has one attempt; whatever it cannot know then is an error.
     `given` are botocore's own names: region_name, endpoint_url, aws_access_key_id and so on.
     """
     config = Config(
         user_agent=USER_AGENT,
         connect_timeout=CONNECT_SECONDS,
         read_timeout=read_seconds,
-        retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+        retries={"mode": "standard", "total_max_attempts": attempts},
     )
     return _session().create_client(service, config=config, **given)
 

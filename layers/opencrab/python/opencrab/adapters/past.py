@@ -137,11 +137,11 @@ class Past:
             yield from batch.marks
 
     def sessions_of(self, agent_id: str) -> Iterator[Session]:
-        """All sessions that an agent takes part in; the list may lag a moment behind."""
+        """All sessions that an agent ever took part in; the list may lag a moment behind."""
         after: str | None = None
         while True:
             page = self._sessions.page(after=after, limit=_SESSIONS)
-            yield from (each for each in page if agent_id in each.agent_ids)
+            yield from (each for each in page if agent_id in each.ever_ids)
             if len(page) < _SESSIONS:
                 return
             after = page[-1].id
@@ -170,7 +170,7 @@ class Past:
         found = dict[str, Hinted]()
         for session_id in sessions:
             with suppress(NotFound):
-                for agent_id in self._sessions.get(session_id).agent_ids:
+                for agent_id in self._sessions.get(session_id).ever_ids:
                     known = found.get(agent_id, Hinted())
                     found[agent_id] = replace(known, sessions=(*known.sessions, session_id))
         for told in kept:
@@ -211,7 +211,7 @@ class Past:
                 session = self._sessions.get(session_id)
             except NotFound:
                 continue
-            if agent_id in session.agent_ids:
+            if agent_id in session.ever_ids:
                 yield session
 
     def _lines(self, agent_id: str, session: Session, after: int) -> Iterator[Batch]:

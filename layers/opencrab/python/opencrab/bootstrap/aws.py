@@ -23,13 +23,14 @@ from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.acting import acting
 from opencrab.bootstrap.aws_places import journalist_of, named, table_of
 from opencrab.bootstrap.aws_search import search_of
+from opencrab.bootstrap.discord import discord_of
 from opencrab.bootstrap.rules import budget_of, rules_of
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.money import Price
 from opencrab.domain.preference import Preferences
 from opencrab.domain.routing import Routing
 from opencrab.domain.turn import Turn
-from opencrab.engine.runtime import Runtime
+from opencrab.engine.runtime import Nothing, Runtime
 from opencrab.ports.budgets import Budgets
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
@@ -226,6 +227,7 @@ def rest_handler() -> "Answer":
     from opencrab.gateways.rest.http_api import answering, load_quickly
 
     load_quickly()
+    from opencrab.bootstrap.discord_bot import bot_of
     from opencrab.gateways.rest.app import create_app
     from opencrab.gateways.rest.watch import PollingWatch
 
@@ -246,8 +248,17 @@ def rest_handler() -> "Answer":
         watch=PollingWatch(),
         setup=lambda: _setup(configured, home.budgets, pulse),
         longest_seconds=LONGEST_SECONDS,
+        bot=bot_of(configured),
     )
     return answering(app)
+
+
+def admitting(configured: "Settings", clock: SystemClock) -> Runtime:
+    """What a function needs that lets messages in, and neither thinks nor searches."""
+    home = _home(configured, clock, consistent=True)
+    models = DeployedModels(lambda: models_of(None, home.preferences.get, clock.now))
+    parts = vars(acting(configured, Nothing(), _transport))
+    return Runtime(home=home, clock=clock, models=models, rules=rules_of(configured), **parts)
 
 
 def _runtime(
@@ -265,6 +276,7 @@ def _runtime(
         directory=models,
         secrets=secrets,
         **vars(acting(configured, search_of(configured, clock), _transport)),
+        **vars(discord_of(configured, secrets, clock, home.facts)),
     )
 
 
@@ -292,6 +304,7 @@ def _home(
         turns=queue("turns"),
         deliveries=queue("deliveries"),
         compactions=queue("compactions"),
+        interactions=queue("interactions") if configured.get("aws.interactions_queue") else None,
         outbox=stores.outbox,
         due=stores.due,
         facts=stores.facts,

@@ -37,9 +37,10 @@ _NO_MODEL = (
 def command() -> None:
     """Run the `opencrab` command."""
     from opencrab.adapters.system_clock import SystemClock
+    from opencrab.bootstrap.relay import relay
     from opencrab.gateways.cli.app import build
 
-    build(up, sheet=_sheet, now=SystemClock().now, prices=_newest_prices)()
+    build(up, sheet=_sheet, now=SystemClock().now, prices=_newest_prices, relay=relay)()
 
 
 def _sheet() -> "Sheet":
@@ -122,6 +123,7 @@ def _runtime(
     from opencrab.adapters.sqlite.home import home_on
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.acting import acting
+    from opencrab.bootstrap.discord import discord_of
     from opencrab.bootstrap.local_search import local_search
     from opencrab.bootstrap.rules import rules_of
     from opencrab.bootstrap.vectors import vectors_of
@@ -142,6 +144,7 @@ def _runtime(
         directory=models,
         secrets=secrets,
         **vars(acting(configured, search, network.transport)),
+        **vars(discord_of(configured, secrets, clock, home.facts)),
     )
 
 
@@ -191,11 +194,15 @@ def _serve(
 
     from opencrab.adapters.sqlite.access import SqliteFeed
     from opencrab.adapters.sqlite.database import milliseconds
+    from opencrab.bootstrap.discord_bot import bot_of, own_door
+    from opencrab.bootstrap.discord_worker import interact
     from opencrab.bootstrap.local_search import indexing_of
+    from opencrab.bootstrap.websocket import local_talk
     from opencrab.gateways.local import WORKERS, FeedWatch, Runner
     from opencrab.gateways.local_index import IndexFollower
     from opencrab.gateways.machine import MachineReader
     from opencrab.gateways.rest.app import create_app
+    from opencrab.gateways.rest.live import offer
 
     def purge() -> None:
         now = runtime.clock.now()
@@ -211,9 +218,12 @@ def _serve(
         watch=watch,
         setup=lambda: _setup(runtime, configured, thinking, place),
         machine=MachineReader(),
+        bot=bot_of(configured),
+        interactions=own_door(configured, runtime),
     )
+    offer(app, local_talk(configured, runtime))
     index = IndexFollower(SqliteFeed(database), indexing_of(runtime), runtime.home.agents)
-    runner = Runner(runtime, watch, purge, index, workers=WORKERS)
+    runner = Runner(runtime, watch, purge, index, workers=WORKERS, interact=interact(runtime))
     runner.serve(app, host=place.host, port=place.port, ready=ready)
 
 

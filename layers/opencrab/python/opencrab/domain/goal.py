@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, StringConstraints
 
 from opencrab.domain.authority import Authority, Source
 from opencrab.domain.errors import Invalid
+from opencrab.domain.message import Channel
 from opencrab.domain.value import Identifier, MicroUsd, Received, ShortText, Stripped, Value
 
 GOAL = "goal"
@@ -137,6 +138,7 @@ class Goal(Value):
     """What is to be reached, with its tasks and its report.
 
     `given` says that the instruction is somebody's own words, and not how an agent put them.
+    `channel` is where it was given, if that is told how far it has come.
     `turn_id` is the turn that works on it now, `runs` how many turns did, and `spent` what those
     that ended have cost. `taint` is sticky: a plan that was made from foreign words stays one.
     `depth` is how many goals it descends from, `children` how many it begot.
@@ -153,6 +155,7 @@ class Goal(Value):
     tasks: tuple[Task, ...] = ()
     authority: Authority = Authority.OWNER
     door: Source = Source.REST
+    channel: Channel | None = None
     principal_id: Identifier
     principal_name: str = ""
     taint: bool = False

@@ -8,6 +8,9 @@ from opencrab.domain.authority import Authority
 from opencrab.domain.forgetting import FORGOTTEN_PERSON
 from opencrab.domain.value import Value
 
+QUOTES = "quotes"
+"""Under this a message's metadata names the person whose words it repeats, a line's data all."""
+
 
 class LineKind(StrEnum):
     """What a line tells."""
@@ -54,6 +57,12 @@ class Line(Value):
     at: datetime
 
     @property
+    def quotes(self) -> tuple[str, ...]:
+        """The people whose words it repeats, as far as whoever brought it in knew."""
+        named = (self.data or {}).get(QUOTES, ()) if self.kind is LineKind.SPEECH else ()
+        return tuple(str(each) for each in named)
+
+    @property
     def forgotten(self) -> bool:
         """Whether nothing but its place is left of it."""
         return self.speaker_id == FORGOTTEN_PERSON and not self.text and self.data is None
@@ -75,15 +84,20 @@ class Line(Value):
 
 
 class Instruction(Value):
-    """A control item for running turns of a session: read at each step boundary, never queued."""
+    """A control item for running turns of a session: read at each step boundary, never queued.
+
+    `authority` and `name` are those of who gave it; without a name it is known by its id alone.
+    """
 
     id: str
     session_id: str
     text: str
     by: str
+    name: str = ""
+    authority: Authority = Authority.OWNER
     line: int = 0
     at: datetime
 
     def erased(self) -> "Instruction":
         """What is left when it is forgotten: enough to know the same one again."""
-        return self.replaced(text="", by=FORGOTTEN_PERSON)
+        return self.replaced(text="", by=FORGOTTEN_PERSON, name="")

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from opencrab.domain.authority import Authority, Source
 from opencrab.domain.value import (
@@ -13,6 +13,7 @@ from opencrab.domain.value import (
     ShortText,
     Text,
     Value,
+    plain_name,
 )
 
 PARTS = 16
@@ -47,10 +48,15 @@ class Sender(Value):
 
 
 class Channel(Value):
-    """Where answers are pushed to, for doors that push; REST and the terminal fetch them."""
+    """Where answers are pushed to, for doors that push; REST and the terminal fetch them.
+
+    `awaited` says that somebody there watches for this very answer: its turn tells the channel
+    also when it ends without a word.
+    """
 
     kind: Identifier
-    address: Annotated[ShortText, Field(max_length=500)]
+    address: Annotated[str, StringConstraints(max_length=500), AfterValidator(plain_name)]
+    awaited: bool = False
 
     @property
     def target(self) -> str:

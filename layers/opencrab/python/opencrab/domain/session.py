@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from opencrab.domain.errors import Conflict
 from opencrab.domain.forgetting import FORGOTTEN_PERSON
 from opencrab.domain.goal import GoalId
 from opencrab.domain.routing import ModelReference, Use
@@ -70,6 +71,7 @@ class Session(Value):
 
     `goal` names what it exists for, where an instruction is carried out in a session of its own.
     `hearing` is who may hear later of what was said in it, `guild_id` the community it belongs to.
+    `left` are agents that took part once: what was said in it is their past too.
     """
 
     id: Identifier
@@ -81,6 +83,7 @@ class Session(Value):
     max_turns: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     status: SessionStatus = SessionStatus.ACTIVE
     participants: Annotated[tuple[Participant, ...], Field(min_length=1, max_length=PARTICIPANTS)]
+    left: Annotated[tuple[Identifier, ...], Field(max_length=PARTICIPANTS)] = ()
     facilitator_id: Identifier | None = None
     name: Name | None = None
     goal: GoalId | None = None
@@ -104,6 +107,11 @@ class Session(Value):
         """The participants in the order in which they answer."""
         return tuple(participant.agent_id for participant in self.participants)
 
+    @property
+    def ever_ids(self) -> tuple[str, ...]:
+        """All who ever took part: it is in the past of each of them."""
+        return (*self.agent_ids, *self.left)
+
     def after(self, change: SessionChange, now: datetime) -> "Session":
         """The session after a turn closed: counted, and ended by max_turns or when all are done."""
         participants = tuple(
@@ -123,6 +131,28 @@ class Session(Value):
             updated_at=now,
         )
 
+    def seated(self, agent_ids: tuple[str, ...], now: datetime) -> "Session":
+        """The session with these participants, who may be others than before.
+
+        Raises Conflict once it has ended, and when too many took part in it, those who left too.
+        """
+        if self.status is SessionStatus.ENDED:
+            raise Conflict(f"session {self.id!r} has ended", cure="start a new one")
+        left = tuple(each for each in self.ever_ids if each not in agent_ids)
+        require_room(len(agent_ids) + len(left))
+        known = {participant.agent_id: participant for participant in self.participants}
+        leads = self.facilitator_id in agent_ids
+        mode = self.mode
+        if not leads and (len(agent_ids) > 1 or mode is Mode.FACILITATED):
+            mode = Mode.AUTONOMOUS if len(agent_ids) > 1 else Mode.DIRECT
+        return self.replaced(
+            participants=tuple(known.get(each) or Participant(agent_id=each) for each in agent_ids),
+            left=left,
+            facilitator_id=self.facilitator_id if leads else None,
+            mode=mode,
+            updated_at=now,
+        )
+
     def stripped(self) -> "Session":
         """The session without the words that it was opened with, and without who opened it."""
         return self.replaced(name=None, theme="", created_by=FORGOTTEN_PERSON)
@@ -130,6 +160,15 @@ class Session(Value):
     def ended(self, now: datetime) -> "Session":
         """The session after somebody ended it."""
         return self.replaced(status=SessionStatus.ENDED, phase=Phase.CONCLUDED, updated_at=now)
+
+
+def require_room(count: int) -> None:
+    """Raise Conflict where more agents than fit would ever take part in one session."""
+    if count > PARTICIPANTS:
+        raise Conflict(
+            f"a session has at most {PARTICIPANTS} agents, counted with those who left",
+            cure="start a new session",
+        )
 
 
 def _after(participant: Participant, change: SessionChange) -> Participant:

@@ -2,9 +2,12 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
 
 from opencrab.domain.message import Channel
-from opencrab.domain.value import Value
+from opencrab.domain.value import Identifier, Value
 
 ATTEMPTS = 8
 
@@ -25,7 +28,13 @@ class DeliveryState(StrEnum):
 
 
 class Utterance(Value):
-    """One speech for one target; `nonce` lets a channel recognise a repeat."""
+    """One speech for one target; `nonce` lets a channel recognise a repeat.
+
+    A channel may show it in pieces: `piece` is the one that is sent now or next. `opens` says that
+    it answers those who wait for its turn, who see nothing of it yet; without `text` it tells them
+    that nothing comes. `approval` names what it asks a human for. `closes` says that it is its
+    turn's last. `since` is when its piece was sent first, if that may have shown it.
+    """
 
     channel: Channel
     turn_id: str
@@ -34,8 +43,13 @@ class Utterance(Value):
     session_id: str
     text: str
     nonce: str
+    opens: bool = False
+    closes: bool = False
+    approval: Identifier | None = None
+    piece: Annotated[int, Field(ge=0)] = 0
     state: DeliveryState = DeliveryState.QUEUED
     attempts: int = 0
+    since: datetime | None = None
     error: str = ""
     created_at: datetime
     updated_at: datetime

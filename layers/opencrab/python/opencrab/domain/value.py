@@ -104,7 +104,8 @@ def _within_message(text: str) -> str:
 _LINE_BREAKERS = {"Cc", "Cs", "Zl", "Zp"}
 
 
-def _plain_name(text: str) -> str:
+def plain_name(text: str) -> str:
+    """The text, if it is one line without control characters; raises ValueError."""
     if any(unicodedata.category(character) in _LINE_BREAKERS for character in text):
         raise ValueError("must be one line without control characters")
     return text
@@ -129,7 +130,7 @@ ShortText = Annotated[Text, StringConstraints(max_length=4_000)]
 Name = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=100),
-    AfterValidator(_plain_name),
+    AfterValidator(plain_name),
     BeforeValidator(_composed),
 ]
 """One line that a person reads: 1 to 100 characters, NFC."""

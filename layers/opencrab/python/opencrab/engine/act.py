@@ -34,7 +34,7 @@ from opencrab.engine.close import close, shortened
 from opencrab.engine.phrases import phrase
 from opencrab.engine.spill import within
 from opencrab.engine.usage import unknown
-from opencrab.engine.work import Beside, Work
+from opencrab.engine.work import ASKING, Beside, Work
 from opencrab.ports.action import one_line
 
 _LINE_ARGUMENTS = 1_000
@@ -206,7 +206,7 @@ def _finish(work: Work, ready: Ready, n: int, outcome: tuple[CallState, ActionRe
         work.turn,
         record,
         lines=_lines(work, call, record),
-        utterances=_utterances(work, result),
+        utterances=_utterances(work, result, ends=ends),
         beside=Beside(facts=(*result.facts, *_foreign_names(work, result))),
         unless_stopped=action.effect is Effect.TRANSACTIONAL,
         progress=True,
@@ -264,6 +264,7 @@ def _wait(work: Work, ready: Ready) -> None:
         lines=(
             work.line(LineKind.APPROVAL, text, data={"call_id": call.id, "approval_id": opened.id}),
         ),
+        utterances=work.utterance(text, ASKING + request.n, approval=opened.id),
         beside=Beside(facts=(opened,)),
         unless_stopped=True,
         progress=True,
@@ -301,12 +302,13 @@ def _lines(work: Work, call: Call, record: CallResult) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _utterances(work: Work, result: ActionResult) -> tuple[Utterance, ...]:
+def _utterances(work: Work, result: ActionResult, *, ends: bool) -> tuple[Utterance, ...]:
+    spoken = [effect.text for effect in result.side_effects if isinstance(effect, Spoke)]
     made: list[Utterance] = []
-    for effect in result.side_effects:
-        if isinstance(effect, Spoke):
-            ordinal = work.transcript.speeches + len(made)
-            made.extend(work.utterance(shortened(effect.text), ordinal))
+    for place, text in enumerate(spoken, 1):
+        ordinal = work.transcript.speeches + len(made)
+        closes = ends and place == len(spoken)
+        made.extend(work.utterance(shortened(text), ordinal, closes=closes))
     return tuple(made)
 
 

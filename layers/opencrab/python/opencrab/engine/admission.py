@@ -3,11 +3,12 @@
 import json
 from contextlib import suppress
 from datetime import datetime
+from typing import Any
 
 from opencrab.domain.authority import Authority, taints
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.identifier import content_hash, stable_id, turn_id
-from opencrab.domain.line import Instruction, Line, LineKind
+from opencrab.domain.line import QUOTES, Instruction, Line, LineKind
 from opencrab.domain.message import Message
 from opencrab.domain.session import Session
 from opencrab.domain.turn import Trigger, Turn
@@ -27,11 +28,13 @@ def admit(
     hops: int = 0,
     task: str | None = None,
     taint: bool = False,
+    only: tuple[str, ...] | None = None,
 ) -> tuple[Turn, ...]:
     """Admit a message: one turn for every participant but its sender, stored, then queued.
 
-    `task` is what the turn serves, `taint` what it inherits. An owner's message to a session in
-    which a goal is carried out lets that goal wait: whoever owns the agent goes before its work.
+    `only` names those participants whom it asks; `task` is what the turn serves, `taint` what it
+    inherits. An owner's message to a session in which a goal is carried out lets that goal wait:
+    whoever owns the agent goes before its work.
     The same message again answers the same turns. Raises NotFound (session), Conflict (ended
     session, nobody left to answer, or the same id for another body).
     """
@@ -41,12 +44,12 @@ def admit(
         _turn(session_id, message, agent_id, now).replaced(
             trigger=trigger, taint=taint or taints(message.authority), task=task, hops=hops
         )
-        for agent_id in _answering(runtime, session, message)
+        for agent_id in _answering(runtime, session, message, only)
     )
     message_id, body_hash = turns[0].group, turns[0].body_hash
-    line = _line(session_id, message_id, message, now)
+    line = _line(session_id, message_id, message, now).replaced(taint=taint)
     if trigger is Trigger.CONTINUATION:
-        line = line.replaced(kind=LineKind.SYSTEM, taint=taint)
+        line = line.replaced(kind=LineKind.SYSTEM)
     stored = runtime.home.journal.admit(Admission(message_id, body_hash, turns, line))
     from_owner = message.authority is Authority.OWNER and task is None
     if session.goal is not None and from_owner and not stored[0].status.is_end:
@@ -113,9 +116,11 @@ def instruct(runtime: Runtime, instruction: Instruction, line: Line) -> Instruct
     return runtime.home.journal.instruct(instruction, line)
 
 
-def _answering(runtime: Runtime, session: Session, message: Message) -> tuple[str, ...]:
+def _answering(
+    runtime: Runtime, session: Session, message: Message, only: tuple[str, ...] | None
+) -> tuple[str, ...]:
     answering = []
-    for agent_id in session.agent_ids:
+    for agent_id in session.agent_ids if only is None else only:
         if agent_id != message.sender.id and _answers(runtime, agent_id):
             answering.append(agent_id)
     if not answering:
@@ -147,7 +152,13 @@ def _line(session_id: str, message_id: str, message: Message, now: datetime) -> 
         speaker_name=message.sender.name,
         authority=message.authority,
         text=message.text,
-        data={"images": list(message.images)} if message.images else None,
+        data=_data(message) or None,
         message_id=message_id,
         at=now,
     )
+
+
+def _data(message: Message) -> dict[str, Any]:
+    images, quoted = message.images, message.metadata.get(QUOTES)
+    data: dict[str, Any] = {"images": list(images)} if images else {}
+    return data | ({QUOTES: [quoted]} if quoted else {})

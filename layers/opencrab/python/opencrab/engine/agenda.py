@@ -186,6 +186,7 @@ def _item(board: Board, goal: Goal, task: Task | None, source_id: str, hops: int
             sender=sender if instructed else OPENCRAB,
             authority=goal.authority,
             parts=(TextPart(text=_fitting(text)),),
+            channel=goal.channel,
         ),
         hops=hops,
         trigger=Trigger.MESSAGE if instructed else Trigger.CONTINUATION,

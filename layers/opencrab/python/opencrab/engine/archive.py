@@ -106,7 +106,7 @@ def _sessions(runtime: Runtime, agent_id: str, wanted: Wanted) -> Iterator[Sessi
     after: str | None = None
     while True:
         page = runtime.home.sessions.page(after=after, limit=_SESSIONS)
-        yield from (each for each in page if agent_id in each.agent_ids)
+        yield from (each for each in page if agent_id in each.ever_ids)
         if len(page) < _SESSIONS:
             return
         after = page[-1].id

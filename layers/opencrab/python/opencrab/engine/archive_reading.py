@@ -145,11 +145,11 @@ class _Places:
         self._known = dict[str, bool]()
 
     def has(self, session_id: str) -> bool:
-        """Whether the agent takes part in a session of this id."""
+        """Whether the agent ever took part in a session of this id."""
         if session_id not in self._known:
             try:
                 session = self._sessions.get(session_id)
-                self._known[session_id] = self._agent_id in session.agent_ids
+                self._known[session_id] = self._agent_id in session.ever_ids
             except NotFound:
                 self._known[session_id] = False
         return self._known[session_id]

@@ -9,6 +9,7 @@ from opencrab.domain.record import Record
 from opencrab.domain.routing import Duration
 from opencrab.domain.session import SessionChange
 from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.utterance import Utterance
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine import approvals
 from opencrab.engine.closing import consequence
@@ -85,7 +86,7 @@ def _close(
         ended,
         *records,
         lines=(*((work.line(kind, text),) if text else ()), *told),
-        utterances=work.utterance(text, work.transcript.speeches) if text else (),
+        utterances=_last_words(work, text),
         beside=Beside(
             draws=draws,
             facts=(*after.facts, *withdrawn),
@@ -94,6 +95,14 @@ def _close(
         ),
         progress=True,
     )
+
+
+def _last_words(work: Work, text: str) -> tuple[Utterance, ...]:
+    """What its channel hears at a turn's end; of a silent one nothing, unless somebody waits."""
+    channel = work.turn.channel
+    if text or (channel is not None and channel.awaited and not work.was_heard):
+        return work.utterance(text, work.transcript.speeches, closes=True)
+    return ()
 
 
 def _session_change(work: Work, header: Turn, spoke_at: datetime | None) -> SessionChange:

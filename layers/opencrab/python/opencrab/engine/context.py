@@ -176,10 +176,11 @@ def _shown(line: Line, agent_id: str, language: Language) -> Shown:
         case LineKind.SPEECH if own:
             return (Said("assistant", line.text),)
         case LineKind.SYSTEM if line.audience is Audience.AGENTS:
-            return (Said("user", heard(language, line.text)),)
+            giver = _person(line.speaker_name, line.speaker_id)
+            return (Said("user", heard(language, line.text, line.authority, giver)),)
         case LineKind.SPEECH | LineKind.SYSTEM:
             name = "OpenCrab" if line.from_agent and line.kind is LineKind.SYSTEM else None
-            speaker = name or f"{line.speaker_name} ({line.speaker_id})"
+            speaker = name or _person(line.speaker_name, line.speaker_id)
             return (Said("user", f"{speaker}: {line.text}", name=line.speaker_id),)
         case LineKind.ACTION if own and line.data is not None:
             call = Call.model_construct(
@@ -217,9 +218,15 @@ def _steps(work: Work, instructions: dict[str, Instruction]) -> list[Said | Retu
 def _heard(
     ids: Iterable[str], instructions: dict[str, Instruction], language: Language
 ) -> list[Said]:
+    given = [instructions[key] for key in ids if key in instructions]
     return [
-        Said("user", heard(language, instructions[key].text)) for key in ids if key in instructions
+        Said("user", heard(language, each.text, each.authority, _person(each.name, each.by)))
+        for each in given
     ]
+
+
+def _person(name: str, person_id: str) -> str:
+    return f"{name} ({person_id})" if name else person_id
 
 
 def _step(step: Step) -> list[Said | Returned]:

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from opencrab.domain.authority import taints
 from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Stopped, Unavailable
 from opencrab.domain.fault import Fault, Unanswered
 from opencrab.domain.health import Health, failed
@@ -77,6 +78,7 @@ def _next(work: Work, boundary: Boundary) -> int | None:
     listed = router.candidates(models, leader, work.profile.agent)
     manner = models.routing.manner(context.use)
     work.limits = _limits(work, boundary)
+    _hear(work, boundary)
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
         picked = _picked(work, listed, boundary)
@@ -93,6 +95,12 @@ def _next(work: Work, boundary: Boundary) -> int | None:
         call = _Call(picked.model, listed, request, body, context, by, picked.health)
         _ask(work, call, _reserved(work, call, picked, boundary))
         return None
+
+
+def _hear(work: Work, boundary: Boundary) -> None:
+    """An instruction of somebody whose words taint does so with this turn."""
+    if work.job is None and any(taints(each.authority) for each in boundary.instructions):
+        work.turn = work.turn.replaced(taint=True)
 
 
 def _limits(work: Work, boundary: Boundary) -> Limits:

@@ -87,6 +87,8 @@ def forget(runtime: Runtime, agent_id: str, wish: Wish, *, seconds: float = SECO
     call.work()
     if call.done:
         call.trails.remove()
+        if wish.scope is Scope.PERSON:
+            runtime.home.eraser.drop_letters(str(wish.id))
         for each in _indexed(runtime, agent_id, call.met):
             runtime.search.forget(each)
         runtime.home.eraser.wipe()
@@ -144,7 +146,7 @@ class _Call:
         if trail.after is None and plan.found.last is None:
             trail.whole = True
         for session in plan.found.sessions.values():
-            self.met.update(dict.fromkeys(session.agent_ids))
+            self.met.update(dict.fromkeys(session.ever_ids))
         steps = list(_steps(self._runtime, plan, self.erasing))
         if steps:
             _mark(self._runtime, plan)

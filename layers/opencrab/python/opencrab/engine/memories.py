@@ -23,7 +23,7 @@ from opencrab.domain.memory import (
     Provenance,
 )
 from opencrab.domain.mind import MIND
-from opencrab.domain.remembering import Reason, Ruling, Verdict, considered
+from opencrab.domain.remembering import Reason, Ruling, Verdict, confidence, considered
 from opencrab.domain.session import Hearing
 from opencrab.domain.value import Identifier, Unit, Value
 from opencrab.engine import memory_facts
@@ -100,12 +100,14 @@ class Memories:
     """An owner who sees and decides what one agent knows.
 
     A memory changes together with the mind that holds it as a core one. Changes are repeated on
-    what is stored by then.
+    what is stored by then. With `foreign` the words that are taken in are somebody else's, for whom
+    nobody vouches: `owner` is whose.
     """
 
     runtime: Runtime
     agent_id: str
     owner: str = ""
+    foreign: bool = False
 
     def page(
         self, *, category: str | None = None, after: str = "", limit: int
@@ -135,8 +137,11 @@ class Memories:
         fact = self._stored(memory_id)
         return Kept(fact.read(Memory), fact.version)
 
-    def add(self, new: NewMemory) -> Taken:
-        """Take in something new; raises Invalid where the gate turns it away, and Refused."""
+    def add(self, new: NewMemory, *beside: Fact) -> Taken:
+        """Take in something new; raises Invalid where the gate turns it away, and Refused.
+
+        Facts `beside` it are written together with it; raises Changed where those do not fit.
+        """
         self._require_living()
         memory, place = self._made(new), (self.runtime, self.agent_id)
 
@@ -151,7 +156,7 @@ class Memories:
                 counts = [memory_facts.one_more(*place)]
             else:
                 fact, counts = known.holding(after), [memory_facts.rewritten(*place, after.id)]
-            changes = [fact, *counts, *linking, *self._minding(after)]
+            changes = [fact, *counts, *linking, *self._minding(after), *beside]
             return Taken(verdict.ruling, Kept(after, fact.version)), changes
 
         return self._committed(taken)
@@ -202,10 +207,15 @@ class Memories:
         if new.session_id is not None:
             guild_id = session_of(self.runtime, self.agent_id, new.session_id).guild_id
         _require_place(new.hearing, session_id, guild_id)
+        said = new
+        if self.foreign:
+            most = confidence(Provenance.PEER, taint=True)
+            said = new.replaced(confidence=min(new.confidence, most))
         return Memory(
-            **new.model_dump(exclude={"session_id"}),
+            **said.model_dump(exclude={"session_id"}),
             id=self.runtime.clock.new_id(),
-            provenance=Provenance.OWNER,
+            provenance=Provenance.PEER if self.foreign else Provenance.OWNER,
+            tainted=self.foreign,
             guild_id=guild_id,
             session_id=session_id,
             person_id=self.owner,

@@ -7,6 +7,7 @@ from opencrab.domain.fact import Fact
 from opencrab.domain.goal import GOAL, Goal, GoalStatus, Pause, goal_key, goal_of
 from opencrab.domain.turn import Stop, Turn
 from opencrab.engine.agenda import Board, released
+from opencrab.engine.panel import tell_panel
 from opencrab.engine.runtime import Runtime
 
 ATTEMPTS = 5
@@ -48,8 +49,16 @@ def pause(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str) 
             # One that is not there yet reads it itself.
             with suppress(NotFound):
                 as_its_goal(runtime, goal, goal.turn_id)
+        tell_moved(runtime, goal)
         return goal
     raise Conflict(f"{label} is changing all the time", cure="try again")
+
+
+def tell_moved(runtime: Runtime, goal: Goal) -> None:
+    """Let the channel in which a goal was given show that somebody has changed it."""
+    if goal.channel is not None:
+        key = f"{goal.id}-{runtime.clock.new_id()}"
+        tell_panel(runtime, goal.channel, goal.agent_id, goal.id, key=key)
 
 
 def as_its_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from opencrab.domain.agent import Agent, Profile, selectable_by
+from opencrab.domain.authority import Authority
 from opencrab.domain.goal import task_message
 from opencrab.domain.memory import CoreMemory
 from opencrab.domain.routing import Basis, ModelChosen, Routing, Use
@@ -56,6 +57,7 @@ How you work:
 {theme}""",
 }
 
+_NO_MARKS = str.maketrans("", "", "[]")
 
 _NO_PURPOSE = {
     Language.JA: "まだありません。オーナーと話すとき、何を目的にするかを尋ねてください。",
@@ -74,7 +76,7 @@ def system_text(profile: Profile, session: Session, skills: str = "", memories: 
         identity=profile.identity.describe(language),
         soul=profile.soul.describe(language),
         purpose=f"\n{purpose}: {agent.purpose or _NO_PURPOSE[language]}\n",
-        theme=f"\n{theme}: {session.theme}" if session.theme else "",
+        theme=f"\n{theme}: {_one_line(session.theme)}" if session.theme else "",
     ) + "".join(f"\n\n{part}" for part in (memories, skills) if part)
 
 
@@ -146,11 +148,17 @@ def goal_note(work: Work) -> str:
     return phrase("note_report", language, rows="\n".join(rows), **facts)
 
 
-def heard(language: Language, text: str) -> str:
-    """An instruction from the owner, which people in the session do not see."""
-    if language is Language.JA:
-        return f"[オーナーからの指示] {text}"
-    return f"[Instruction from the owner] {text}"
+def heard(language: Language, text: str, authority: Authority, giver: str) -> str:
+    """An instruction, which people in the session do not see; who is no owner is named."""
+    if authority is Authority.OWNER:
+        mark = {Language.JA: "オーナーからの指示", Language.EN: "Instruction from the owner"}
+        return f"[{mark[language]}] {text}"
+    named = _one_line(giver.translate(_NO_MARKS))
+    other = {
+        Language.JA: "オーナーではない人からの指示: {named}",
+        Language.EN: "Instruction from somebody who is not the owner: {named}",
+    }
+    return f"[{other[language].format(named=named)}] {text}"
 
 
 def dropped(language: Language, count: int, topics: Sequence[str] = ()) -> str:
@@ -177,10 +185,14 @@ def core_text(memories: Sequence[CoreMemory], language: Language, most_tokens: i
     """
     shown, used, size = list[str](), estimated_tokens(_CORE[language]), 0
     for memory in memories:
-        row = f"- {one_line(memory.content, len(memory.content))}"
+        row = f"- {_one_line(memory.content)}"
         used += estimated_tokens(row)
         size += len(row.encode()) + 1
         if used > most_tokens or size > CORE_BYTES:
             break
         shown.append(row)
     return "\n".join((_CORE[language], *shown)) if shown else ""
+
+
+def _one_line(text: str) -> str:
+    return one_line(text, len(text))

@@ -79,12 +79,12 @@ def search(runtime: Runtime, agent_id: str, query: Query) -> tuple[Found, ...]:
 
 
 def session_of(runtime: Runtime, agent_id: str, session_id: str) -> Session:
-    """A session that the agent takes part in; raises NotFound, as if there were no others."""
+    """A session that the agent ever took part in; raises NotFound, as if there were no others."""
     try:
         session = runtime.home.sessions.get(session_id)
     except NotFound:
         raise _no_session(agent_id, session_id) from None
-    if agent_id not in session.agent_ids:
+    if agent_id not in session.ever_ids:
         raise _no_session(agent_id, session_id)
     return session
 
@@ -92,7 +92,7 @@ def session_of(runtime: Runtime, agent_id: str, session_id: str) -> Session:
 def logs(
     runtime: Runtime, agent_id: str, *, after: str | None, limit: int
 ) -> tuple[tuple[Log, ...], str | None]:
-    """Sessions that the agent takes part in, in order of their ids, and the place to go on from.
+    """Sessions that the agent ever took part in, by their ids, and the place to go on from.
 
     The place is None when there are no more; a long stretch of others' sessions ends early.
     """
@@ -100,7 +100,7 @@ def logs(
     found = list[Session]()
     for _ in range(_SCANS):
         page = runtime.home.sessions.page(after=after, limit=_SCANNED)
-        found.extend(each for each in page if agent_id in each.agent_ids)
+        found.extend(each for each in page if agent_id in each.ever_ids)
         if len(found) > limit:
             return _logs(runtime, found[:limit]), found[limit - 1].id
         if len(page) < _SCANNED:

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from opencrab.domain.discord import Community
 from opencrab.domain.money import Limits
 from opencrab.domain.skill import StandardSkill
 from opencrab.domain.turn import MAX_STEPS
 from opencrab.ports.action import Actions, Reach
 from opencrab.ports.channel import Channel
 from opencrab.ports.clock import Clock
+from opencrab.ports.discord import Discord
 from opencrab.ports.home import Home
 from opencrab.ports.model import Directory, Models
 from opencrab.ports.search import Found, IndexStatus, Query, Search
@@ -70,7 +72,7 @@ class Runtime:
     """One installation: its home, clock, models, actions and channels.
 
     `directory` and `secrets` are for people who ask about providers and set them up; `search`,
-    `skills` and the web are for actions.
+    `skills` and the web are for actions. `discord` is Discord's API, `community` who is who there.
     """
 
     home: Home
@@ -85,6 +87,8 @@ class Runtime:
     skills: StandardSkills = field(default_factory=Nothing)
     web: Web | None = None
     web_search: WebSearch | None = None
+    discord: Discord | None = None
+    community: Community = field(default_factory=Community)
 
     @property
     def reach(self) -> Reach:

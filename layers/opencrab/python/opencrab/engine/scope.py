@@ -1,5 +1,6 @@
 """What a wish to forget means in sessions: the lines, their turns, and what repeats them."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,6 +18,7 @@ from opencrab.engine.trail import Trail, add_lines, ranges
 RECORDS_KEPT = timedelta(days=90)
 """How long a turn's records may be there."""
 
+_QUOTATION = re.compile(r"^> ", re.MULTILINE)
 _PAGE = 500
 _SESSIONS = 100
 _GROUPS = 100
@@ -59,7 +61,7 @@ class Affected:
     def agents(self) -> tuple[str, ...]:
         """The agent, and all who took part where lines are forgotten, now or in earlier calls."""
         names = (self.all_lines().keys() | self.traces.lines.keys()) & self.sessions.keys()
-        others = (each for name in sorted(names) for each in self.sessions[name].agent_ids)
+        others = (each for name in sorted(names) for each in self.sessions[name].ever_ids)
         return tuple(dict.fromkeys((self.agent_id, *others)))
 
     def repeated_in(self, *texts: str) -> bool:
@@ -67,9 +69,9 @@ class Affected:
         return self.whole and self.traces.among(*texts)
 
     def ranges(self, agent_id: str) -> Iterator[Lines]:
-        """The lines of the sessions that an agent takes part in, as few ranges."""
+        """The lines of the sessions that an agent took part in, as few ranges."""
         for name, numbers in sorted(self.all_lines().items()):
-            if agent_id in self.sessions[name].agent_ids:
+            if agent_id in self.sessions[name].ever_ids:
                 yield from ranges(name, numbers)
 
 
@@ -123,12 +125,12 @@ def _sessions(runtime: Runtime, agent_id: str, wish: Wish, after: str | None) ->
     home = runtime.home
     if wish.scope is Scope.SESSION:
         session = home.sessions.get(str(wish.id))
-        if agent_id not in session.agent_ids:
+        if agent_id not in session.ever_ids:
             raise NotFound(f"agent {agent_id!r} has no session {wish.id!r}")
         # The others are looked through for what repeats it.
     while True:
         page = home.sessions.page(after=after, limit=_SESSIONS)
-        yield from (each for each in page if agent_id in each.agent_ids)
+        yield from (each for each in page if agent_id in each.ever_ids)
         if len(page) < _SESSIONS:
             return
         after = page[-1].id
@@ -157,12 +159,13 @@ def _look_through(runtime: Runtime, found: Affected, session: Session) -> None:
 
 def _note(found: Affected, line: Line, *, is_own: bool, asked: bool) -> None:
     """Who said a line and what, and when it was said first."""
-    if asked and found.wish.scope is Scope.PERSON:
+    if asked and found.wish.scope is Scope.PERSON and line.speaker_id == found.wish.id:
         found.traces.add_name(line.speaker_name)
     elif found.wish.scope is Scope.PERSON:
         found.traces.add_others(line.speaker_name)
     said = found.said if is_own else found.said_by_others
-    for digest in digests(line.text):
+    text = _QUOTATION.sub("", line.text) if line.quotes else line.text
+    for digest in digests(text):
         said[digest] = min(line.at, said.get(digest, line.at))
 
 
@@ -187,7 +190,7 @@ def _is_asked(found: Affected, session: Session, line: Line) -> bool:
         case Scope.SESSION:
             return session.id == wish.id
         case Scope.PERSON:
-            return line.speaker_id == wish.id
+            return line.speaker_id == wish.id or wish.id in line.quotes
         case Scope.PERIOD:
             return wish.covers(line.at)
         case _:

@@ -20,12 +20,13 @@ from opencrab.domain.goal import (
 )
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.message import Channel
 from opencrab.domain.turn import Stop, TurnStatus
 from opencrab.domain.value import Identifier, MessageText, MicroUsd, Name, Value
 from opencrab.engine import pausing
 from opencrab.engine.admission import admit, enqueue, instruct
 from opencrab.engine.agenda import Board, line_up, opened, released, session_of, turn_source
-from opencrab.engine.pausing import ATTEMPTS, goal_fact
+from opencrab.engine.pausing import ATTEMPTS, goal_fact, tell_moved
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.action import one_line
@@ -40,12 +41,16 @@ _OWNERS_GOALS = 5
 
 @dataclass(frozen=True)
 class Asker:
-    """Who gives an instruction, and through which door."""
+    """Who gives an instruction, through which door, and where they are answered if it pushes.
+
+    `channel` shows how far the instruction has come and hears what is said in its turns.
+    """
 
     principal_id: str
     name: str
     source: Source
     authority: Authority
+    channel: Channel | None = None
 
 
 class NewInstruction(Value, defer_build=False):
@@ -129,6 +134,7 @@ def strand(runtime: Runtime, item: DueItem, why: str) -> None:
             released(board, goal)
             with suppress(Changed):
                 runtime.home.facts.commit(*board.facts, due=tuple(board.due))
+                tell_moved(runtime, goal)
                 return
         raise _busy(agent_id)
 
@@ -156,6 +162,7 @@ def resume(runtime: Runtime, agent_id: str, label: str) -> Goal:
         if goal.pause is None and (turn_waits or goal.runs == 0):
             # Whoever resumed it may have died before the turn was told.
             _wake(runtime, goal)
+            tell_moved(runtime, goal)
             return goal
         board = Board.of(runtime.home.facts, profile, runtime.clock.now(), fact)
         going = goal.replaced(pause=None)
@@ -170,6 +177,7 @@ def resume(runtime: Runtime, agent_id: str, label: str) -> Goal:
         except Changed:
             continue
         _wake(runtime, going)
+        tell_moved(runtime, going)
         return board.goal(goal.id) or going
     raise _busy(agent_id)
 
@@ -206,6 +214,7 @@ def cancel(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str 
                 continue
         if goal.turn_id is not None and goal.status is GoalStatus.ABANDONED:
             _stop(runtime, goal.turn_id, by, reason)
+        tell_moved(runtime, goal)
         return goal
     raise _busy(agent_id)
 
@@ -240,9 +249,16 @@ def steer(
         at=now,
     )
     instruction = Instruction(
-        id=instruction_id, session_id=goal.session_id, text=text, by=asker.principal_id, at=now
+        id=instruction_id,
+        session_id=goal.session_id,
+        text=text,
+        by=asker.principal_id,
+        name=asker.name,
+        authority=asker.authority,
+        at=now,
     )
     instruct(runtime, instruction, line)
+    tell_moved(runtime, goal)
     return goal
 
 
@@ -277,6 +293,7 @@ def _new_goal(board: Board, asked: NewInstruction, asker: Asker, session_id: str
         source=GoalSource.OWNER,
         authority=asker.authority,
         door=asker.source,
+        channel=asker.channel,
         principal_id=asker.principal_id,
         principal_name=asker.name,
         budget_micro_usd=asked.budget_micro_usd,

@@ -8,7 +8,7 @@ from opencrab.domain.action import ActionResult, FileDeleted, FileWritten
 from opencrab.domain.agent import Profile
 from opencrab.domain.due import DueItem
 from opencrab.domain.fact import Fact
-from opencrab.domain.goal import Goal, Receipt
+from opencrab.domain.goal import GOAL, Goal, Receipt
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.line import Audience, Line, LineKind
 from opencrab.domain.money import Draw, Limits
@@ -20,6 +20,7 @@ from opencrab.domain.transcript import Transcript
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.domain.usage import UsageRow
 from opencrab.domain.utterance import Utterance
+from opencrab.engine.panel import tell_panel
 from opencrab.engine.record import stored_form
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.usage import usage_row
@@ -29,6 +30,9 @@ from opencrab.ports.model import ChatRequest, Image, ModelInfo, Returned, Said
 CARRIED = 6
 """Pure results that may ride in the next transaction; with their lines they stay under 25 items."""
 
+
+ASKING = 1_000
+"""Where the numbers of a turn's questions to humans begin, among those of its speeches."""
 
 _NO_DEEDS = frozenset({"speech", "planning", "finding"})
 _FAILED_SHARE = 4
@@ -221,6 +225,15 @@ class Work:
                 self.goal = fact
         for utterance in utterances:
             send_utterance(self.runtime, utterance)
+        self._tell_panel(turn, beside.facts)
+
+    def _tell_panel(self, turn: Turn, facts: tuple[Fact, ...]) -> None:
+        """Let the place of an instruction see what this change moved."""
+        if turn.task is None or turn.channel is None:
+            return
+        if turn.status is not TurnStatus.RUNNING or any(fact.kind == GOAL for fact in facts):
+            key = f"{turn.id}-{turn.sequence}-{turn.status.value}"
+            tell_panel(self.runtime, turn.channel, turn.agent_id, turn.task, key=key)
 
     def _usage(
         self, turn: Turn, records: tuple[Record, ...], now: datetime
@@ -263,8 +276,11 @@ class Work:
             **details,
         )
 
-    def utterance(self, text: str, ordinal: int) -> tuple[Utterance, ...]:
-        """The speech on its way to a channel that pushes; nothing for doors that fetch."""
+    def utterance(self, text: str, ordinal: int, **details: Any) -> tuple[Utterance, ...]:
+        """The speech on its way to a channel that pushes; nothing for doors that fetch.
+
+        What comes first, be it speech or a question to a human, answers those who wait.
+        """
         channel = self.turn.channel
         if channel is None:
             return ()
@@ -276,11 +292,18 @@ class Work:
             agent_id=self.turn.agent_id,
             session_id=self.turn.session_id,
             text=text,
-            nonce=stable_id("nonce", self.turn.id, str(ordinal))[:25],
+            nonce=stable_id("nonce", self.turn.id, str(ordinal))[:22],
+            opens=channel.awaited and not self.was_heard and (ordinal == 0 or ordinal >= ASKING),
             created_at=now,
             updated_at=now,
+            **details,
         )
         return (utterance,)
+
+    @property
+    def was_heard(self) -> bool:
+        """Whether those who wait for this turn have heard of it."""
+        return self.transcript.speeches > 0 or self.transcript.approval is not None
 
 
 def send_utterance(runtime: Runtime, utterance: Utterance, *, again: str = "") -> None:

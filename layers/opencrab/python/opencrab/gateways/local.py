@@ -13,6 +13,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -34,6 +35,13 @@ SWEEP_SECONDS = 60.0
 MAX_RECEIVES = 1_000
 _POLL_SECONDS = 1.0
 _RETRY_SECONDS = 2
+_INTERACTION_WORKERS = 4
+_INTERACTION_SECONDS = 120
+"""After a crash people wait for it, so it comes again sooner than a turn."""
+_FRAME_BYTES = 65_536
+"""Frames of a WebSocket that are larger are not even read."""
+_EVERY = "*"
+"""Who waits for this waits for any session; the WebSocket does."""
 
 Handle = Callable[[Delivery], Outcome]
 
@@ -42,11 +50,21 @@ class Consumer:
     """Takes messages of one queue and handles up to `workers` of them at once.
 
     This is the boundary of the local home: an error that nobody expected is logged, and its
-    message comes back, until the rule of three deliveries ends it.
+    message comes back, until the rule of three deliveries ends it. Nothing of a `private` message
+    is logged.
     """
 
-    def __init__(self, queue: Queue, handle: Handle, *, workers: int, visibility: int) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        handle: Handle,
+        *,
+        workers: int,
+        visibility: int,
+        private: bool = False,
+    ) -> None:
         self._queue = queue
+        self._private = private
         self._handle = handle
         self._visibility = visibility
         self._free = threading.Semaphore(workers)
@@ -96,7 +114,8 @@ class Consumer:
             elif self._handle(delivery) is Outcome.FINISHED:
                 self._queue.done(delivery.receipt)
         except Exception:
-            log.exception("work failed and will be tried again: %s", delivery.body[:200])
+            shown = "a private message" if self._private else delivery.body[:200]
+            log.exception("work failed and will be tried again: %s", shown)
             self._give_back(delivery, _RETRY_SECONDS)
         finally:
             self._free.release()
@@ -163,7 +182,7 @@ class FeedWatch:
                 continue
             if entries and self._loop is not None and not self._loop.is_closed():
                 self._position = entries[-1].position
-                sessions = {entry.session_id for entry in entries}
+                sessions = {_EVERY, *(entry.session_id for entry in entries)}
                 self._loop.call_soon_threadsafe(self._wake, sessions)
 
     def _wake(self, sessions: set[str]) -> None:
@@ -173,7 +192,7 @@ class FeedWatch:
 
 
 class Runner:
-    """One process of OpenCrab on this machine."""
+    """One process of OpenCrab on this machine; `interact` does what people on Discord ask for."""
 
     def __init__(
         self,
@@ -183,6 +202,7 @@ class Runner:
         index: IndexFollower,
         *,
         workers: int,
+        interact: Callable[[Runtime, Delivery], Outcome] | None = None,
     ) -> None:
         self._runtime = runtime
         self._index = index
@@ -190,16 +210,21 @@ class Runner:
         self._purge = purge
         self._stopping = threading.Event()
         self._ended = threading.Event()
-        visibility = runtime.rules.visibility_seconds
-        self._turns = Consumer(
-            runtime.home.turns, self._turn, workers=workers, visibility=visibility
-        )
-        self._deliveries = Consumer(
-            runtime.home.deliveries, self._deliver, workers=4, visibility=visibility
-        )
-        self._compactions = Consumer(
-            runtime.home.compactions, self._compact, workers=2, visibility=visibility
-        )
+        home, visibility = runtime.home, runtime.rules.visibility_seconds
+        self._consumers = [
+            Consumer(home.turns, self._turn, workers=workers, visibility=visibility),
+            Consumer(home.deliveries, self._deliver, workers=4, visibility=visibility),
+            Consumer(home.compactions, self._compact, workers=2, visibility=visibility),
+        ]
+        if home.interactions is not None and interact is not None:
+            interactions = Consumer(
+                home.interactions,
+                partial(interact, runtime),
+                workers=_INTERACTION_WORKERS,
+                visibility=_INTERACTION_SECONDS,
+                private=True,
+            )
+            self._consumers.append(interactions)
 
     def serve(self, app: Any, *, host: str, port: int, ready: Callable[[], None]) -> None:
         """Run until a signal says stop; then finish the running steps and return."""
@@ -211,6 +236,7 @@ class Runner:
             access_log=False,
             lifespan="off",
             timeout_graceful_shutdown=3,
+            ws_max_size=_FRAME_BYTES,
         )
         server = _Server(config, on_ready=lambda: self._start(ready), on_exit=self._end)
         server.run()
@@ -218,9 +244,8 @@ class Runner:
 
     def _start(self, ready: Callable[[], None]) -> None:
         self._watch.start(asyncio.get_running_loop())
-        self._turns.start()
-        self._deliveries.start()
-        self._compactions.start()
+        for consumer in self._consumers:
+            consumer.start()
         threading.Thread(target=self._sweep, name="sweep", daemon=True).start()
         threading.Thread(target=self._follow_up, name="follow-up", daemon=True).start()
         ready()
@@ -228,16 +253,14 @@ class Runner:
 
     def _end(self) -> None:
         self._stopping.set()
-        self._turns.stop()
-        self._deliveries.stop()
-        self._compactions.stop()
+        for consumer in self._consumers:
+            consumer.stop()
         self._index.stop()
         self._watch.stop()
 
     def _join(self) -> None:
-        self._turns.join()
-        self._deliveries.join()
-        self._compactions.join()
+        for consumer in self._consumers:
+            consumer.join()
         self._index.join()
 
     def _turn(self, delivery: Delivery) -> Outcome:

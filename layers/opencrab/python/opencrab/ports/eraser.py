@@ -35,6 +35,9 @@ class Eraser(Protocol):
         the caller's to remove, before. Raises Conflict for a turn that has not ended.
         """
 
+    def drop_letters(self, person_id: str) -> None:
+        """Remove what a person did on Discord, or was named in, that was given up and lies here."""
+
     def wipe(self) -> None:
         """Leave no byte of it in the medium itself, as far as that is in this store's hands."""
 

@@ -26,6 +26,7 @@ from opencrab.ports.usage import UsageLedger
 class Home:
     """One value with every port that keeps something; SQLite and AWS each build one.
 
+    `interactions` is where what Discord brings waits for a worker; None where it is switched off.
     `feed` is None where changes are pushed to functions of their own, and nobody here can follow.
     """
 
@@ -35,6 +36,7 @@ class Home:
     turns: Queue
     deliveries: Queue
     compactions: Queue
+    interactions: Queue | None
     outbox: Outbox
     due: DueItems
     facts: Facts

@@ -18,5 +18,11 @@ class Sessions(Protocol):
     def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
         """Sessions in order of their ids, after the given one."""
 
+    def seat(self, session_id: str, agent_ids: tuple[str, ...], now: datetime) -> Session:
+        """Let these take part from now on, in this order; who took part already keeps their part.
+
+        Raises NotFound, and Conflict when the session has ended.
+        """
+
     def end(self, session_id: str, now: datetime) -> Session:
         """End a session; ending it again changes nothing. Raises NotFound."""

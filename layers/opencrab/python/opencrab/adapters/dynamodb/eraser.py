@@ -73,6 +73,9 @@ class DynamoEraser:
         if turn is not None:
             self._table.write(put(headers.to_item(turn.erased())))
 
+    def drop_letters(self, person_id: str) -> None:
+        """Dead letters lie in queues, which cannot be searched: they end by themselves."""
+
     def wipe(self) -> None:
         """The medium is not ours."""
 

@@ -6,6 +6,7 @@ at the item in this process, and a wrong guess is answered with the right one.
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import Lock
@@ -117,12 +118,26 @@ class DynamoSessions:
         counted = (from_item(found[pk, HEAD]) for pk in keys if (pk, HEAD) in found)
         return tuple(one.session for one in counted)
 
+    def seat(self, session_id: str, agent_ids: tuple[str, ...], now: datetime) -> Session:
+        def seated(session: Session) -> Session:
+            same = session.agent_ids == agent_ids and session.status is SessionStatus.ACTIVE
+            return session if same else session.seated(agent_ids, now)
+
+        return self._changed(session_id, seated)
+
     def end(self, session_id: str, now: datetime) -> Session:
+        def ended(session: Session) -> Session:
+            return session if session.status is SessionStatus.ENDED else session.ended(now)
+
+        return self._changed(session_id, ended)
+
+    def _changed(self, session_id: str, change: Callable[[Session], Session]) -> Session:
         for _ in range(ATTEMPTS):
             known = fetch(self._table, self._seen, session_id)
-            if known.session.status is SessionStatus.ENDED:
-                return known.session
-            after = known.grown(0, known.session.ended(now))
+            session = change(known.session)
+            if session is known.session:
+                return session
+            after = known.grown(0, session)
             try:
                 self._table.write(moved(known, after))
             except ConditionFailed:

@@ -96,6 +96,14 @@ class SqliteSessions:
             bodies = items.listed("session", after=f"SESSION#{after or ''}", limit=limit)
         return tuple(Session.model_validate_json(body) for body in bodies)
 
+    def seat(self, session_id: str, agent_ids: tuple[str, ...], now: datetime) -> Session:
+        with self._database.writing() as items:
+            session = _session(items, session_id)
+            if session.agent_ids != agent_ids or session.status is SessionStatus.ENDED:
+                session = session.seated(agent_ids, now)
+                _put_session(items, session)
+            return session
+
     def end(self, session_id: str, now: datetime) -> Session:
         with self._database.writing() as items:
             session = _session(items, session_id)

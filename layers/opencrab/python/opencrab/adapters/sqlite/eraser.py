@@ -1,6 +1,7 @@
 """Erasing on SQLite: rows are overwritten or removed, and then the whole file is written anew."""
 
 import json
+import re
 from collections.abc import Collection
 
 from opencrab.adapters.sqlite.database import Database, Items, milliseconds
@@ -16,6 +17,8 @@ _FEED = (
     " json_extract(body, '$.sequence') IN (SELECT value FROM json_each(?))"
 )
 _ANSWERS = "DELETE FROM item WHERE pk>='IDEMPOTENCY#' AND pk<'IDEMPOTENCY$' AND instr(body, ?) > 0"
+_GIVEN_UP = "DEAD#interactions"
+_DISCORD = re.compile(r"discord-([0-9]+)", re.ASCII)
 _LETTERS = "DELETE FROM item WHERE pk>='DEAD#' AND pk<'DEAD$' AND instr(body, ?) > 0"
 
 
@@ -64,6 +67,16 @@ class SqliteEraser:
             if turn is not None:
                 expires = milliseconds((turn.ended_at or turn.created_at) + RETENTION)
                 items.put(pk, "H", turn.erased().model_dump_json(), expires_at=expires)
+
+    def drop_letters(self, person_id: str) -> None:
+        named = _DISCORD.fullmatch(person_id)
+        if named is None:
+            return
+        alone = re.compile(f"(?<![0-9]){named[1]}(?![0-9])")
+        with self._database.writing() as items:
+            for sort_key, body in items.between(_GIVEN_UP, "0", ":"):
+                if alone.search(body):
+                    items.delete(_GIVEN_UP, sort_key)
 
     def wipe(self) -> None:
         self._database.rewrite()

@@ -38,9 +38,9 @@ def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> 
     turns = SqliteQueue(database, "turns", clock)
     deliveries = SqliteQueue(database, "deliveries", clock)
     compactions = SqliteQueue(database, "compactions", clock)
-    turns.release()
-    deliveries.release()
-    compactions.release()
+    interactions = SqliteQueue(database, "interactions", clock)
+    for queue in (turns, deliveries, compactions, interactions):
+        queue.release()
     return Home(
         agents=SqliteAgents(database),
         sessions=SqliteSessions(database),
@@ -48,6 +48,7 @@ def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> 
         turns=turns,
         deliveries=deliveries,
         compactions=compactions,
+        interactions=interactions,
         outbox=SqliteOutbox(database),
         due=SqliteDueItems(database),
         facts=SqliteFacts(database),

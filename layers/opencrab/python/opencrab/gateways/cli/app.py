@@ -15,6 +15,7 @@ from opencrab.gateways.cli import (
     approvals,
     chat,
     cost,
+    discord,
     doctor,
     export,
     feedback,
@@ -38,7 +39,13 @@ from opencrab.gateways.cli.command import (
     root_options,
     signed,
 )
-from opencrab.gateways.cli.options import Launch, NewestPrices, Options, UpOptions
+from opencrab.gateways.cli.options import (
+    Launch,
+    LaunchRelay,
+    NewestPrices,
+    Options,
+    UpOptions,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -93,6 +100,10 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
         skills.COMMANDS,
     ),
     "memory": ("Search, list, add and forget what an agent remembers.", memory.COMMANDS),
+    "discord": (
+        "Set the Discord bot up, see what is wrong with it, and bring messages from there.",
+        discord.COMMANDS,
+    ),
     "cost": (
         "See what an installation on AWS costs.",
         {"estimate": cost.estimate_cost},
@@ -137,6 +148,7 @@ def build(
     sheet: "Callable[[], Sheet] | None" = None,
     now: "Callable[[], datetime] | None" = None,
     prices: NewestPrices | None = None,
+    relay: LaunchRelay | None = None,
 ) -> typer.Typer:
     """The program, complete.
 
@@ -147,9 +159,12 @@ def build(
         sheet: Reads what AWS charges, for `opencrab cost`.
         now: This computer's clock, which `opencrab doctor` compares with the server's.
         prices: Fetches what models cost today, for `opencrab models refresh-prices`.
+        relay: Relays from Discord, for `opencrab discord relay`.
     """
     app = _group("Autonomous agents that live on your own computer, or on serverless AWS.")
-    outside = Options(transport=transport, pause=pause, sheet=sheet, now=now, prices=prices)
+    outside = Options(
+        transport=transport, pause=pause, sheet=sheet, now=now, prices=prices, relay=relay
+    )
     app.callback()(_root(outside))
     app.command("up", cls=BilingualCommand)(_up(launch))
     app.command("chat", cls=BilingualCommand)(chat.chat)

@@ -148,16 +148,19 @@ class Client:
             return response.text, response.headers.get("X-OpenCrab-Next-Cursor", after)
         raise self._error(response, _json(response))
 
-    def events(self, *parts: str, last: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    def events(
+        self, *parts: str, last: str = "", **query: object
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Server-sent events after the last one seen, each with its id, until the server ends.
 
         Raises Unavailable when the connection is lost.
         """
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
         timeout = httpx.Timeout(QUIET_SECONDS, connect=5.0)
+        asked: dict[str, Any] = {"headers": headers, "timeout": timeout, "params": _given(query)}
         with (
             self._translated(),
-            self._http.stream("GET", path_of(*parts), headers=headers, timeout=timeout) as response,
+            self._http.stream("GET", path_of(*parts), **asked) as response,
         ):
             if not response.is_success:
                 response.read()
@@ -197,12 +200,11 @@ class Client:
         headers: Mapping[str, str],
         wait: int = 0,
     ) -> httpx.Response:
-        given = {name: str(value) for name, value in (query or {}).items() if value is not None}
         with self._translated():
             response = self._http.request(
                 method,
                 path_of(*parts),
-                params=given,
+                params=_given(query or {}),
                 content=content,
                 headers=headers,
                 timeout=httpx.Timeout(SECONDS + wait, connect=5.0),
@@ -276,6 +278,11 @@ def _events(lines: Iterable[str]) -> Iterator[dict[str, str]]:
         elif "data" in fields:
             yield fields
         fields = fields if line else {}
+
+
+def _given(query: Mapping[str, object]) -> dict[str, str]:
+    """What of a query is there."""
+    return {name: str(value) for name, value in query.items() if value is not None}
 
 
 def _json(response: httpx.Response) -> Any:

@@ -1,6 +1,6 @@
 """Help words: the Japanese of what `--help` says; the English stands where the commands are."""
 
-from opencrab.gateways.cli import memory_words, skill_words, task_words, view_words
+from opencrab.gateways.cli import discord_words, memory_words, skill_words, task_words, view_words
 from opencrab.gateways.cli.approval_words import HELP
 from opencrab.gateways.cli.options import Tongue
 from opencrab.gateways.cli.traits import NUMBERS, TRAITS_HELP
@@ -128,6 +128,7 @@ _JAPANESE = {
         "エージェントの ID または名前(省略時はすべて)。"
     ),
     **JAPANESE,
+    **discord_words.HELP,
     **memory_words.HELP,
     **skill_words.HELP,
     **task_words.HELP,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from httpx import BaseTransport
@@ -50,6 +50,33 @@ class NewestPrices(Protocol):
     ) -> "NewPrices": ...
 
 
+class Bring(Protocol):
+    """Posts one thing that was heard on Discord to OpenCrab, once for each key."""
+
+    def __call__(self, what: str, body: Mapping[str, Any], /, *, key: str) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class RelayWay:
+    """The relay's way to OpenCrab: how things are brought there, and where agents listen.
+
+    `tell` says what happens: `ready`, `waits` or `refused`, with its facts. `data` holds secrets,
+    `memory` what was brought already.
+    """
+
+    bring: Bring
+    presences: Callable[[], list[dict[str, Any]]]
+    tell: Callable[..., None]
+    data: Path
+    memory: Path
+
+
+class LaunchRelay(Protocol):
+    """Relays from Discord until it is told to stop."""
+
+    def __call__(self, way: RelayWay, /) -> None: ...
+
+
 class Tongue(StrEnum):
     """The languages of this program; an agent's own language is another matter."""
 
@@ -67,7 +94,7 @@ class Options:
     """What every command may be told, finds in the environment, or is given by its composer.
 
     `sheet` reads what AWS charges, `now` this computer's clock, and `prices` what models cost;
-    without them nothing is said of these.
+    without them nothing is said of these. `relay` relays from Discord.
     """
 
     url: str | None = None
@@ -82,3 +109,4 @@ class Options:
     sheet: "Callable[[], Sheet] | None" = None
     now: Callable[[], datetime] | None = None
     prices: NewestPrices | None = None
+    relay: LaunchRelay | None = None

@@ -26,6 +26,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "pane_plan": ("plan", "計画"),
     "pane_inspector": ("inspector", "思考と行動"),
     "pane_vitals": ("vitals", "状態"),
+    "watch_gap": (
+        "… the lines between {after} and {before} are left out",
+        "… {after} と {before} の間の行は省かれました",
+    ),
     "watch_title": ("{name} · Ctrl-C ends this", "{name} · Ctrl-C で終了"),
     "view_purpose": ("purpose", "目的"),
     "view_judgment": ("judgment", "判断"),
@@ -56,8 +60,17 @@ HELP = {
         "エージェントの state.json を書き、events.jsonl に新しいイベントを追記します。"
     ),
     "The folder to write to.": "書き出し先のフォルダー。",
-    "Watch an agent live: chat, cli, plan, inspector and vitals.": (
-        "エージェントの会話・端末・計画・思考と行動・状態を表示し続けます。"
+    "Watch an agent live: chat, cli, plan, inspector and vitals; or a session as it happens.": (
+        "エージェントの会話・端末・計画・思考と行動・状態、またはセッションの様子を表示し続けます。"
+    ),
+    "A session to watch; with an agent, its panes change as soon as something happens there.": (
+        "表示するセッション。エージェントも指定すると、そこで何か起きるたびに画面を更新します。"
+    ),
+    "Show a session from after this line on; by default what comes next.": (
+        "この行より後から表示します。指定がなければ、これから起きることだけを表示します。"
+    ),
+    "Show what agents think and do in the session as well; needs an owner key.": (
+        "エージェントの思考と行動も表示します。所有者のキーが必要です。"
     ),
     "Unfold the goals of the plan into tasks.": "計画の目標をタスクまで展開します。",
 }

@@ -2,6 +2,7 @@
 
 from opencrab.gateways.cli import (
     approval_words,
+    discord_words,
     head_words,
     memory_words,
     model_words,
@@ -15,6 +16,7 @@ from opencrab.gateways.cli.terms import TERMS
 
 _PARTS = (
     approval_words,
+    discord_words,
     head_words,
     memory_words,
     model_words,

@@ -7,13 +7,14 @@ from fastapi import APIRouter, Header, Response
 from pydantic import Field
 
 from opencrab.domain.action import ApprovalPolicy, Policy
-from opencrab.domain.agent import Agent, AgentStatus, ModelName, Profile
+from opencrab.domain.agent import AgentStatus, ModelName, Profile
 from opencrab.domain.approval import ApprovalRules
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.identity import Identity
 from opencrab.domain.soul import Soul
 from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
-from opencrab.engine.creation import NewAgent, create_agent, require_model, require_policy
+from opencrab.engine.changing import change_agent
+from opencrab.engine.creation import NewAgent, create_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import Owner, Reader
 from opencrab.gateways.rest.body import JsonRoute, strictly
@@ -175,7 +176,7 @@ def retire(api: Api, _caller: Owner, agent_id: Id) -> AgentView:
     """Retire an agent for good: it answers no more; what it said and wrote stays."""
     profile = api.runtime.home.agents.get(agent_id)
     if profile.agent.answers:
-        profile = _saved(api.runtime, profile, {"status": AgentStatus.RETIRED})
+        profile = change_agent(api.runtime, profile, {"status": AgentStatus.RETIRED})
     return AgentView.of(profile)
 
 
@@ -251,28 +252,7 @@ def changed(
             field="If-Match",
             cure="load it again and repeat the change",
         )
-    if not profile.agent.answers:
-        raise Conflict(
-            f"agent {agent_id!r} has retired and cannot be changed", cure="create a new agent"
-        )
-    if changes.get("model") != profile.agent.model:
-        require_model(runtime, changes.get("model"))
-    if changes.get("policy") != profile.agent.policy:
-        require_policy(runtime, changes.get("policy"))
-    return _saved(runtime, profile, changes, soul=soul, identity=identity)
-
-
-def _saved(
-    runtime: Runtime,
-    profile: Profile,
-    changes: dict[str, Any],
-    *,
-    soul: Soul | None = None,
-    identity: Identity | None = None,
-) -> Profile:
-    agent: Agent = profile.agent.replaced(**changes, updated_at=runtime.clock.now())
-    saved = runtime.home.agents.save(agent, soul=soul, identity=identity)
-    return Profile(agent=saved, soul=soul or profile.soul, identity=identity or profile.identity)
+    return change_agent(runtime, profile, changes, soul=soul, identity=identity)
 
 
 def etag(profile: Profile) -> str:

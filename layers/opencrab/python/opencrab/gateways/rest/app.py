@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from opencrab.domain.errors import OpenCrabError
+from opencrab.engine.discord_setup import Application
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.vitals import ReadMachine, no_machine
 from opencrab.gateways.rest import (
@@ -24,11 +25,14 @@ from opencrab.gateways.rest import (
     approvals,
     budgets,
     costs,
+    discord,
+    discord_door,
     events,
     feedback,
     goals,
     grants,
     keys,
+    live,
     memory,
     memory_archive,
     memory_forgetting,
@@ -71,6 +75,7 @@ PARTS = (
     memory_forgetting,
     sessions,
     messages,
+    live,
     events,
     turns,
     tasks,
@@ -87,7 +92,11 @@ PARTS = (
     budgets,
     keys,
     state,
+    discord,
+    discord_door,
 )
+
+OPEN_PATHS = openapi.OPEN_PATHS | {discord_door.PATH}
 
 
 class Door:
@@ -116,7 +125,7 @@ class Door:
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             check_address(scope)
-            if scope["path"] not in openapi.OPEN_PATHS:
+            if scope["path"] not in OPEN_PATHS:
                 headers = scope["headers"]
                 secret = secret_in(headers)
                 scope[CALLER] = await run_in_threadpool(identify, self._runtime, headers, secret)
@@ -160,6 +169,8 @@ def create_app(
     setup: Callable[[], dict[str, Any]],
     longest_seconds: int | None = None,
     machine: ReadMachine = no_machine,
+    bot: Application | None = None,
+    interactions: discord_door.Interactions | None = None,
 ) -> FastAPI:
     """The application that serves one installation.
 
@@ -169,9 +180,13 @@ def create_app(
         setup: What is configured, what is missing and what to do, for GET /api/setup.
         longest_seconds: How long a request may wait or be told events, where that has a limit.
         machine: Tells how the computer fares that this runs on.
+        bot: The Discord bot as it is configured, with the commands that it should have.
+        interactions: Answers Discord, where it calls this application.
     """
     app = routed()
-    app.state.rest = Rest(runtime, watch, setup, longest_seconds, machine)
+    application = bot or Application()
+    app.state.rest = Rest(runtime, watch, setup, longest_seconds, machine, application)
+    app.state.interactions = interactions
     app.add_middleware(Door, runtime=runtime)
     return app
 

@@ -1,13 +1,15 @@
 """Budgets: how much may be spent, and what is drawn of it today."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 
 from opencrab.domain.agent import Agent
-from opencrab.domain.money import INSTALLATION, LIMITS, Limits, agent_scope, heartbeat_scope
+from opencrab.domain.money import LIMITS, Limits
 from opencrab.domain.value import Identifier, MicroUsd, Value
+from opencrab.engine.budgets import budgets
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import Owner
 from opencrab.gateways.rest.body import JsonRoute, strictly
@@ -89,27 +91,11 @@ def put_budgets(
 
 
 def _shown(runtime: Runtime, agent: Agent | None) -> BudgetsView:
-    configured, changes = runtime.rules.limits, runtime.home.budgets.limits()
-    limits = configured.changed(changes)
-    day = runtime.clock.now().strftime("%Y-%m-%d")
-    most = {INSTALLATION: limits.installation_day_micro_usd}
-    if agent is not None:
-        own = agent.day_limit_micro_usd
-        of_agent = limits.agent_day_micro_usd if own is None else own
-        most[agent_scope(agent.id)] = of_agent
-        most[heartbeat_scope(agent.id)] = of_agent * limits.heartbeat_percent // 100
-    drawn = (
-        DrawnView(
-            scope=scope,
-            drawn_micro_usd=runtime.home.budgets.drawn(scope, day),
-            limit_micro_usd=limit,
-        )
-        for scope, limit in most.items()
-    )
+    found = budgets(runtime, agent)
     return BudgetsView(
-        limits=limits,
-        configured=configured,
-        changed=tuple(name for name in LIMITS if name in changes),
-        day=day,
-        drawn=tuple(drawn),
+        limits=found.limits,
+        configured=found.configured,
+        changed=found.changed,
+        day=found.day,
+        drawn=tuple(DrawnView(**asdict(each)) for each in found.drawn),
     )

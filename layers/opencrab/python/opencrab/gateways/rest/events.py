@@ -1,13 +1,14 @@
 """Events: a session as it happens, as server-sent events that resume without loss.
 
 Lines carry their sequence as event id, so a client that reconnects names the last one it saw and
-gets everything after it. Changes of turns are news only: whoever missed one asks for the turn.
+gets everything after it. Changes of turns are news only: whoever missed one asks for the turn. In
+the format `agui` they are the events that a WebSocket tells as well.
 """
 
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query
 from fastapi.concurrency import run_in_threadpool
@@ -15,10 +16,13 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from opencrab.domain.errors import Invalid, NotFound, OpenCrabError
+from opencrab.domain.line import Line
 from opencrab.domain.value import Value
+from opencrab.engine import live_events
+from opencrab.engine.live import Visible, collect, moved
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import Reader
-from opencrab.gateways.rest.lines import LAST, LineView, Visible, collect, visible_to
+from opencrab.gateways.rest.lines import LAST, LineView, visible_to
 from opencrab.gateways.rest.problem import of_error
 from opencrab.gateways.rest.rest import Api, Id, Rest
 
@@ -30,7 +34,8 @@ router = APIRouter(prefix="/api", tags=["messages"])
 
 _STREAM = {
     "description": "Events `line` (id: its sequence; data: a line as in GET messages) and `turn` "
-    "(data: turn_id, agent_id, status), with a comment at least every 15 seconds.",
+    "(data: turn_id, agent_id, status), with a comment at least every 15 seconds. In the format "
+    "`agui` there are events of AG-UI instead; the last one of a line has its sequence as id.",
     "content": {"text/event-stream": {"schema": {"type": "string"}}},
 }
 
@@ -47,12 +52,26 @@ class EventsQuery(Value, defer_build=False):
     seconds: Annotated[int, Field(ge=1, le=86_400)] | None = Field(
         default=None, description="end after so long; the client reconnects"
     )
+    format: Literal["opencrab", "agui"] = Field(
+        default="opencrab",
+        description="`agui`: the events of a WebSocket, as docs/live.md has them",
+    )
 
 
 class Progress:
     """How far one client has come in one session; it is read in a thread, event by event."""
 
-    def __init__(self, runtime: Runtime, session_id: str, visible: Visible, place: int) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        session_id: str,
+        visible: Visible,
+        place: int,
+        *,
+        agui: bool = False,
+    ) -> None:
+        self._runtime = runtime
+        self._agui = agui
         self._home = runtime.home
         self._session_id = session_id
         self._visible = visible
@@ -78,8 +97,7 @@ class Progress:
             for line in lines:
                 if line.turn_id:
                     self._speaking.add(line.turn_id)
-                data = LineView.of(line).model_dump_json()
-                events.append(f"id: {line.sequence}\nevent: line\ndata: {data}\n\n")
+                events.append(_line_event(line, agui=self._agui))
             self._place = place or (lines[-1].sequence if lines else self._place)
             if place is None or len(events) >= _BATCH:
                 return events
@@ -117,6 +135,9 @@ class Progress:
             return ""
         agent_id = agent_id or known_id or self._home.journal.load(turn_id).turn.agent_id
         self._turns[turn_id] = (agent_id, status)
+        if self._agui:
+            found = moved(self._runtime, turn_id, status)
+            return "" if found is None else "".join(map(_data, live_events.of_turn(found)))
         data = json.dumps({"turn_id": turn_id, "agent_id": agent_id, "status": status})
         return f"event: turn\ndata: {data}\n\n"
 
@@ -140,7 +161,8 @@ async def session_events(
     """Server-sent events of a session, until the client leaves or the seconds are over."""
     visible = visible_to(caller, query.kinds)
     after = query.after if last_event_id is None else sequence_of(last_event_id)
-    progress = await run_in_threadpool(_begin, api.runtime, session_id, visible, after)
+    agui = query.format == "agui"
+    progress = await run_in_threadpool(_begin, api.runtime, session_id, visible, after, agui=agui)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     stream = events(api, session_id, progress, api.within(query.seconds))
     return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
@@ -186,12 +208,26 @@ def sequence_of(event_id: str) -> int:
     return min(int(event_id), LAST)
 
 
-def _begin(runtime: Runtime, session_id: str, visible: Visible, after: int | None) -> Progress:
+def _begin(
+    runtime: Runtime, session_id: str, visible: Visible, after: int | None, *, agui: bool
+) -> Progress:
     runtime.home.sessions.get(session_id)
     if after is None:
         newest = runtime.home.journal.lines(session_id, limit=1, newest_first=True)
         after = newest[0].sequence if newest else 0
-    return Progress(runtime, session_id, visible, after)
+    return Progress(runtime, session_id, visible, after, agui=agui)
+
+
+def _line_event(line: Line, *, agui: bool) -> str:
+    if agui:
+        *others, last = map(_data, live_events.of_line(line))
+        return "".join((*others, f"id: {line.sequence}\n{last}"))
+    data = LineView.of(line).model_dump_json()
+    return f"id: {line.sequence}\nevent: line\ndata: {data}\n\n"
+
+
+def _data(event: live_events.Event) -> str:
+    return f"data: {json.dumps(event, ensure_ascii=False)}\n\n"
 
 
 def _problem_event(error: OpenCrabError) -> str:

@@ -14,10 +14,11 @@ from opencrab.domain.message import METADATA_ENTRIES, PARTS, Message, Part, Send
 from opencrab.domain.turn import Turn
 from opencrab.domain.value import MESSAGE_BYTES, MessageText, Name, ShortText, Value
 from opencrab.engine.admission import admit
+from opencrab.engine.live import collect
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import Caller, Reader, Talker
 from opencrab.gateways.rest.body import JsonRoute, strictly
-from opencrab.gateways.rest.lines import LinesQuery, LineView, collect, visible_to
+from opencrab.gateways.rest.lines import LinesQuery, LineView, visible_to
 from opencrab.gateways.rest.page import Page, cursor_of, place_in
 from opencrab.gateways.rest.repeat import Once, Repeatable
 from opencrab.gateways.rest.replies import Replies, wait_for

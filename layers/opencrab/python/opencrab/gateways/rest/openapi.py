@@ -30,6 +30,7 @@ _TAGS = {
     "models": "What agents think with, and who provides it.",
     "costs": "What that costs, and what it may cost.",
     "keys": "Who may call.",
+    "discord": "The bot: how it is set up, who listens where, and what was said to it.",
     "state": "The installation itself.",
 }
 _RESPONSE = "Problem"

@@ -7,8 +7,8 @@ from fastapi.concurrency import run_in_threadpool
 
 from opencrab.domain.line import Line
 from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.engine.live import Visible
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.lines import Visible
 from opencrab.gateways.rest.watch import Watch
 
 _READ = 100

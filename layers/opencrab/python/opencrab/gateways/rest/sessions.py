@@ -47,7 +47,7 @@ class SessionView(Value):
     @classmethod
     def of(cls, session: Session) -> "SessionView":
         """A stored session as it is shown."""
-        return cls(**dict(session))
+        return cls(**{name: value for name, value in session if name in cls.model_fields})
 
 
 class Mentor(Value, defer_build=False):

@@ -1,6 +1,5 @@
 """The installation's own state: whether it lives, how it is set up, and whether it may work."""
 
-import logging
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -10,12 +9,10 @@ from pydantic import Field
 from opencrab import __version__
 from opencrab.domain.money import INSTALLATION
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.runtime import Runtime
+from opencrab.engine.changing import switch
 from opencrab.gateways.rest.access import Owner, Reader
 from opencrab.gateways.rest.body import JsonRoute, strictly
 from opencrab.gateways.rest.rest import Api
-
-log = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api", tags=["state"], route_class=JsonRoute)
 
@@ -63,7 +60,7 @@ def setup(api: Api, _caller: Reader) -> dict[str, Any]:
 @router.get("/system/state", summary="May it work?", operation_id="get_system_state")
 def get_system_state(api: Api, _caller: Owner) -> StateView:
     """Whether the installation runs, and which agents are frozen."""
-    return _switches(api.runtime)
+    return _switches(api.runtime.home.switches.all_frozen())
 
 
 @router.put("/system/state", summary="Freeze or unfreeze", operation_id="put_system_state")
@@ -74,12 +71,8 @@ def put_system_state(
 
     Turns that meet a frozen switch end as stopped.
     """
-    if body.agent_id is not None:
-        api.runtime.home.agents.get(body.agent_id)
-    scope = body.agent_id or INSTALLATION
-    api.runtime.home.switches.set(scope, frozen=body.state is Switch.FROZEN)
-    log.info("switch: scope=%s, state=%s, by=%s", scope, body.state.value, caller.principal.id)
-    return _switches(api.runtime)
+    frozen = body.state is Switch.FROZEN
+    return _switches(switch(api.runtime, body.agent_id, frozen=frozen, by=caller.principal.id))
 
 
 @router.get("/openapi.json", include_in_schema=False)
@@ -89,8 +82,7 @@ def openapi(request: Request, _caller: Reader) -> dict[str, Any]:
     return document
 
 
-def _switches(runtime: Runtime) -> StateView:
-    frozen = runtime.home.switches.all_frozen()
+def _switches(frozen: tuple[str, ...]) -> StateView:
     state = Switch.FROZEN if INSTALLATION in frozen else Switch.RUNNING
     return StateView(
         state=state, frozen_agents=tuple(scope for scope in frozen if scope != INSTALLATION)

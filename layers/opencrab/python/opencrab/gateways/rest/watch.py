@@ -13,6 +13,9 @@ True means that the server ends: whoever waits answers with what there is.
 
 POLL_SECONDS = 0.5
 
+EVERY = "*"
+"""Watched like a session, it stands for all of them: no session has such an id."""
+
 
 class Watch(Protocol):
     """Tells when a session may have changed; it never says what, so that nothing can be missed."""

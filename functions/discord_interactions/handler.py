@@ -1,0 +1,17 @@
+"""Does what people on Discord ask for, after the door has taken it."""
+
+import gc
+from typing import Any
+
+gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
+
+from opencrab.bootstrap.discord_worker import interactor  # noqa: E402
+
+_interact = interactor()
+gc.freeze()
+gc.enable()
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answer one invocation."""
+    return _interact(event, context)

@@ -1,0 +1,17 @@
+"""Serves WebSocket connections, and pushes to them what the table's stream tells."""
+
+import gc
+from typing import Any
+
+gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
+
+from opencrab.bootstrap.websocket import websocket_handler  # noqa: E402
+
+_handle = websocket_handler()
+gc.freeze()
+gc.enable()
+
+
+def handler(event: dict[str, Any], _context: Any) -> dict[str, Any] | None:
+    """Answer one event of API Gateway, or follow the records of one batch."""
+    return _handle(event)

@@ -1,0 +1,1 @@
+"""Discord's API over HTTP, and the channel that speaks through it."""

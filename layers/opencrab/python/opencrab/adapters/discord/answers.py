@@ -1,0 +1,100 @@
+"""Answers: what Discord says when it does not do what it was asked, as errors of ours."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from opencrab.domain.errors import (
+    Invalid,
+    NotFound,
+    OpenCrabError,
+    Refused,
+    TooLarge,
+    Unavailable,
+)
+
+_WORDS = 400
+_DEPTH = 12
+_TOKEN_EXPIRED = 50_027
+_LONGEST = 86_400.0
+_BY_STATUS: Mapping[int, tuple[type[OpenCrabError], str]] = {
+    401: (Refused, "check the bot's token: `opencrab discord doctor` tells what is wrong"),
+    403: (Refused, "let the bot see the channel and write there, or ask elsewhere"),
+    404: (NotFound, "name a channel and a message that are there"),
+    413: (TooLarge, "send less"),
+}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error with the code that Discord gives it; 0 is none."""
+
+    error: OpenCrabError
+    code: int
+
+
+def failure(response: httpx.Response, token: str) -> Failure:
+    """What an answer other than success means; the token is not repeated."""
+    told = _object(response)
+    code = told.get("code")
+    code = code if isinstance(code, int) else 0
+    status = response.status_code
+    words = "; ".join(dict.fromkeys((str(told.get("message") or "no reason"), *_told(told))))
+    text = f"Discord answers {status}: {words.replace(token, '…')}"[:_WORDS]
+    if code:
+        text = f"{text} (code {code})"
+    if code == _TOKEN_EXPIRED:
+        return Failure(NotFound(text, cure="the interaction is over: answer in the channel"), code)
+    if status in _BY_STATUS:
+        kind, cure = _BY_STATUS[status]
+        return Failure(kind(text, cure=cure), code)
+    known = 400 <= status < 500  # noqa: PLR2004 - the client's own fault
+    return Failure(Invalid(text) if known else Unavailable(text), code)
+
+
+def retry_after(response: httpx.Response) -> tuple[float, bool]:
+    """After how many seconds to ask again, and whether until then nothing at all may be asked."""
+    told = _object(response)
+    known = number(told.get("retry_after"))
+    seconds = number(response.headers.get("retry-after")) if known is None else known
+    everything = told.get("global") is True or not told
+    return (1.0 if seconds is None else seconds), everything
+
+
+def number(value: Any) -> float | None:
+    """A number of seconds, if it is one, and at most a day."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        return None
+    return min(max(found, 0.0), _LONGEST) if math.isfinite(found) else None
+
+
+def _object(response: httpx.Response) -> Mapping[str, Any]:
+    try:
+        found = json.loads(response.content)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _told(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tree of errors in a body, a line for each: where, and what is wrong there."""
+    return tuple(_leaves(body.get("errors"), (), 0))
+
+
+def _leaves(tree: Any, path: tuple[str, ...], depth: int) -> Iterator[str]:
+    if not isinstance(tree, Mapping) or depth > _DEPTH:
+        return
+    for name, inner in tree.items():
+        if name != "_errors":
+            yield from _leaves(inner, (*path, str(name)), depth + 1)
+            continue
+        for each in inner if isinstance(inner, list) else ():
+            if isinstance(each, Mapping):
+                where = ".".join(path) or "message"
+                yield f"{where}: {each.get('message')} ({each.get('code')})"

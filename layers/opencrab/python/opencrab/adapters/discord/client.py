@@ -1,0 +1,283 @@
+"""Client: Discord's API over HTTP, with its limits kept and its answers sorted by what to do.
+
+No token appears in an error or a log: addresses hold some, so that they are never quoted.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from time import monotonic
+from typing import Any, NoReturn, Protocol
+from urllib.parse import quote
+
+import httpx
+
+from opencrab import __version__
+from opencrab.adapters.discord.answers import failure, retry_after
+from opencrab.adapters.discord.limits import Limits, Route
+from opencrab.domain.discord import Reply, made_at
+from opencrab.domain.errors import NeverSent, NotFound, Unavailable
+from opencrab.ports.clock import Clock
+from opencrab.ports.discord import Attachment, Payload
+
+USER_AGENT = f"DiscordBot (https://github.com/opencrab/opencrab, {__version__})"
+SECONDS = 10.0
+"""How long one request may take."""
+
+LONGEST_WAIT, LONGEST_WAITS = 3.0, 6.0
+"""Seconds to wait for a limit, once and for one call; what takes longer is for another time."""
+
+TRIES = 3
+"""How often one call is sent while Discord says that it was too soon."""
+
+SPREADING = timedelta(seconds=60)
+"""How long after an interaction Discord may not know its token yet everywhere."""
+
+_ORIGINAL = "/messages/@original"
+_AFTER_TOKEN = 4
+"""Parts of a path up to an interaction's token."""
+
+_LIMITED = 429
+_UNAUTHORIZED = 401
+_SUCCESSES = range(200, 300)
+_NOT_SPREAD = frozenset({10015, 10062})
+_SILENT: Mapping[str, Any] = {"parse": []}
+
+_NOTHING_LEFT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+    httpx.LocalProtocolError,
+    httpx.InvalidURL,
+)
+
+
+class Tokens(Protocol):
+    """Tokens of bots."""
+
+    def of(self, secret: str | None) -> str:
+        """The token under a secret's name, or the installation's own.
+
+        Raises Refused where there is none, and NeverSent where nobody can say.
+        """
+
+    def forget(self) -> None:
+        """Look again before the next answer."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    """One call: `major` is its main parameter, and `alone` has it sent on a connection of its own.
+
+    It shows none of this: there may be tokens in it.
+    """
+
+    method: str = field(repr=False)
+    path: str = field(repr=False)
+    major: str = field(repr=False)
+    body: Any = field(default=None, repr=False)
+    files: tuple[Attachment, ...] = field(default=(), repr=False)
+    as_bot: bool = True
+    alone: bool = False
+
+    @property
+    def route(self) -> Route:
+        """What its limits hold for: all that differs in the main parameter and in ids."""
+        parts = self.path.partition("?")[0].split("/")
+        if not self.as_bot:
+            parts = parts[_AFTER_TOKEN:]
+        kind = "/".join("#" if part.isdigit() else part for part in parts)
+        return Route(f"{self.method} {kind}", self.major, self.as_bot)
+
+    def made(self, api: str, headers: Mapping[str, str]) -> httpx.Request:
+        """The request as httpx sends it."""
+        deadline = monotonic() + SECONDS
+        patience = {**dict.fromkeys(("connect", "read", "write"), deadline), "pool": SECONDS}
+        return httpx.Request(
+            self.method,
+            f"{api}{self.path}",
+            headers={"user-agent": USER_AGENT, "accept-encoding": "identity", **headers},
+            extensions={"timeout": patience},
+            **_body(self.body, self.files),
+        )
+
+
+class DiscordClient:
+    """`ports.discord.Discord` over connections that are kept.
+
+    Args:
+        connect: Makes connections whose timeouts are points in monotonic time, and which may send
+            again what a kept one did not hear. They are kept; what cannot be repeated gets its own.
+        api: The base address, without a slash at its end.
+        tokens: Asked for each request of a bot.
+        clock: Tells how old an interaction is, and when a limit ends.
+        pause: Waits for so many seconds.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], httpx.BaseTransport],
+        api: str,
+        tokens: Tokens,
+        clock: Clock,
+        pause: Callable[[float], object],
+    ) -> None:
+        self._connect = connect
+        self._kept: httpx.BaseTransport | None = None
+        self._api = api
+        self._tokens = tokens
+        self._clock = clock
+        self._pause = pause
+        self._limits = Limits(clock)
+
+    def close(self) -> None:
+        """Give up the connections that are kept; whoever asks again makes new ones."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.close()
+
+    def edit_reply(self, reply: Reply, message: Payload, *files: Attachment) -> str:
+        body = _message(message, files)
+        return _id(self._by_token(reply, "PATCH", _ORIGINAL, body=body, files=files))
+
+    def delete_reply(self, reply: Reply) -> None:
+        with suppress(NotFound):
+            self._by_token(reply, "DELETE", _ORIGINAL)
+
+    def follow_up(self, reply: Reply, message: Payload, *files: Attachment) -> str:
+        body = _message(message, files)
+        return _id(self._by_token(reply, "POST", "", body=body, files=files, alone=True))
+
+    def post(
+        self, channel_id: str, message: Payload, *files: Attachment, nonce: str, token: str | None
+    ) -> str:
+        body = {**_message(message, files), "nonce": nonce, "enforce_nonce": True}
+        path = f"/channels/{channel_id}/messages"
+        return _id(self._as_bot(_Request("POST", path, channel_id, body, files), token))
+
+    def edit(
+        self, channel_id: str, message_id: str, message: Payload, *, token: str | None = None
+    ) -> None:
+        path = f"/channels/{channel_id}/messages/{message_id}"
+        self._as_bot(_Request("PATCH", path, channel_id, _message(message, ())), token)
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        major = next((part for part in path.partition("?")[0].split("/") if part.isdigit()), "")
+        return self._as_bot(_Request(method, path, major, body, alone=method == "POST"), None)
+
+    def _by_token(self, reply: Reply, method: str, path: str, **content: Any) -> Any:
+        hook = f"/webhooks/{reply.application_id}/{quote(reply.token, safe=':=+')}"
+        request = _Request(method, hook + path, reply.token, as_bot=False, **content)
+        response = self._sent(request, {})
+        if response.status_code in _SUCCESSES:
+            return _json(response)
+        found = failure(response, reply.token)
+        is_young = self._clock.now() < made_at(reply.id) + SPREADING
+        if is_young and found.code in _NOT_SPREAD:
+            raise NeverSent("Discord does not know the interaction everywhere yet")
+        raise found.error
+
+    def _as_bot(self, request: "_Request", secret: str | None) -> Any:
+        token = self._tokens.of(secret)
+        response = self._sent(request, _authorized(token))
+        if response.status_code == _UNAUTHORIZED:
+            # Whoever replaced the token did so a moment ago.
+            self._tokens.forget()
+            newer = self._tokens.of(secret)
+            if newer != token:
+                token = newer
+                response = self._sent(request, _authorized(token))
+        if response.status_code in _SUCCESSES:
+            return _json(response)
+        raise failure(response, token).error
+
+    def _sent(self, request: "_Request", headers: Mapping[str, str]) -> httpx.Response:
+        """The answer of Discord, other than that it was asked too often."""
+        route, left, seconds = request.route, LONGEST_WAITS, 0.0
+        for _ in range(TRIES):
+            left -= self._waited(route, left)
+            response = self._exchanged(request, headers)
+            self._limits.learn(route, response.headers)
+            if response.status_code != _LIMITED:
+                return response
+            seconds, everything = retry_after(response)
+            self._limits.refused(route, seconds, everything=everything)
+        raise NeverSent(f"Discord takes the next request in {seconds:.1f} s")
+
+    def _waited(self, route: Route, left: float) -> float:
+        """Wait until a request may be sent, and tell for how long that was."""
+        waited = 0.0
+        while (seconds := self._limits.wait(route)) > 0:
+            if seconds > LONGEST_WAIT or waited + seconds > left:
+                raise NeverSent(f"Discord takes the next request in {seconds:.1f} s")
+            self._pause(seconds)
+            waited += seconds
+        return waited
+
+    def _exchanged(self, request: "_Request", headers: Mapping[str, str]) -> httpx.Response:
+        try:
+            made = request.made(self._api, headers)
+            if request.alone:
+                with closing(self._connect()) as fresh:
+                    return _read(fresh, made)
+            self._kept = self._kept or self._connect()
+            return _read(self._kept, made)
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
+            _raise(error)
+
+
+def _read(transport: httpx.BaseTransport, request: httpx.Request) -> httpx.Response:
+    with closing(transport.handle_request(request)) as response:
+        response.read()
+        return response
+
+
+def _authorized(token: str) -> dict[str, str]:
+    return {"authorization": f"Bot {token}"}
+
+
+def _message(message: Payload, files: tuple[Attachment, ...]) -> dict[str, Any]:
+    """The message as it is sent: nobody is ever mentioned by it."""
+    body = {**message, "allowed_mentions": _SILENT}
+    if files:
+        body["attachments"] = [
+            {"id": str(n), "filename": file.name} for n, file in enumerate(files)
+        ]
+    return body
+
+
+def _body(body: Any, files: tuple[Attachment, ...]) -> dict[str, Any]:
+    """What httpx makes the content of a request of."""
+    if not files:
+        return {} if body is None else {"json": body}
+    text = json.dumps(body, ensure_ascii=False).encode()
+    parts = [("payload_json", (None, text, "application/json"))]
+    named = [
+        (f"files[{n}]", (file.name, file.content, file.media_type)) for n, file in enumerate(files)
+    ]
+    return {"files": [*parts, *named]}
+
+
+def _json(response: httpx.Response) -> Any:
+    """What Discord answered, if it can be read: that it was done is known either way."""
+    try:
+        return json.loads(response.content) if response.content else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _id(answer: Any) -> str:
+    found = answer.get("id") if isinstance(answer, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _raise(error: Exception) -> NoReturn:
+    """The error of a request without an answer; httpx's own words may hold an address."""
+    name = type(error).__name__
+    if isinstance(error, _NOTHING_LEFT):
+        raise NeverSent(f"Discord cannot be reached: {name}") from None
+    raise Unavailable(f"Discord did not answer: {name}") from None

@@ -1,0 +1,223 @@
+"""Plain HTTP/1.1: small requests to one host over a socket of one's own, each within its time.
+
+For the function whose cold start is counted in milliseconds: `http.client` brings along a parser
+of mail and takes longer to load than both requests to make. It knows neither AWS nor Discord.
+"""
+
+import logging
+import os
+import socket
+import ssl
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, BinaryIO, NamedTuple
+
+from opencrab.domain.errors import Unavailable
+
+MOST_BYTES = 1 << 20
+"""No answer that we wait for is longer."""
+
+IDLE_SECONDS = 45.0
+"""A connection that was silent for longer is taken for closed."""
+
+_LINE_BYTES, _HEADERS = 1 << 14, 100
+_PORTS = {"https": 443, "http": 80}
+_INFORMATION = 200
+_EMPTY = (204, 304)
+
+log = logging.getLogger(__name__)
+
+
+class Answered(NamedTuple):
+    """What came back."""
+
+    status: int
+    content: bytes
+
+
+class PlainHttp:
+    """Keeps a connection to one host open from one request to the next."""
+
+    def __init__(self, url: str, trust: ssl.SSLContext | None = None) -> None:
+        scheme, _, rest = url.partition("://")
+        self.host, slash, path = rest.partition("/")
+        self._path = f"{slash}{path}".rstrip("/")
+        name, _, port = self.host.partition(":")
+        # As bytes: for a text Python loads the tables of international names, in vain.
+        self._address = (name.encode("ascii"), int(port or _PORTS[scheme]))
+        self._trust = trust if scheme == "https" else None
+        self._kept: list[_Connection] = []
+
+    def post(
+        self, path: str, body: bytes, headers: Mapping[str, str], *, seconds: float
+    ) -> Answered:
+        """Send a request that may safely be sent twice, and answer what came back.
+
+        A connection that turns out to be closed is opened once more. Raises Unavailable when there
+        is no answer in time; nobody knows then whether the request arrived.
+        """
+        deadline = time.monotonic() + seconds
+        given = {"host": self.host, "content-length": str(len(body)), **headers}
+        lines = "".join(f"{name}: {text}\r\n" for name, text in given.items())
+        request = f"POST {self._path}{path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body
+        try:
+            return self._asked(request, deadline)
+        except (OSError, ValueError) as error:
+            why = f"{self.host} does not answer: {type(error).__name__}"
+            raise Unavailable(why, cure="wait and try again") from error
+
+    def _asked(self, request: bytes, deadline: float) -> Answered:
+        connection = self._taken()
+        if connection is not None:
+            try:
+                return self._exchanged(connection, request, deadline)
+            except TimeoutError:
+                raise
+            except (OSError, ValueError):
+                log.info("a kept connection was closed: host=%s", self.host)
+        return self._exchanged(_Connection(self._opened(deadline)), request, deadline)
+
+    def _opened(self, deadline: float) -> socket.socket:
+        address: Any = self._address  # typeshed knows no name as bytes
+        opened = socket.create_connection(address, timeout=_left(deadline))
+        try:
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._trust is None:
+                return opened
+            opened.settimeout(_left(deadline))
+            return self._trust.wrap_socket(opened, server_hostname=self._address[0])
+        except BaseException:
+            opened.close()
+            raise
+
+    def _taken(self) -> "_Connection | None":
+        try:
+            connection = self._kept.pop()
+        except IndexError:
+            return None
+        if time.monotonic() - connection.used <= IDLE_SECONDS:
+            return connection
+        connection.close()
+        return None
+
+    def _exchanged(self, connection: "_Connection", request: bytes, deadline: float) -> Answered:
+        try:
+            answered = connection.exchange(request, deadline)
+        except BaseException:
+            connection.close()
+            raise
+        if connection.stays_open:
+            self._kept.append(connection)
+        else:
+            connection.close()
+        return answered
+
+
+class _Connection:
+    """One connection; what it reads is what RFC 9112 says of answers, and not more of it."""
+
+    def __init__(self, opened: socket.socket) -> None:
+        self._socket = opened
+        self._file: BinaryIO = opened.makefile("rb")
+        self.stays_open = True
+        self.used = 0.0
+
+    def __del__(self) -> None:
+        self.close()
+
+    def exchange(self, request: bytes, deadline: float) -> Answered:
+        """Send a request and read its answer; raises OSError, and ValueError for what is none."""
+        self._socket.settimeout(_left(deadline))
+        self._socket.sendall(request)
+        status, headers = _INFORMATION - 1, dict[str, str]()
+        while status < _INFORMATION:
+            self._socket.settimeout(_left(deadline))
+            status, headers = self._head()
+        self._socket.settimeout(_left(deadline))
+        content = b"" if status in _EMPTY else self._content(headers)
+        self.stays_open &= headers.get("connection", "").lower() != "close"
+        self.used = time.monotonic()
+        return Answered(status, content)
+
+    def close(self) -> None:
+        """Leave nothing open."""
+        self._file.close()
+        self._socket.close()
+
+    def _head(self) -> tuple[int, dict[str, str]]:
+        version, status, *_ = [*self._line().split(" ", 2), ""]
+        if not version.startswith("HTTP/1."):
+            raise ValueError("this is no answer of HTTP/1")
+        self.stays_open = version == "HTTP/1.1"
+        headers: dict[str, str] = {}
+        while line := self._line():
+            name, _, text = line.partition(":")
+            headers[name.lower()] = text.strip()
+            if len(headers) > _HEADERS:
+                raise ValueError("too many headers")
+        return int(status), headers
+
+    def _content(self, headers: Mapping[str, str]) -> bytes:
+        if headers.get("transfer-encoding", "").lower() == "chunked":
+            return self._chunks()
+        if "content-length" in headers:
+            return self._exactly(int(headers["content-length"]))
+        self.stays_open = False
+        return self._file.read(MOST_BYTES)
+
+    def _chunks(self) -> bytes:
+        content = b""
+        while size := int(self._line().partition(";")[0], 16):
+            content += self._exactly(size)
+            if self._line() or len(content) > MOST_BYTES:
+                raise ValueError("a chunk does not end where it said")
+        while self._line():
+            continue
+        return content
+
+    def _exactly(self, size: int) -> bytes:
+        if not 0 <= size <= MOST_BYTES:
+            raise ValueError("the answer is too long")
+        content = self._file.read(size)
+        if len(content) != size:
+            raise ConnectionError("the answer ends too early")
+        return content
+
+    def _line(self) -> str:
+        line = self._file.readline(_LINE_BYTES)
+        if not line.endswith(b"\n"):
+            raise ConnectionError("the answer ends too early")
+        return line.decode("latin-1").rstrip("\r\n")
+
+
+def trust(bundle: str = "") -> ssl.SSLContext:
+    """Whom to trust: a bundle of roots if one is named, else the layer's folder of them.
+
+    The folder is read root by root as they are needed, while a bundle is read whole: some 140
+    certificates, which takes longer than all else that a small function does. Where there is no
+    layer, the system says whom to trust.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if bundle:
+        context.load_verify_locations(cafile=bundle)
+    elif folder := _roots():
+        context.load_verify_locations(capath=folder)
+    else:
+        context.load_default_certs()
+    return context
+
+
+def _roots() -> str | None:
+    """The folder that layers/dependencies/roots.py makes."""
+    places = (f"{folder}/certifi/roots" for folder in sys.path)
+    # Not by pathlib, which costs milliseconds to load.
+    return next((place for place in places if os.path.isdir(place)), None)  # noqa: PTH112
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("no time is left")
+    return left

@@ -1,0 +1,46 @@
+"""Pushing through API Gateway: what its management API does with connections that it holds open.
+
+What is sent again may arrive twice, so that its client has one attempt for each call.
+"""
+
+from typing import Any
+
+from botocore.exceptions import ConnectionClosedError
+
+from opencrab.adapters.aws_client import AWS_ERRORS, error_code, unavailable
+from opencrab.domain.errors import NotFound
+
+SECONDS = 3.0
+"""A connection that takes nothing for so long is cut."""
+
+_GONE = {"GoneException", "410"}
+_PERMISSIONS = "execute-api:ManageConnections"
+
+
+class ApiGatewayPush:
+    """`ports.push.Push` over one API; its client is of botocore's `apigatewaymanagementapi`."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def send(self, connection_id: str, text: str) -> None:
+        try:
+            self._post(connection_id, text.encode())
+        except AWS_ERRORS as error:
+            if error_code(error) in _GONE:
+                raise NotFound("this connection is gone") from error
+            raise unavailable("a connection", error, permissions=_PERMISSIONS) from error
+
+    def cut(self, connection_id: str) -> None:
+        try:
+            self._client.delete_connection(ConnectionId=connection_id)
+        except AWS_ERRORS as error:
+            if error_code(error) not in _GONE:
+                raise unavailable("a connection", error, permissions=_PERMISSIONS) from error
+
+    def _post(self, connection_id: str, text: bytes) -> None:
+        try:
+            self._client.post_to_connection(ConnectionId=connection_id, Data=text)
+        except ConnectionClosedError:
+            # A frozen function's idle connections to AWS are dropped: nobody has read this.
+            self._client.post_to_connection(ConnectionId=connection_id, Data=text)

@@ -1,0 +1,44 @@
+"""WebSocket in both homes: conversations in the local process, and the function on AWS."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from opencrab import settings
+
+if TYPE_CHECKING:
+    from opencrab.engine.runtime import Runtime
+    from opencrab.gateways.websocket.conversation import LocalTalk
+    from opencrab.settings import Settings
+
+
+def local_talk(configured: "Settings", runtime: "Runtime") -> "LocalTalk | None":
+    """Conversations with this process; None where they are switched off."""
+    from opencrab.gateways.websocket.conversation import LocalTalk
+    from opencrab.gateways.websocket.entrance import origins_of
+
+    if runtime.home.feed is None or not configured.get("gateway.websocket.enabled"):
+        return None
+    origins = origins_of(configured.get("gateway.websocket.origins"))
+    return LocalTalk(runtime, runtime.home.feed, origins)
+
+
+def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
+    """What the function does that API Gateway and the table's stream call."""
+    from opencrab.adapters.aws_client import Deferred
+    from opencrab.adapters.dynamodb.stream import entries
+    from opencrab.adapters.system_clock import SystemClock
+    from opencrab.adapters.websocket_push import SECONDS, ApiGatewayPush
+    from opencrab.bootstrap.aws import admitting
+    from opencrab.bootstrap.aws_places import journalist_of, named
+    from opencrab.gateways.websocket.aws import Gateway
+    from opencrab.gateways.websocket.entrance import origins_of
+
+    configured = settings.load({})
+    journalist_of(configured)
+    endpoint = named(configured, "websocket_endpoint")
+    client = Deferred(
+        "apigatewaymanagementapi", read_seconds=SECONDS, attempts=1, endpoint_url=endpoint
+    )
+    origins = origins_of(configured.get("gateway.websocket.origins"))
+    runtime = admitting(configured, SystemClock())
+    return Gateway(runtime, ApiGatewayPush(client), origins, entries)

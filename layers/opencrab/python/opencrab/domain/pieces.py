@@ -1,0 +1,250 @@
+"""Pieces: a long text as several messages, cut where a reader would pause.
+
+Lengths are in UTF-16 units, the stricter of the two ways in which a character can be counted.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LIMIT = 2_000
+"""Most units of one message on Discord."""
+
+_FENCE = "```"
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+\-.#]{1,32}(?=\n)")
+_WHOLE = re.compile(
+    r"(?<!`)(`{1,2})(?!`)[^`\n]+\1(?!`)"  # inline code
+    r"|<(?:a?:\w{1,32}:|[@#][!&]?|t:)-?\d{1,20}(?::[A-Za-z])?>"  # emoji, mention, time
+    r"|\[[^\[\]\n]{1,200}\]\([^()\s]{1,1000}\)"
+    r"|https?://[^\s<>\u3000-\u30ff\uff00-\uffef]+"
+)
+_BREAKS = (
+    re.compile(r"\n[ \t\r]*\n"),
+    re.compile(r"\n"),
+    re.compile(r"[。\uff0e！？]+[」』）】〉》\u201d\u2019]*|[.!?][\u201d\u2019\"')\]]*(?=\s)"),
+    re.compile(r"\s|[、，]"),
+)
+"""Paragraphs, lines, sentences and words: where each ends one may cut."""
+
+_BLANK_LINES = re.compile(r"(?:[ \t\r]*\n)+")
+_BLANK = re.compile(r"\s+")
+_JOINER = "\u200d"
+_NEVER_FIRST = frozenset(
+    f"{_JOINER}\u200c\uff9e\uff9f、。，\uff0e！？：；」』）】〉》\u3015\u201d\u2019"
+    "ーぁぃぅぇぉっゃゅょァィゥェォッャュョ"
+)
+"""What stays with the character before it, by its shape or by the rules of Japanese type."""
+
+_BMP = "\uffff"
+
+
+def pieces(text: str, limit: int = LIMIT) -> tuple[str, ...]:
+    """The text as messages of at most `limit` units each, none of them blank.
+
+    Nothing is lost but white space where it is cut. A block of code that is longer than a message
+    is closed at the cut and opened again after it.
+    """
+    if not text.strip():
+        return ()
+    if _units(text) <= limit:
+        return (text,)
+    return tuple(_Cutting(text, limit).pieces())
+
+
+def beginning(text: str, limit: int) -> str:
+    """The first piece of a text, which says with an ellipsis that it goes on."""
+    found = pieces(text, limit)
+    return text if len(found) <= 1 else f"{pieces(text, limit - 2)[0]}\n…"
+
+
+def _units(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A block of code: from its opening marks to the end of its closing ones.
+
+    Between `inner` and `closer` is what it holds; white space at its beginning does not count.
+    """
+
+    start: int
+    inner: int
+    closer: int
+    end: int
+    language: str
+
+
+class _Cutting:
+    """One text while it is cut."""
+
+    def __init__(self, text: str, limit: int) -> None:
+        self._text = text
+        self._limit = limit
+        self._blocks = tuple(_blocks(text))
+        self._starts = [block.start for block in self._blocks]
+        self._spans = [
+            match.span() for match in _WHOLE.finditer(text) if len(match[0]) <= limit // 2
+        ]
+        self._span_starts = [start for start, _ in self._spans]
+
+    def pieces(self) -> Iterator[str]:
+        """The pieces in order."""
+        place = self._skipped(0)
+        while place < len(self._text):
+            piece, place = self._next(place)
+            yield piece
+            place = self._skipped(place)
+
+    def _next(self, place: int) -> tuple[str, int]:
+        """The piece that begins at a place, and where the one after it begins."""
+        block = self._block_at(place)
+        opening = f"{_FENCE}{block.language}\n" if block else ""
+        room = self._limit - len(opening)
+        cut = self._cut(place, room)
+        inside = self._open_at(cut)
+        if inside is None:
+            return opening + self._text[place:cut].rstrip(), cut
+        room -= len(_FENCE) + 1
+        cut = self._cut(place, room)
+        inside = self._open_at(cut)
+        closing = f"\n{_FENCE}" if inside else ""
+        piece = f"{opening}{self._text[place:cut].rstrip()}{closing}"
+        if inside and not self._text[cut : inside.closer].strip():
+            cut = inside.end
+        return piece, cut
+
+    def _cut(self, place: int, room: int) -> int:
+        """Where a piece that begins at a place ends, if it may have so many units."""
+        end = self._furthest(place, room)
+        if end >= len(self._text):
+            return end
+        block = self._block_at(end)
+        # Marks that open a block never end a piece.
+        if block and block.start > place and (self._fits(block) or end <= block.inner):
+            return block.start
+        for least in (place + room // 2, place):
+            for kind in _BREAKS:
+                found = [match.end() for match in kind.finditer(self._text, place, end)]
+                for cut in reversed(found):
+                    if cut <= least:
+                        break
+                    if self._may_cut(cut, place):
+                        return cut
+        return self._hard(place, end)
+
+    def _may_cut(self, cut: int, place: int) -> bool:
+        block = self._block_at(cut)
+        if block is not None:
+            elsewhere_whole = block.start > place and self._fits(block)
+            if elsewhere_whole or cut <= block.inner:
+                return False
+        return self._span_at(cut) is None and self._parts(cut, place)
+
+    def _hard(self, place: int, end: int) -> int:
+        """The last place at which nothing that belongs together is torn apart, or the very end."""
+        cut = end
+        while cut > place:
+            span = self._span_at(cut)
+            if span is not None and span > place:
+                cut = span
+            elif self._parts(cut, place):
+                return cut
+            else:
+                cut -= 1
+        return end
+
+    def _parts(self, cut: int, place: int) -> bool:
+        """Whether the characters on both sides of a cut stand for themselves."""
+        if not 0 < cut < len(self._text):
+            return True
+        before, after = self._text[cut - 1], self._text[cut]
+        if before == "`" == after or before == _JOINER or _extends(after):
+            return False
+        if not (_is_flag(before) and _is_flag(after)):
+            return (before, after) != ("\r", "\n")
+        first = cut
+        while first > place and _is_flag(self._text[first - 1]):
+            first -= 1
+        return (cut - first) % 2 == 0
+
+    def _furthest(self, place: int, room: int) -> int:
+        """The end of the longest stretch from a place that has at most so many units."""
+        window = self._text[place : place + room]
+        if not window or max(window) <= _BMP:
+            return place + len(window)
+        used = 0
+        for at, character in enumerate(window):
+            used += 2 if character > _BMP else 1
+            if used > room:
+                return place + at
+        return place + len(window)
+
+    def _skipped(self, place: int) -> int:
+        """The next place with something to show; in code the indentation stays."""
+        within = self._open_at(place) is not None
+        found = (_BLANK_LINES if within else _BLANK).match(self._text, place)
+        return place if found is None else found.end()
+
+    def _fits(self, block: _Block) -> bool:
+        size = block.end - block.start
+        return size <= self._limit and _units(self._text[block.start : block.end]) <= self._limit
+
+    def _block_at(self, place: int) -> _Block | None:
+        """The block that a place lies within, not at an edge of."""
+        found = bisect_right(self._starts, place - 1) - 1
+        if found < 0 or place >= self._blocks[found].end:
+            return None
+        return self._blocks[found]
+
+    def _open_at(self, cut: int) -> _Block | None:
+        """The block that is open at a cut: at the text's end also one that is never closed."""
+        block = self._block_at(cut)
+        if block is None and cut >= len(self._text) and self._blocks:
+            last = self._blocks[-1]
+            block = last if last.closer == last.end else None
+        return block
+
+    def _span_at(self, place: int) -> int | None:
+        """Where that begins which would be torn apart at a place."""
+        found = bisect_right(self._span_starts, place - 1) - 1
+        if found < 0 or place >= self._spans[found][1]:
+            return None
+        return self._spans[found][0]
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """The blocks of code: from one row of marks to the next, or to the end."""
+    place = 0
+    while (start := text.find(_FENCE, place)) >= 0:
+        marks = start + len(_FENCE)
+        named = _LANGUAGE.match(text, marks)
+        inner = marks if named is None else named.end()
+        blank = _BLANK.match(text, inner)
+        inner = inner if blank is None else blank.end()
+        closer = text.find(_FENCE, inner)
+        language = "" if named is None else named[0]
+        if closer < 0:
+            yield _Block(start, inner, len(text), len(text), language)
+            return
+        place = closer + len(_FENCE)
+        yield _Block(start, inner, closer, place, language)
+
+
+def _extends(character: str) -> bool:
+    """Whether a character does not begin a piece: accents, selectors, skin tones, tags, 。」."""
+    code = ord(character)
+    return (
+        character in _NEVER_FIRST
+        or 0x1F3FB <= code <= 0x1F3FF  # noqa: PLR2004 - skin tones
+        or 0xE0020 <= code <= 0xE007F  # noqa: PLR2004 - tags, as in the flag of Wales
+        or 0x1160 <= code <= 0x11FF  # noqa: PLR2004 - vowels and ends of Hangul syllables
+        or unicodedata.category(character).startswith("M")
+    )
+
+
+def _is_flag(character: str) -> bool:
+    """Whether it is one of the letters of which two make a flag."""
+    return "\U0001f1e6" <= character <= "\U0001f1ff"

@@ -1,0 +1,1 @@
+"""Discord: how its interactions and messages become turns, decisions and answers."""

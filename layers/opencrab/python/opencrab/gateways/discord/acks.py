@@ -1,0 +1,100 @@
+"""Acks: how each interaction is acknowledged; the door and the worker both read it here.
+
+It imports nothing, since the door's cold start is counted in milliseconds.
+"""
+
+PING, COMMAND, COMPONENT, AUTOCOMPLETE, MODAL_SUBMIT = 1, 2, 3, 4, 5
+"""The types of interactions."""
+
+PONG, MESSAGE, DEFERRED, DEFERRED_UPDATE, CHOICES, MODAL = 1, 4, 5, 6, 8, 9
+"""The types of answers to them."""
+
+EPHEMERAL = 64
+"""The flag of an answer that only who asked can see; an answer keeps what its first one had."""
+
+PUBLIC_COMMANDS = frozenset({"ask", "task", "session", "Ask about this"})
+"""Commands that the whole channel sees the answer to."""
+
+STEER, STEERED = "oc:st:", "oc:sm:"
+"""How the custom ids of the button that asks for a steering message and of its form begin."""
+
+STEERING_TEXT = "text"
+"""The custom id of the field in that form."""
+
+STEERING_CHARACTERS = 4_000
+
+CHOICES_KIND, CHOICES_ID = "discord_choices", "current"
+"""The installation's fact with the agents and models that can be chosen."""
+
+OFFERED = {"agent": "agents", "model": "models"}
+"""Which part of it completes which option."""
+
+STEERING_WORDS = {
+    "en": ("Steer", "What to do differently", "From the next step on"),
+    "ja": ("方向を変える", "これからどうしてほしいか", "次の一歩から効きます"),
+}
+"""The form's title, the field's name, and what it says below."""
+
+NOT_TAKEN = {
+    "en": "I may not have taken this. If no answer comes within a minute, please ask again.",
+    "ja": "受け付けられたか分かりません。一分待って返事がなければ、もう一度お試しください。",
+}
+
+
+def is_ephemeral(command: str) -> bool:
+    """Whether only who gave this command sees the answer; the name is the first word's."""
+    return command not in PUBLIC_COMMANDS
+
+
+def language_of(locale: object) -> str:
+    """The language for somebody whose Discord speaks this one: `ja` or `en`."""
+    return "ja" if isinstance(locale, str) and locale.partition("-")[0] == "ja" else "en"
+
+
+def of_command(command: str) -> dict[str, object]:
+    """The acknowledgement of a command: the agent is thinking."""
+    return _thinking(ephemeral=is_ephemeral(command))
+
+
+def of_component() -> dict[str, object]:
+    """The acknowledgement of a button: the message that it belongs to will change."""
+    return {"type": DEFERRED_UPDATE}
+
+
+def of_form() -> dict[str, object]:
+    """The acknowledgement of a form that was sent."""
+    return _thinking(ephemeral=True)
+
+
+def steering_form(custom_id: str, language: str) -> dict[str, object]:
+    """The answer to a button of steering: a form with one field."""
+    title, label, description = STEERING_WORDS[language]
+    field = {
+        "type": 4,
+        "custom_id": STEERING_TEXT,
+        "style": 2,
+        "required": True,
+        "max_length": STEERING_CHARACTERS,
+    }
+    data = {
+        "custom_id": STEERED + custom_id.removeprefix(STEER),
+        "title": title,
+        "components": [
+            {"type": 18, "label": label, "description": description, "component": field}
+        ],
+    }
+    return {"type": MODAL, "data": data}
+
+
+def not_taken(language: str) -> dict[str, object]:
+    """The answer to what could not be kept."""
+    data = {
+        "content": NOT_TAKEN[language],
+        "flags": EPHEMERAL,
+        "allowed_mentions": {"parse": []},
+    }
+    return {"type": MESSAGE, "data": data}
+
+
+def _thinking(*, ephemeral: bool) -> dict[str, object]:
+    return {"type": DEFERRED, "data": {"flags": EPHEMERAL}} if ephemeral else {"type": DEFERRED}

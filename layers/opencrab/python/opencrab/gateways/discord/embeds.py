@@ -1,0 +1,219 @@
+"""Embeds: messages inside Discord's limits, in which what people wrote is shown as they wrote it.
+
+Lengths are counted in UTF-16 units, as browsers do: no other way of counting finds a text longer.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from enum import IntEnum
+from typing import Any
+
+TITLE, DESCRIPTION, FOOTER = 256, 4_096, 2_048
+FIELDS, FIELD_NAME, FIELD_VALUE = 25, 256, 1_024
+EMBEDS, EMBEDS_TOGETHER = 10, 6_000
+ROWS, BUTTONS, LABEL = 5, 5, 80
+
+NOTHING = "—"
+"""Stands where there is nothing: Discord refuses empty fields."""
+
+Embed = dict[str, Any]
+Field = tuple[str, str]
+
+_ELLIPSIS = "…"
+_MARKED = re.compile(
+    r"([\\`*_~|<>#\[\]@]|(?<=[a-zA-Z]):(?=//)|^[-+](?=\s)|(?<=\d)\.(?=\s))", re.MULTILINE
+)
+_UNSEEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
+_OPEN_TAG = re.compile(r"(?<!\\)<[^>\s]*$")
+_JOINER, _KEYCAP = "\u200d", "\u20e3"
+_VARIATIONS = range(0xFE00, 0xFE10)
+_SKINS = range(0x1F3FB, 0x1F400)
+_FLAGS = range(0x1F1E6, 0x1F200)
+
+
+class Colour(IntEnum):
+    """The stripe beside an embed, by what it tells."""
+
+    CALM = 0x5865F2
+    GOOD = 0x57F287
+    WAITING = 0xFEE75C
+    BAD = 0xED4245
+    QUIET = 0x99AAB5
+
+
+class Style(IntEnum):
+    """How a button looks."""
+
+    PLAIN = 2
+    YES = 3
+    NO = 4
+
+
+def plain(text: str) -> str:
+    """A text that Discord shows as it is: no format, no mention, no hidden link, no turned lines.
+
+    It is only for text that stands outside of code.
+    """
+    escaped = _MARKED.sub(r"\\\1", _UNSEEN.sub("", text))
+    return escaped.replace("\\@", "@\u200b")
+
+
+def one_line(text: str, most: int) -> str:
+    """A text as `plain` shows it, in one line and cut to so many units."""
+    return cut(plain(" ".join(text.split())), most)
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many units of a text; what is cut ends in an ellipsis, and in no half of anything.
+
+    Half an emoji, half an escape and half a time are taken away with the rest.
+    """
+    if length(text) <= most:
+        return text
+    if most < 1:
+        return ""
+    units, end = 0, 0
+    for end, character in enumerate(text):  # noqa: B007 - the end is used after the loop
+        units += length(character)
+        if units > most - 1:
+            break
+    while end > 0 and _clings(text, end):
+        end -= 1
+    kept = _OPEN_TAG.sub("", text[:end]).rstrip()
+    kept = kept[:-1] if (len(kept) - len(kept.rstrip("\\"))) % 2 else kept
+    return kept + _ELLIPSIS
+
+
+def lines(rows: Iterable[str], most: int = FIELD_VALUE) -> str:
+    """As many whole rows as fit, with the number of those left out; the first is cut if it must."""
+    listed = list(rows)
+    kept, room = list[str](), most - length(f"\n… +{len(listed)}")
+    for row in listed:
+        if length(row) + 1 > room:
+            break
+        kept.append(row)
+        room -= length(row) + 1
+    if len(kept) == len(listed):
+        return "\n".join(kept)
+    if not kept:
+        kept = [cut(listed[0], most - length(f"\n… +{len(listed)}"))]
+    left = len(listed) - len(kept)
+    return "\n".join([*kept, f"… +{left}"]) if left else kept[0]
+
+
+def embed(
+    title: str,
+    description: str = "",
+    *,
+    colour: Colour = Colour.CALM,
+    fields: Iterable[Field] = (),
+    footer: str = "",
+) -> Embed:
+    """One embed, each part cut to its limit; title and texts are shown as they are given."""
+    made: Embed = {"title": cut(title, TITLE).strip() or NOTHING, "color": int(colour)}
+    if description.strip():
+        made["description"] = cut(description, DESCRIPTION)
+    shown = [_field(name, value) for name, value in fields]
+    if shown:
+        made["fields"] = shown[:FIELDS]
+    if footer.strip():
+        made["footer"] = {"text": cut(footer, FOOTER)}
+    return made
+
+
+def message(*embeds: Embed, rows: Sequence[Sequence[dict[str, Any]]] = ()) -> dict[str, Any]:
+    """A message of embeds and rows of buttons, within what all embeds together may hold.
+
+    What does not fit is left out from the end on, whole fields first, and never a title.
+    """
+    listed = list(embeds[:EMBEDS])
+    room = EMBEDS_TOGETHER - sum(length(each["title"]) for each in listed)
+    fitted = list[Embed]()
+    for each in listed:
+        fitting, taken = _fitting(each, room)
+        room -= taken
+        fitted.append(fitting)
+    components = [{"type": 1, "components": list(row[:BUTTONS])} for row in rows[:ROWS] if row]
+    return {"content": "", "embeds": fitted, "components": components}
+
+
+def said(title: str, description: str = "", *, colour: Colour = Colour.CALM) -> dict[str, Any]:
+    """A message of one embed without fields."""
+    return message(embed(title, description, colour=colour))
+
+
+def button(label: str, custom_id: str, style: Style = Style.PLAIN) -> dict[str, Any]:
+    """A button; whoever presses it sends its id."""
+    return {"type": 2, "style": int(style), "label": cut(label, LABEL), "custom_id": custom_id}
+
+
+def moment(at: datetime) -> str:
+    """A time as everybody reads it in their own zone and language, such as "2 hours ago"."""
+    return f"<t:{int(at.timestamp())}:R>"
+
+
+def money(micro_usd: int) -> str:
+    """Micro-dollars as dollars, with as many places as they need."""
+    dollars = f"{abs(micro_usd) / 1_000_000:,.6f}".rstrip("0")
+    whole, _, places = dollars.partition(".")
+    return f"{'-' if micro_usd < 0 else ''}${whole}.{places:0<2}"
+
+
+def length(text: str) -> int:
+    """Its length in UTF-16 units."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def size(made: Embed) -> int:
+    """What an embed counts among all embeds of its message."""
+    fields = made.get("fields", ())
+    texts = [made["title"], made.get("description", ""), made.get("footer", {}).get("text", "")]
+    return sum(map(length, texts)) + sum(length(f["name"]) + length(f["value"]) for f in fields)
+
+
+def _field(name: str, value: str) -> dict[str, Any]:
+    return {
+        "name": cut(name, FIELD_NAME).strip() or NOTHING,
+        "value": cut(value, FIELD_VALUE).strip() or NOTHING,
+        "inline": length(value) <= TITLE // 8 and "\n" not in value,
+    }
+
+
+def _fitting(made: Embed, room: int) -> tuple[Embed, int]:
+    """An embed with as much as there is room for beside its title, and what that takes."""
+    fitting, taken = dict(made), 0
+    if "description" in made:
+        told = cut(made["description"], max(room, 0))
+        fitting["description"], taken = told, length(told)
+        if not told.strip():
+            del fitting["description"]
+    kept = list[dict[str, Any]]()
+    for field in made.get("fields", ()):
+        units = length(field["name"]) + length(field["value"])
+        if taken + units > room:
+            break
+        kept.append(field)
+        taken += units
+    fitting.pop("fields", None)
+    if kept:
+        fitting["fields"] = kept
+    units = length(made["footer"]["text"]) if "footer" in made else 0
+    if taken + units > room:
+        fitting.pop("footer", None)
+        units = 0
+    return fitting, taken + units
+
+
+def _clings(text: str, end: int) -> bool:
+    """Whether the character there belongs to the one before it."""
+    character, before = text[end], text[end - 1]
+    joined = character in {_JOINER, _KEYCAP} or before == _JOINER
+    dressed = ord(character) in _VARIATIONS or ord(character) in _SKINS
+    if ord(character) in _FLAGS:
+        flags = 0
+        while flags < end and ord(text[end - 1 - flags]) in _FLAGS:
+            flags += 1
+        return flags % 2 == 1
+    return joined or dressed or unicodedata.combining(character) > 0

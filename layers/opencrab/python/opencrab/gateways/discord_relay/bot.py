@@ -1,0 +1,252 @@
+"""Bot: the connection to Discord's gateway, held open by hikari, and the work it brings along.
+
+The one asynchronous part: it hears, asks the relay what to do next, and does that.
+"""
+
+import asyncio
+from collections.abc import Callable
+from itertools import chain, repeat
+from typing import Any
+
+import hikari
+
+from opencrab.domain.errors import (
+    Conflict,
+    Exhausted,
+    OpenCrabError,
+    Refused,
+    Unauthenticated,
+    Unavailable,
+)
+from opencrab.gateways.discord_relay.connection import Connection
+from opencrab.gateways.discord_relay.reading import heard_of, reaction_of
+from opencrab.gateways.discord_relay.relay import PAGE, Fetch, Forward, Heard, Relay
+
+REFRESH_SECONDS = 60.0
+_REACTIONS = 100
+_UNREADABLE = (KeyError, TypeError, ValueError)
+"""What hikari raises for an answer that is other than Discord's reference says."""
+_CONFLICTS = 5
+_DISALLOWED_INTENTS = 4014
+_PORTAL = "https://discord.com/developers/applications"
+
+
+def run(connection: Connection) -> None:
+    """Relay until the process is told to stop.
+
+    Raises Refused when Discord does not accept the token or the intents, Unauthenticated when
+    OpenCrab does not accept the key, and what OpenCrab says to the first question.
+    """
+    presences = connection.presences()
+    everything = any(s.reads and not s.mentions_only for p in presences for s in p.spots)
+    try:
+        bot = _made(connection, everything=everything)
+    except ValueError as error:
+        raise _no_token() from error
+    carrier = Carrier(connection, bot)
+    carrier.relay.listen(presences, connection.now())
+    carrier.subscribe()
+    try:
+        bot.run(check_for_updates=False)
+    except hikari.UnauthorizedError as error:
+        raise _no_token() from error
+    except hikari.GatewayServerClosedConnectionError as error:
+        raise _closed(error) from error
+    except hikari.HikariError as error:
+        raise Unavailable(f"Discord's gateway: {error}", cure="start it again") from error
+    if carrier.failure is not None:
+        raise carrier.failure
+
+
+def _made(connection: Connection, *, everything: bool) -> hikari.GatewayBot:
+    """A bot that only listens; raises ValueError for a token that is none."""
+    return hikari.GatewayBot(
+        connection.token,
+        intents=_intents(everything=everything),
+        rest_url=connection.api,
+        auto_chunk_members=False,
+        banner=None,
+        suppress_optimization_warning=True,
+        logs="WARNING",
+    )
+
+
+def _no_token() -> Refused:
+    return Refused(
+        "Discord does not accept the bot's token",
+        cure=f"open {_PORTAL}, Bot, Reset Token, and store the new one",
+    )
+
+
+def _intents(*, everything: bool) -> hikari.Intents:
+    """What Discord is to tell; words of messages that do not name the bot only where needed."""
+    intents = hikari.Intents.GUILDS | hikari.Intents.GUILD_MESSAGES | hikari.Intents.DM_MESSAGES
+    intents |= hikari.Intents.GUILD_MESSAGE_REACTIONS | hikari.Intents.DM_MESSAGE_REACTIONS
+    return intents | hikari.Intents.MESSAGE_CONTENT if everything else intents
+
+
+def _closed(error: hikari.GatewayServerClosedConnectionError) -> OpenCrabError:
+    if error.code == _DISALLOWED_INTENTS:
+        return Refused(
+            "agents should listen to everything, but Message Content Intent is off",
+            cure=f"open {_PORTAL}, Bot, and switch Message Content Intent on",
+        )
+    return Unavailable(f"Discord closed the connection: {error}", cure="start it again")
+
+
+class Carrier:
+    """Carries what is said on Discord to OpenCrab, one thing after the other."""
+
+    def __init__(self, connection: Connection, bot: hikari.GatewayBot) -> None:
+        self.relay = Relay(seen=connection.remembered())
+        self.failure: BaseException | None = None
+        self._connection = connection
+        self._bot = bot
+        self._woken = asyncio.Event()
+        self._reactions: list[dict[str, Any]] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self._closing: asyncio.Task[None] | None = None
+
+    def subscribe(self) -> None:
+        """Hear what there is to hear."""
+        for event, hear in (
+            (hikari.StartedEvent, self._started),
+            (hikari.StoppingEvent, self._stopping),
+            (hikari.ShardReadyEvent, self._ready),
+            (hikari.ShardResumedEvent, self._resumed),
+            (hikari.MessageCreateEvent, self._heard),
+            (hikari.ReactionAddEvent, self._reacted),
+        ):
+            self._bot.event_manager.subscribe(event, hear)
+
+    async def _started(self, _event: hikari.StartedEvent) -> None:
+        for work in (self._work(), self._refresh()):
+            task = asyncio.create_task(work)
+            task.add_done_callback(self._ended)
+            self._tasks.append(task)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        """Neither task ends by itself: without one of them there is nothing to run for."""
+        if not task.cancelled() and self.failure is None:
+            self.failure = task.exception()
+            self._closing = asyncio.create_task(self._bot.close())
+
+    async def _stopping(self, _event: hikari.StoppingEvent) -> None:
+        for task in self._tasks:
+            task.cancel()
+        self._connection.remember(self.relay.seen)
+
+    async def _ready(self, event: hikari.ShardReadyEvent) -> None:
+        self.relay.own_id = str(event.my_user.id)
+        self.relay.reconnected()
+        self._woken.set()
+        self._connection.tell("ready", name=event.my_user.username)
+
+    async def _resumed(self, _event: hikari.ShardResumedEvent) -> None:
+        self.relay.reconnected()
+        self._woken.set()
+
+    async def _heard(self, event: hikari.MessageCreateEvent) -> None:
+        heard = heard_of(event.message, self.relay.own_id)
+        if heard is not None:
+            self.relay.hear(heard)
+            self._woken.set()
+
+    async def _reacted(self, event: hikari.ReactionAddEvent) -> None:
+        reaction = reaction_of(event)
+        if reaction is not None and len(self._reactions) < _REACTIONS:
+            self._reactions.append(reaction)
+            self._woken.set()
+
+    async def _refresh(self) -> None:
+        """See from time to time where agents take part by now."""
+        while True:
+            await asyncio.sleep(REFRESH_SECONDS)
+            presences = await self._patiently(self._connection.presences)
+            if presences is not None:
+                self.relay.listen(presences, self._connection.now())
+
+    async def _work(self) -> None:
+        while True:
+            await self._next()
+
+    async def _next(self) -> None:
+        """Do the next thing, or wait until there is one."""
+        self._woken.clear()
+        job = self.relay.next(self._connection.now())
+        if isinstance(job, Forward):
+            await self._forward(job.heard)
+        elif isinstance(job, Fetch):
+            await self._fetch(job)
+        elif self._reactions:
+            reaction = self._reactions.pop(0)
+            key = f"{reaction['message_id']}-{reaction['author']['id']}-{ord(reaction['emoji'][0])}"
+            bring = self._connection.bring
+            await self._patiently(lambda: bring("reactions", reaction, key=key))
+        else:
+            await self._woken.wait()
+
+    async def _forward(self, heard: Heard) -> None:
+        """Bring one message until OpenCrab has it, or says that it never will take it."""
+        bring = self._connection.bring
+        await self._patiently(lambda: bring("messages", heard.body, key=f"discord-{heard.id}"))
+        self.relay.accepted(heard)
+        await asyncio.to_thread(self._connection.remember, dict(self.relay.seen))
+
+    async def _patiently(self, ask: Callable[[], Any]) -> Any:
+        """What OpenCrab answers, however long it is away; None where it refuses.
+
+        Raises Unauthenticated: no patience helps there.
+        """
+        conflicts = 0
+        pauses = self._connection.pauses
+        for seconds in chain(pauses, repeat(pauses[-1])):
+            try:
+                return await asyncio.to_thread(ask)
+            except Unauthenticated:
+                raise
+            except (Unavailable, Exhausted, Conflict) as error:
+                conflicts += isinstance(error, Conflict)
+                if conflicts > _CONFLICTS:
+                    self._connection.tell("refused", why=error.message)
+                    return None
+                self._connection.tell("waits", why=error.message, seconds=seconds)
+                await asyncio.sleep(seconds)
+            except OpenCrabError as error:
+                self._connection.tell("refused", why=error.message)
+                return None
+        return None
+
+    async def _fetch(self, job: Fetch) -> None:
+        """A page of what was said meanwhile; who said it is asked for where roles may matter."""
+        channel_id = int(job.channel_id)
+        try:
+            channel = await self._bot.rest.fetch_channel(channel_id)
+            guild_id = channel.guild_id if isinstance(channel, hikari.GuildChannel) else None
+            pages = self._bot.rest.fetch_messages(channel_id, after=int(job.after))
+            messages = list(await pages.limit(PAGE))
+            found = [await self._read(message, guild_id) for message in messages]
+        except (hikari.NotFoundError, hikari.ForbiddenError):
+            self.relay.lost(job.channel_id)
+        except (hikari.HikariError, *_UNREADABLE) as error:
+            self.relay.missed(job.channel_id)
+            seconds = self._connection.pauses[-1]
+            self._connection.tell("waits", why=repr(error), seconds=seconds)
+            await asyncio.sleep(seconds)
+        else:
+            self.relay.fetched(job.channel_id, found)
+
+    async def _read(self, message: hikari.Message, guild_id: int | None) -> Heard:
+        """A fetched message; one that Discord itself says is passed over by its author."""
+        own_id = self.relay.own_id
+        heard = heard_of(message, own_id, guild_id=guild_id)
+        if heard is None:
+            channel_id = str(message.channel_id)
+            return Heard(str(message.id), channel_id, own_id, None, mentions_bot=False, body={})
+        if guild_id is None or not self.relay.concerns(heard) or heard.body["author"]["is_bot"]:
+            return heard
+        try:
+            member = await self._bot.rest.fetch_member(guild_id, message.author.id)
+        except (hikari.NotFoundError, hikari.ForbiddenError):
+            return heard
+        return heard_of(message, own_id, guild_id=guild_id, member=member) or heard

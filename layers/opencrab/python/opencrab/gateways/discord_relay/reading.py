@@ -1,0 +1,111 @@
+"""Reading: what hikari tells of messages and reactions, as OpenCrab's API takes it."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+import hikari
+
+from opencrab.gateways.discord_relay.relay import Heard
+
+CHARACTERS = 8_000
+_NAME = 100
+_SAID = {hikari.MessageType.DEFAULT, hikari.MessageType.REPLY}
+_THUMBS = "👍👎"
+_USER = re.compile(r"<@!?(\d+)>")
+
+
+def heard_of(
+    message: hikari.Message,
+    own_id: str,
+    *,
+    guild_id: int | None = None,
+    member: hikari.Member | None = None,
+) -> Heard | None:
+    """An ordinary message; None for what Discord itself says, such as who joined.
+
+    `guild_id` and `member` are for a message that was fetched, which does not tell them.
+    """
+    if message.type not in _SAID:
+        return None
+    guild = message.guild_id or guild_id
+    member = message.member or member
+    roles = () if member is None else member.role_ids
+    mentioned = own_id in map(str, message.user_mentions_ids or ())
+    author: dict[str, Any] = {
+        "id": str(message.author.id),
+        "name": _shown(message.author if member is None else member),
+        "role_ids": [str(role) for role in roles if role != guild][:250],
+        "is_bot": message.author.is_bot or message.webhook_id is not None,
+    }
+    body: dict[str, Any] = {
+        "id": str(message.id),
+        "channel_id": str(message.channel_id),
+        "guild_id": None if guild is None else str(guild),
+        "author": author,
+        "content": _content(message, own_id),
+        "mentions_bot": mentioned,
+    }
+    answered = message.message_reference and message.message_reference.id
+    if message.type is hikari.MessageType.REPLY and answered:
+        body["reference"] = str(answered)
+    return Heard(
+        id=body["id"],
+        channel_id=body["channel_id"],
+        author_id=author["id"],
+        guild_id=body["guild_id"],
+        mentions_bot=mentioned,
+        body=body,
+    )
+
+
+def reaction_of(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
+    """A thumb under a message; None for other reactions."""
+    emoji = str(event.emoji_name or "")
+    if emoji[:1] not in _THUMBS or not emoji:
+        return None
+    member = event.member if isinstance(event, hikari.GuildReactionAddEvent) else None
+    guild_id = event.guild_id if isinstance(event, hikari.GuildReactionAddEvent) else None
+    return {
+        "channel_id": str(event.channel_id),
+        "guild_id": None if guild_id is None else str(guild_id),
+        "message_id": str(event.message_id),
+        "author": {
+            "id": str(event.user_id),
+            "name": _shown(member) if member else str(event.user_id),
+            "role_ids": [str(r) for r in member.role_ids if r != guild_id] if member else [],
+            "is_bot": bool(member and member.is_bot),
+        },
+        "emoji": emoji,
+    }
+
+
+def _content(message: hikari.Message, own_id: str) -> str:
+    """The words, with names in place of ids, and without the call at the beginning."""
+    known: Mapping[Any, Any] = message.user_mentions or {}
+    names = {str(user_id): _shown(user) for user_id, user in known.items()}
+    text = (message.content or "").strip()
+    first = _USER.match(text)
+    if first and first[1] == own_id:
+        text = text[first.end() :].lstrip(" ,、:\n")
+
+    def named(found: re.Match[str]) -> str:
+        return f"@{names[found[1]]}" if found[1] in names else found[0]
+
+    return _USER.sub(named, text).replace("\x00", "")[:CHARACTERS]
+
+
+def _shown(user: hikari.PartialUser) -> str:
+    """The name that others see: here, else everywhere, else the unique one."""
+    for name in (getattr(user, "nickname", None), user.global_name, user.username):
+        if isinstance(name, str) and (shown := _name(name)):
+            return shown
+    return str(user.id)
+
+
+def _name(text: str) -> str:
+    """A name as one line that is not too long."""
+    plain = unicodedata.normalize("NFC", text)
+    shown = "".join(c for c in plain if unicodedata.category(c) not in {"Cc", "Cs", "Zl", "Zp"})
+    return shown.strip()[:_NAME].strip()

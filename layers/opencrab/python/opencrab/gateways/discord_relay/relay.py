@@ -1,0 +1,166 @@
+"""Relay: what is brought to OpenCrab, in which order, and what was missed and must be fetched.
+
+It does no input or output: whoever runs it tells it what happens, and asks what to do next. It
+knows of a channel up to which message everything was brought; after a lost connection, and when
+more comes than it may hold, it has the rest fetched from there.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from opencrab.domain.discord import Presence
+
+PAGE = 100
+"""Messages of one fetch, as many as Discord gives."""
+
+MOST = 1_000
+"""Messages that are held at once."""
+
+OLDEST = timedelta(days=1)
+"""What is older is not answered any more."""
+
+_EPOCH_MILLISECONDS = 1_420_070_400_000
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A message as the API takes it, with what decides whether it is brought there."""
+
+    id: str
+    channel_id: str
+    author_id: str
+    guild_id: str | None
+    mentions_bot: bool
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Forward:
+    """Bring this message, then say `accepted`; nothing of its channel overtakes it."""
+
+    heard: Heard
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """Fetch a page of a channel's messages after one of them, then say `fetched`."""
+
+    channel_id: str
+    after: str
+
+
+@dataclass
+class Relay:
+    """What was heard and not brought yet. `seen` is the last message by channel that was."""
+
+    seen: dict[str, str] = field(default_factory=dict)
+    own_id: str = ""
+    most: int = MOST
+    _everything: frozenset[str] = frozenset()
+    _waiting: dict[str, deque[Heard]] = field(default_factory=dict)
+    _behind: set[str] = field(default_factory=set)
+    _fetching: dict[str, list[Heard]] = field(default_factory=dict)
+
+    def listen(self, presences: Iterable[Presence], now: datetime) -> None:
+        """Hear what agents listen to from now on; what was said in new channels before is past."""
+        spots = [spot for each in presences for spot in each.spots if spot.reads]
+        self._everything = frozenset(s.channel_id for s in spots if not s.mentions_only)
+        for spot in spots:
+            self.seen.setdefault(spot.channel_id, id_at(now))
+
+    def concerns(self, heard: Heard) -> bool:
+        """Whether a message is brought: in private, where the bot is named, where all is heard."""
+        if heard.author_id == self.own_id:
+            return False
+        named = heard.mentions_bot or heard.guild_id is None
+        return named or heard.channel_id in self._everything
+
+    def hear(self, heard: Heard) -> None:
+        """Something was said; what nobody is to hear only counts where others were heard before."""
+        channel_id = heard.channel_id
+        if channel_id in self._behind:
+            return
+        if channel_id in self._fetching:
+            self._fetching[channel_id].append(heard)
+        elif self.concerns(heard) or channel_id in self.seen:
+            self._hold(heard)
+
+    def reconnected(self) -> None:
+        """The connection is new: of every channel that is known, something may have been missed."""
+        self._behind.update(self.seen)
+        self._fetching.clear()
+
+    def next(self, now: datetime) -> Forward | Fetch | None:
+        """What to do now; the same again until that was done, None when there is nothing."""
+        for channel_id in tuple(self._waiting):
+            heard = self._first(channel_id)
+            if heard is not None:
+                return Forward(heard)
+        for channel_id in sorted(self._behind):
+            self._behind.discard(channel_id)
+            self._fetching[channel_id] = []
+            return self._fetch(channel_id, now)
+        return None
+
+    def accepted(self, heard: Heard) -> None:
+        """A message was brought, or never can be."""
+        waiting = self._waiting.get(heard.channel_id)
+        if waiting and waiting[0] == heard:
+            waiting.popleft()
+        self._advance(heard)
+
+    def fetched(self, channel_id: str, found: Iterable[Heard]) -> None:
+        """A page arrived; if it is a whole one there is more, which is fetched after these."""
+        held = self._fetching.pop(channel_id, None)
+        if held is None:
+            return
+        page = {heard.id: heard for heard in sorted(found, key=lambda each: int(each.id))}
+        more = len(page) >= PAGE
+        for heard in (page if more else page | {each.id: each for each in held}).values():
+            self._waiting.setdefault(channel_id, deque()).append(heard)
+        if more:
+            self._behind.add(channel_id)
+
+    def missed(self, channel_id: str) -> None:
+        """A page could not be fetched: try again."""
+        if self._fetching.pop(channel_id, None) is not None:
+            self._behind.add(channel_id)
+
+    def lost(self, channel_id: str) -> None:
+        """A channel is gone, or closed to the bot: forget it."""
+        self._fetching.pop(channel_id, None)
+        self.seen.pop(channel_id, None)
+
+    def _hold(self, heard: Heard) -> None:
+        if sum(map(len, self._waiting.values())) >= self.most:
+            self.seen.setdefault(heard.channel_id, str(int(heard.id) - 1))
+            self._behind.add(heard.channel_id)
+            return
+        self._waiting.setdefault(heard.channel_id, deque()).append(heard)
+
+    def _first(self, channel_id: str) -> Heard | None:
+        """The first message of a channel that is to be brought; those before it are passed over."""
+        waiting = self._waiting[channel_id]
+        while waiting:
+            if self.concerns(waiting[0]):
+                return waiting[0]
+            self._advance(waiting.popleft())
+        del self._waiting[channel_id]
+        return None
+
+    def _fetch(self, channel_id: str, now: datetime) -> Fetch:
+        after = max(int(self.seen.get(channel_id, "0")), int(id_at(now - OLDEST)))
+        return Fetch(channel_id, str(after))
+
+    def _advance(self, heard: Heard) -> None:
+        known = int(self.seen.get(heard.channel_id, "0"))
+        self.seen[heard.channel_id] = str(max(known, int(heard.id)))
+
+
+def id_at(moment: datetime) -> str:
+    """The lowest id of what is made from a moment on (see `domain.discord.made_at`)."""
+    milliseconds = int(moment.timestamp() * 1_000) - _EPOCH_MILLISECONDS
+    return str(max(milliseconds, 1) << 22)

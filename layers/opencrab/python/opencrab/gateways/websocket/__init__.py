@@ -1,0 +1,1 @@
+"""WebSocket: sessions watched live and spoken in, over one connection."""

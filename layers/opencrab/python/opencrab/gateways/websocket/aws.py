@@ -1,0 +1,162 @@
+"""The WebSocket function on AWS: what API Gateway tells of connections, and the table's stream.
+
+Nobody here holds a connection open: who is connected and what they watch lies in the table, and
+what they are told goes through API Gateway. Only its own words say which connection something is
+from; no frame can name another.
+"""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from opencrab.domain.errors import (
+    Exhausted,
+    Invalid,
+    OpenCrabError,
+    Refused,
+    Unauthenticated,
+    Unavailable,
+)
+from opencrab.domain.fact import Fact
+from opencrab.engine import connections
+from opencrab.engine.connections import Flooding, Pause
+from opencrab.engine.live import Start, Visible, Watched
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.websocket import talk, wishes
+from opencrab.gateways.websocket.entrance import Entrance
+from opencrab.gateways.websocket.pushing import Pusher
+from opencrab.ports.feed import FeedEntry
+from opencrab.ports.push import Push
+
+log = logging.getLogger(__name__)
+
+Entries = Callable[[Iterable[Mapping[str, Any]]], Iterable[FeedEntry]]
+
+_STATUS: tuple[tuple[type[OpenCrabError], int], ...] = (
+    (Unauthenticated, 401),
+    (Refused, 403),
+    (Exhausted, 429),
+    (Unavailable, 503),
+    (OpenCrabError, 500),
+)
+
+
+class Gateway:
+    """What the function does with each of its events.
+
+    Args:
+        runtime: The installation.
+        push: API Gateway's side of the connections.
+        origins: The pages whose scripts may connect.
+        entries: What records of the table's stream tell.
+        pause: Waits before a new try where several frames of one connection meet.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        push: Push,
+        origins: frozenset[str],
+        entries: Entries,
+        pause: Pause | None = None,
+    ) -> None:
+        self._runtime = runtime
+        self._pusher = Pusher(runtime, push)
+        self._entrance = Entrance(runtime, origins)
+        self._entries = entries
+        self._pause: Pause = pause or threading.Event().wait
+
+    def __call__(self, event: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Answer a WebSocket event, or follow a batch of the stream."""
+        if "Records" in event:
+            self._pusher.follow(self._entries(event["Records"]))
+            return None
+        context = event["requestContext"]
+        connection_id = str(context["connectionId"])
+        match context["eventType"]:
+            case "CONNECT":
+                return self._connected(connection_id, event)
+            case "DISCONNECT":
+                connections.close_connection(self._runtime, connection_id)
+            case _:
+                self._heard(connection_id, event)
+        return {"statusCode": 200}
+
+    def _connected(self, connection_id: str, event: Mapping[str, Any]) -> dict[str, Any]:
+        headers = {
+            str(name).lower(): str(text) for name, text in (event.get("headers") or {}).items()
+        }
+        query = urlencode(event.get("queryStringParameters") or {})
+        try:
+            key = self._entrance.key(headers, query)
+            connections.open_connection(self._runtime, connection_id, key)
+        except OpenCrabError as error:
+            status = next(status for kind, status in _STATUS if isinstance(error, kind))
+            return {"statusCode": status, "body": json.dumps(talk.problem(error))}
+        return {"statusCode": 200}
+
+    def _heard(self, connection_id: str, event: Mapping[str, Any]) -> None:
+        """Do what a frame asks for; a flood, and whoever may be nobody any more, is cut."""
+        try:
+            principal = connections.heard(self._runtime, connection_id, self._pause)
+        except (Unauthenticated, Flooding) as error:
+            self._pusher.send(connection_id, talk.problem(error))
+            self._pusher.cut(connection_id)
+            return
+        except Unavailable as error:
+            unheard = wishes.id_in(str(event.get("body") or ""))
+            self._pusher.send(connection_id, talk.problem(error, unheard))
+            return
+        watches = _Stored(self._runtime, connection_id, self._pause)
+        try:
+            text = _text(event)
+        except OpenCrabError as error:
+            self._pusher.send(connection_id, talk.problem(error))
+            return
+        answered = talk.answer(self._runtime, principal, watches, text)
+        if self._pusher.send(connection_id, answered):
+            self._tell_past(connection_id, watches)
+
+    def _tell_past(self, connection_id: str, watches: "_Stored") -> None:
+        for watched, begun in watches.begun:
+            if begun.gap is not None and not self._pusher.send(connection_id, begun.gap):
+                return
+            watcher = watches.fact(watched)
+            if watched.kind == "session" and watcher is not None:
+                self._pusher.catch_up(watched.id, watcher)
+
+
+class _Stored:
+    """What a connection watches, in the table; it remembers what began just now."""
+
+    def __init__(self, runtime: Runtime, connection_id: str, pause: Pause) -> None:
+        self._runtime = runtime
+        self._connection_id = connection_id
+        self._pause = pause
+        self.begun: list[tuple[Watched, Start]] = []
+
+    def begin(self, watched: Watched, visible: Visible, after: int | None) -> int:
+        begun = connections.watch(
+            self._runtime, self._connection_id, watched, visible, after, self._pause
+        )
+        self.begun.append((watched, begun))
+        return begun.place
+
+    def end(self, watched: Watched) -> bool:
+        return connections.unwatch(self._runtime, self._connection_id, watched, self._pause)
+
+    def fact(self, watched: Watched) -> Fact | None:
+        """The watcher as it is stored."""
+        kind = connections.WATCHERS[watched.kind]
+        key = connections.key_of(self._connection_id)
+        return self._runtime.home.facts.get(watched.id, kind, key)
+
+
+def _text(event: Mapping[str, Any]) -> str:
+    """What a frame says; raises Invalid for bytes, which no frame of ours is."""
+    if event.get("isBase64Encoded"):
+        raise Invalid("binary frames say nothing here", cure="send JSON in text frames")
+    return str(event.get("body") or "")

@@ -1,0 +1,90 @@
+"""A conversation over a WebSocket that this very process holds open, as the local home's does."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+
+from opencrab.domain.errors import Unauthenticated
+from opencrab.domain.principal import Principal
+from opencrab.engine.connections import (
+    CONNECTION_LIVES,
+    MOST_MESSAGES,
+    MOST_WATCHED,
+    WINDOW_SECONDS,
+    Holders,
+    flooding,
+)
+from opencrab.engine.live import Following, Visible, Watched
+from opencrab.engine.live_events import Event
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.websocket.entrance import Entrance
+from opencrab.gateways.websocket.talk import answer
+from opencrab.ports.feed import ChangeFeed
+
+
+class LocalTalk:
+    """Begins conversations with whoever may connect to this process."""
+
+    def __init__(self, runtime: Runtime, feed: ChangeFeed, origins: frozenset[str]) -> None:
+        self._runtime = runtime
+        self._feed = feed
+        self._entrance = Entrance(runtime, origins)
+
+    def enter(self, headers: Mapping[str, str], query: str) -> "Conversation":
+        """A conversation with whoever sent this; raises Refused, Unauthenticated."""
+        return Conversation(self._runtime, self._feed, self._entrance.key(headers, query))
+
+
+class Conversation:
+    """One client: what it says is answered, and what it watches is told; one thread at a time.
+
+    A key that was revoked is noticed with the next thing said, or within a minute.
+    """
+
+    def __init__(self, runtime: Runtime, feed: ChangeFeed, key: str) -> None:
+        self._runtime = runtime
+        self._key = key
+        self._holders = Holders(runtime)
+        self._following = Following(runtime, feed, MOST_WATCHED)
+        self._began = runtime.clock.now()
+        self._said: deque[float] = deque(maxlen=MOST_MESSAGES)
+        self._past: list[Iterable[Event]] = []
+
+    def hear(self, text: str) -> Iterator[Event]:
+        """The answer to a frame, and then the past that it asked for.
+
+        Raises Exhausted for a flood, Unauthenticated when the key was revoked.
+        """
+        now = self._runtime.clock.monotonic_ms()
+        if len(self._said) == MOST_MESSAGES and now - self._said[0] < WINDOW_SECONDS * 1_000:
+            raise flooding()
+        self._said.append(now)
+        self._holders.known.clear()
+        answered = answer(self._runtime, self._principal(), self, text)
+        past, self._past = self._past, []
+        return chain((answered,), *past)
+
+    def news(self) -> Iterator[Event]:
+        """What happened and may be seen since the last look.
+
+        Raises Unauthenticated when the key was revoked, Unavailable when the client lags too far.
+        """
+        self._principal()
+        return self._following.news()
+
+    def begin(self, watched: Watched, visible: Visible, after: int | None) -> int:
+        """See `talk.Watches`."""
+        begun = self._following.begin(watched, visible, after)
+        if begun.gap is not None:
+            self._past.append((begun.gap,))
+        self._past.append(self._following.past(watched))
+        return begun.place
+
+    def end(self, watched: Watched) -> bool:
+        """See `talk.Watches`."""
+        return self._following.end(watched)
+
+    def _principal(self) -> Principal:
+        if self._runtime.clock.now() - self._began >= CONNECTION_LIVES:
+            raise Unauthenticated("this connection is two hours old", cure="connect again")
+        return self._holders.get(self._key)

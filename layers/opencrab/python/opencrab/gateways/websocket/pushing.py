@@ -1,0 +1,214 @@
+"""Pushing: what the table's stream tells, said to every connection that watches and may see it.
+
+A connection that is gone, that takes nothing in time or whose key was revoked is forgotten and cut:
+its client comes again, names the last line it saw, and has missed nothing. Several are told at
+once, and whoever is still to be told when a batch takes too long is cut as well: nobody who takes
+nothing holds up the stream for the others.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import inf
+
+from opencrab.domain.errors import Conflict, NotFound, Unauthenticated, Unavailable
+from opencrab.domain.fact import Fact
+from opencrab.domain.line import Line
+from opencrab.domain.turn import TurnStatus
+from opencrab.engine import live_events
+from opencrab.engine.connections import (
+    Holders,
+    Watcher,
+    close_connection,
+    connection_of,
+    told_next,
+    watchers,
+)
+from opencrab.engine.live import Watched, line_in, moved
+from opencrab.engine.live_events import Event, TurnMoved
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.feed import FeedEntry
+from opencrab.ports.push import Push
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 10
+"""How many connections are told at once; botocore keeps as many open."""
+
+BATCH_SECONDS = 15.0
+"""Whoever is not told by then is cut: the function ends after 28 s, and a push may take 5."""
+
+Tell = Callable[[Fact], Iterable[Event]]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """One batch of the stream: who tells it, and until when."""
+
+    pool: ThreadPoolExecutor
+    deadline: float
+
+
+class Pusher:
+    """Says events to connections; a function keeps one, with what it knows of keys for a minute."""
+
+    def __init__(self, runtime: Runtime, push: Push) -> None:
+        self._runtime = runtime
+        self._push = push
+        self._holders = Holders(runtime)
+
+    def follow(self, entries: Iterable[FeedEntry]) -> None:
+        """Tell of everything in a batch of the stream.
+
+        Of each session first what began, then its lines, then what ended: the stream keeps no order
+        between a session and its turns, and an end comes after everything that was said.
+        """
+        by_session: dict[str, list[FeedEntry]] = {}
+        for entry in entries:
+            if entry.session_id:
+                by_session.setdefault(entry.session_id, []).append(entry)
+        deadline = self._runtime.clock.monotonic_ms() + BATCH_SECONDS * 1_000
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="push") as pool:
+            batch = _Batch(pool, deadline)
+            for session_id, told in by_session.items():
+                lines = [line for entry in told if (line := line_in(entry)) is not None]
+                turns = list(self._moved(told))
+                reached = self._session(batch, session_id, lines, turns)
+                self._agents(batch, lines, turns, reached)
+
+    def send(self, connection_id: str, *events: Event) -> bool:
+        """Say something to one connection; False when it is gone, and forgotten."""
+        try:
+            for event in events:
+                self._push.send(connection_id, frame(event))
+        except NotFound:
+            close_connection(self._runtime, connection_id)
+            return False
+        except Unavailable as error:
+            log.warning("a connection takes nothing and is cut: %s", error.message)
+            self.cut(connection_id)
+            return False
+        return True
+
+    def cut(self, connection_id: str) -> None:
+        """Forget a connection and end it."""
+        close_connection(self._runtime, connection_id)
+        try:
+            self._push.cut(connection_id)
+        except Unavailable as error:
+            log.warning("a connection could not be cut: %s", error.message)
+
+    def catch_up(self, session_id: str, watcher: Fact) -> bool:
+        """Tell a watcher the lines that it has not been told; False when it is gone."""
+        return self.tell(watcher, lambda fact: self._lines(session_id, fact))
+
+    def tell(self, watcher: Fact, told: Tell, deadline: float = inf) -> bool:
+        """Tell a watcher something, if its key still allows that; False when it is gone.
+
+        Whoever has more to be told at the deadline, by the clock's milliseconds, is cut.
+        """
+        connection_id = connection_of(watcher)
+        try:
+            self._holders.get(watcher.read(Watcher).key)
+        except Unauthenticated:
+            self._drop(watcher)
+            return False
+        for event in told(watcher):
+            if self._runtime.clock.monotonic_ms() >= deadline:
+                log.warning("a connection is cut: its batch took over %g s", BATCH_SECONDS)
+                self._drop(watcher)
+                return False
+            if not self.send(connection_id, event):
+                self._forget(watcher)
+                return False
+        return True
+
+    def _all(self, batch: _Batch, found: Iterable[Fact], told: Tell) -> frozenset[str]:
+        """Tell watchers, several at once, and await that; which ones they were."""
+        told_to = {
+            watcher.id: batch.pool.submit(self.tell, watcher, told, batch.deadline)
+            for watcher in found
+        }
+        for each in told_to.values():
+            each.result()
+        return frozenset(told_to)
+
+    def _session(
+        self, batch: _Batch, session_id: str, lines: list[Line], turns: list[TurnMoved]
+    ) -> frozenset[str]:
+        """Tell those who watch the session; the connections that were reached."""
+        begun = [event for turn in turns if _begins(turn) for event in live_events.of_turn(turn)]
+        ended = [
+            event for turn in turns if not _begins(turn) for event in live_events.of_turn(turn)
+        ]
+        if not (lines or begun or ended):
+            return frozenset()
+
+        def told(watcher: Fact) -> Iterator[Event]:
+            yield from begun
+            yield from self._lines(session_id, watcher)
+            yield from ended
+
+        found = watchers(self._runtime, Watched(kind="session", id=session_id))
+        return self._all(batch, found, told)
+
+    def _agents(
+        self, batch: _Batch, lines: list[Line], turns: list[TurnMoved], reached: frozenset[str]
+    ) -> None:
+        """Tell those who watch an agent, and not the whole session, what it did."""
+        acting = {line.speaker_id for line in lines if line.from_agent}
+        acting |= {turn.turn.agent_id for turn in turns if live_events.of_turn(turn)}
+        for agent_id in sorted(acting):
+            own_lines = [line for line in lines if line.from_agent and line.speaker_id == agent_id]
+            own_turns = [turn for turn in turns if turn.turn.agent_id == agent_id]
+
+            def told(
+                watcher: Fact,
+                own_lines: list[Line] = own_lines,
+                own_turns: list[TurnMoved] = own_turns,
+            ) -> Iterator[Event]:
+                sight = watcher.read(Watcher).visible
+                for turn in filter(_begins, own_turns):
+                    yield from live_events.of_turn(turn)
+                for line in filter(sight.shows, own_lines):
+                    yield from live_events.of_line(line)
+                for turn in own_turns:
+                    yield from () if _begins(turn) else live_events.of_turn(turn)
+
+            found = watchers(self._runtime, Watched(kind="agent", id=agent_id))
+            self._all(batch, (each for each in found if each.id not in reached), told)
+
+    def _lines(self, session_id: str, watcher: Fact) -> Iterator[Event]:
+        for line in told_next(self._runtime, session_id, watcher):
+            yield from live_events.of_line(line)
+
+    def _moved(self, entries: Iterable[FeedEntry]) -> Iterator[TurnMoved]:
+        told = {(entry.turn_id, entry.body): entry for entry in entries if entry.kind == "turn"}
+        for turn_id, status in told:
+            if turn_id and status != TurnStatus.QUEUED:
+                found = moved(self._runtime, turn_id, status)
+                if found is not None:
+                    yield found
+
+    def _drop(self, watcher: Fact) -> None:
+        self.cut(connection_of(watcher))
+        self._forget(watcher)
+
+    def _forget(self, watcher: Fact) -> None:
+        """Remove a watcher even where its connection is not known any more."""
+        removed = watcher.replaced(body=None, version=0)
+        try:
+            self._runtime.home.facts.commit(removed)
+        except Conflict as error:
+            log.warning("a watcher could not be removed: %s", error.message)
+
+
+def frame(event: Event) -> str:
+    """An event as it is sent: characters as they are, since escapes would double its length."""
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+
+
+def _begins(turn: TurnMoved) -> bool:
+    return turn.status is TurnStatus.RUNNING

@@ -1,0 +1,98 @@
+"""Who left a conversation lived through it all the same: it can be forgotten and carried away."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from opencrab.adapters.past import Past, Seen
+from opencrab.domain.authority import Authority
+from opencrab.domain.errors import NotFound
+from opencrab.domain.forgetting import FORGOTTEN, Scope, Wish
+from opencrab.domain.message import Sender
+from opencrab.engine.archive import Wanted, export
+from opencrab.engine.forgetting import forget
+from opencrab.engine.recollection import log, logs
+from tests.crash.errand import RICH
+from tests.crash.outside import Reply
+from tests.e2e.conftest import Build
+from tests.e2e.forgotten import occurrences
+from tests.e2e.house import House
+
+SAID = "合言葉は琥珀色の貝殻です。"
+AGAIN = "amber shells lie under the bridge"
+WISHES = (
+    Wish(scope=Scope.PERSON, id="hanako"),
+    Wish(scope=Scope.SESSION, id="s"),
+    Wish(scope=Scope.EVERYTHING),
+)
+by_scope = pytest.mark.parametrize("wish", WISHES, ids=lambda wish: wish.scope.value)
+
+
+@pytest.fixture
+def left(build: Build) -> House:
+    """A house in which crab heard Hanako with kai, and left."""
+    house = build(RICH)
+    agents = [house.agent(name, (Reply(f"{SAID} {AGAIN}"),) * 2) for name in ("crab", "kai")]
+    house.agent("squid", ())
+    house.session(*agents)
+    hanako = Sender(id="hanako", name="花子")
+    for number, text in enumerate((SAID, AGAIN)):
+        house.say(
+            text, f"m{number}", sender=hanako, principal_id="hanako", authority=Authority.USER
+        )
+        house.work()
+    house.home.sessions.seat("s", ("kai",), house.clock.now())
+    return house
+
+
+def past(house: House) -> Past:
+    home = house.home
+    return Past(home.journal, home.sessions, home.facts, home.usage, house.clock)
+
+
+def read(house: House) -> str:
+    with zipfile.ZipFile(io.BytesIO(export(house.runtime, "crab", Wanted()))) as archive:
+        return "\n".join(archive.read(name).decode() for name in archive.namelist())
+
+
+@by_scope
+def test_who_left_forgets_what_they_heard(left: House, tmp_path: Path, wish: Wish) -> None:
+    assert occurrences(left, tmp_path, SAID, AGAIN)
+    assert forget(left.runtime, "crab", wish).done
+    assert occurrences(left, tmp_path, SAID, AGAIN) == []
+    assert all(line.forgotten for line in left.home.journal.lines("s"))
+
+
+@by_scope
+def test_who_came_back_forgets_it_too(left: House, tmp_path: Path, wish: Wish) -> None:
+    back = left.home.sessions.seat("s", ("kai", "crab"), left.clock.now())
+    assert back.ever_ids == ("kai", "crab")
+    assert forget(left.runtime, "crab", wish).done
+    assert occurrences(left, tmp_path, SAID, AGAIN) == []
+
+
+def test_who_stayed_tells_who_left_to_forget(left: House) -> None:
+    assert forget(left.runtime, "kai", WISHES[0]).done
+    assert left.home.facts.page("crab", FORGOTTEN)
+
+
+def test_who_left_carries_away_what_they_heard(left: House) -> None:
+    assert SAID in read(left)
+    assert AGAIN in read(left)
+    (found,), _ = logs(left.runtime, "crab", after=None, limit=9)
+    assert found == log(left.runtime, "crab", "s")
+    with pytest.raises(NotFound):
+        log(left.runtime, "squid", "s")
+
+
+def test_an_index_of_who_left_knows_what_they_heard(left: House) -> None:
+    rows = [row.text for batch in past(left).news("crab", Seen()) for row in batch.rows]
+    assert SAID in rows
+    assert forget(left.runtime, "crab", WISHES[0]).done
+    batches = list(past(left).news("crab", Seen()))
+    assert not [row for batch in batches for row in batch.rows if SAID in row.text]
+    marked = [mark for batch in batches for _, mark in batch.marks]
+    assert {each.session_id for mark in marked for each in mark.lines} == {"s"}
+    assert list(past(left).news("squid", Seen())) == []

@@ -1,0 +1,113 @@
+"""Commands: the file is what the code makes, Discord takes it, and everything is answered."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from opencrab.gateways.discord import acks
+from opencrab.gateways.discord.answers import ANSWERS
+from opencrab.gateways.discord.commands import COMMANDS, text
+from opencrab.gateways.discord.worker import COMMANDS as ACTING
+from opencrab.gateways.discord.worker import MENUS
+from tests.conftest import ROOT
+from tests.discord.command_rules import characters, check_commands, walk
+from tests.discord.refusals import Refusal
+from tests.discord.spec import judge
+
+COMMAND = "python -m opencrab.gateways.discord > infra/discord_commands.json"
+OVERWRITE = "/applications/{application_id}/commands"
+TAKING_AGENTS = {
+    *("ask", "task", "costs", "freeze", "unfreeze", "session start", "session join"),
+    *("session leave", "agent show", "agent state", "agent goals", "memory search"),
+    *("memory forget", "model list", "model set", "model reset"),
+}
+
+
+def named() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every command that can be given, with its subcommand, and what holds its options."""
+    for command in COMMANDS:
+        subcommands = [each for each in command.get("options", ()) if each["type"] == 1]
+        for each in subcommands:
+            yield f"{command['name']} {each['name']}", each
+        if not subcommands:
+            yield command["name"], command
+
+
+def test_the_file_is_what_the_code_makes() -> None:
+    kept = (ROOT / "infra" / "discord_commands.json").read_text(encoding="utf-8")
+    assert kept == text(), f"the commands have changed: run `{COMMAND}`"
+
+
+def test_the_command_prints_the_file() -> None:
+    command = [sys.executable, "-m", "opencrab.gateways.discord"]
+    printed = subprocess.run(command, capture_output=True, check=True, timeout=60)
+    assert printed.stdout.decode() == text()
+
+
+@pytest.mark.usefixtures("wire")
+def test_discord_takes_them_all_at_once() -> None:
+    judge(OVERWRITE, "put", json.loads(text()))
+
+
+def test_they_keep_to_the_rules_that_the_description_does_not_have() -> None:
+    check_commands(json.loads(text()))
+    assert max(map(characters, COMMANDS)) < 8_000
+
+
+def test_the_rules_would_notice() -> None:
+    broken = json.loads(text())
+    broken[0]["options"].reverse()
+    broken[0]["options"][0]["required"] = False
+    with pytest.raises(Refusal):
+        check_commands(broken)
+
+
+def test_every_command_is_answered_and_nothing_else_is() -> None:
+    assert {name for name, _ in named()} == {*ANSWERS, *ACTING, *MENUS}
+    assert all(ACTING[name] is answer for name, answer in ANSWERS.items())
+
+
+def test_what_is_shown_is_shown_to_who_asked_only() -> None:
+    assert all(acks.is_ephemeral(name.partition(" ")[0]) for name in ANSWERS)
+    roots = {command["name"] for command in COMMANDS}
+    assert roots >= acks.PUBLIC_COMMANDS
+    assert {name for name in roots if not acks.is_ephemeral(name)} == acks.PUBLIC_COMMANDS
+
+
+def test_they_can_be_given_everywhere_by_everybody() -> None:
+    for command in COMMANDS:
+        assert command["contexts"] == [0, 1, 2]
+        assert command["integration_types"] == [0, 1]
+        assert "default_member_permissions" not in command
+
+
+def test_everything_is_said_in_japanese_too() -> None:
+    for command in COMMANDS:
+        for each in (command, *walk(command.get("options", []))):
+            assert not each["name_localizations"]["ja"].isascii()
+            if "description" in each:
+                assert not each["description_localizations"]["ja"].isascii()
+            for choice in each.get("choices", ()):
+                assert not choice["name_localizations"]["ja"].isascii()
+
+
+def test_no_two_names_of_one_place_are_the_same_in_japanese() -> None:
+    holders: list[Any] = [{"options": list(COMMANDS)}, *COMMANDS]
+    holders += [each for command in COMMANDS for each in walk(command.get("options", []))]
+    for holder in holders:
+        names = [each["name_localizations"]["ja"] for each in holder.get("options", ())]
+        assert len(set(names)) == len(names)
+
+
+def test_agents_and_models_are_completed_while_somebody_types() -> None:
+    taking = set()
+    for name, holder in named():
+        for option in holder.get("options", ()):
+            assert option.get("autocomplete", False) is (option["name"] in acks.OFFERED)
+            if option["name"] == "agent":
+                taking.add(name)
+    assert taking == TAKING_AGENTS

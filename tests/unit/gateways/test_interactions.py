@@ -1,0 +1,106 @@
+"""Interactions reach what handles them in both homes, and no log repeats what they hold."""
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opencrab.bootstrap.discord_worker import interact
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn import Outcome
+from opencrab.gateways.aws import Journalist, Worker
+from opencrab.gateways.discord.worker import handle
+from opencrab.gateways.local import Consumer
+from opencrab.ports.queue import Delivery
+from tests.unit.gateways.discord.stage import Stage, staged
+from tests.unit.gateways.function import SERVICE, Call, own_log
+
+PATIENCE = 10.0
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    with staged(tmp_path) as made:
+        made.agent("crab")
+        yield made
+
+
+@contextmanager
+def worker(runtime: Runtime) -> Iterator[Worker]:
+    with own_log():
+        yield Worker(runtime, Journalist(SERVICE))
+
+
+def event(*bodies: str) -> dict[str, Any]:
+    attributes = {"ApproximateReceiveCount": "1", "MessageGroupId": "g"}
+    return {
+        "Records": [
+            {"messageId": f"m{n}", "receiptHandle": f"r{n}", "body": body, "attributes": attributes}
+            for n, body in enumerate(bodies)
+        ]
+    }
+
+
+def test_a_batch_of_interactions_is_handled(stage: Stage) -> None:
+    asked = stage.door.command("ask", agent="crab", text="元気?")
+    with worker(stage.runtime) as function:
+        answer = function.interactions(event(json.dumps(asked), "no json"), Call(), handle)
+    assert answer == {"batchItemFailures": []}
+    stage.works()
+    assert stage.said == ["はい、元気です。"]
+
+
+def test_an_interaction_that_breaks_comes_again_and_holds_up_its_channel(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_runtime: Runtime, _delivery: Delivery) -> Outcome:
+        raise RuntimeError("nobody expected this")
+
+    with worker(stage.runtime) as function:
+        answer = function.interactions(event("one-secret", "two"), Call(), broken)
+    assert [each["itemIdentifier"] for each in answer["batchItemFailures"]] == ["m0", "m1"]
+    assert "one-secret" not in capsys.readouterr().out
+
+
+def test_without_a_queue_of_interactions_none_are_handled(stage: Stage) -> None:
+    runtime = stage.replaced(home=replace(stage.runtime.home, interactions=None))
+    with worker(runtime) as function:
+        assert function.interactions(event("x"), Call(), handle) == {"batchItemFailures": []}
+    assert interact(runtime) is None
+
+
+def test_the_local_process_handles_interactions_where_discord_is_on(stage: Stage) -> None:
+    assert interact(stage.runtime) is handle
+    assert interact(stage.replaced(discord=None)) is None
+
+
+def test_the_log_of_a_private_message_that_breaks_does_not_repeat_it(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    enough = threading.Event()
+
+    def once_broken(delivery: Delivery) -> Outcome:
+        if delivery.count == 1:
+            raise RuntimeError("nobody expected this")
+        enough.set()
+        return Outcome.FINISHED
+
+    queue = stage.house.home.turns
+    consumer = Consumer(queue, once_broken, workers=1, visibility=60, private=True)
+    queue.send("a-secret-token", group="g", deduplication="1")
+    with caplog.at_level(logging.WARNING):
+        consumer.start()
+        while not caplog.records and not enough.wait(0.05):
+            pass
+        stage.house.clock.advance(60)
+        assert enough.wait(PATIENCE)
+        consumer.stop()
+        consumer.join()
+    assert "nobody expected this" in caplog.text
+    assert "a-secret-token" not in caplog.text

@@ -1,0 +1,118 @@
+"""Conversations of the local home: heard, told and ended by the same rules as anywhere."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opencrab.domain.authority import Scope
+from opencrab.domain.errors import Exhausted, Refused, Unauthenticated
+from opencrab.engine.connections import CONNECTION_LIVES, KEY_BELIEVED, MOST_MESSAGES, MOST_WATCHED
+from opencrab.engine.keys import create_key
+from opencrab.gateways.websocket.conversation import Conversation, LocalTalk
+from opencrab.gateways.websocket.entrance import origins_of
+from tests.contract.example import session
+from tests.unit.engine.world import World, opened
+
+SUBSCRIBE = '{"type":"subscribe","id":"1","session_id":"s1"}'
+
+
+class Table:
+    """A place to talk at, and a key."""
+
+    def __init__(self, world: World) -> None:
+        feed = world.runtime.home.feed
+        assert feed is not None
+        self.world = world
+        self.talk = LocalTalk(world.runtime, feed, origins_of([]))
+        self.secret, self.key = create_key(world.runtime, name="鍵", scope=Scope.CHAT)
+
+    def sit(self) -> Conversation:
+        return self.talk.enter({"authorization": f"Bearer {self.secret}"}, "")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[Table]:
+    with opened(tmp_path) as world:
+        yield Table(world)
+
+
+def deltas(events: Iterator[dict[str, Any]]) -> list[str]:
+    return [event["delta"] for event in events if "delta" in event]
+
+
+@pytest.mark.parametrize("text", ["こんにちは🦀", "hello"])
+def test_the_past_follows_the_answer_and_the_present_follows_that(table: Table, text: str) -> None:
+    table.world.say("前")
+    conversation = table.sit()
+    answer, past = conversation.hear(SUBSCRIBE.replace("}", ',"after":0}'))
+    assert (answer["subscribed"], past["delta"]) == (True, "前")
+    table.world.say(text)
+    assert deltas(conversation.news()) == [text]
+
+
+def test_a_long_past_begins_with_a_gap(table: Table) -> None:
+    for number in range(505):
+        table.world.say(f"m{number}")
+    answer, gap, *past = table.sit().hear(SUBSCRIBE.replace("}", ',"after":0}'))
+    assert answer["after"] == 5
+    assert gap["value"] == {"after": 0, "before": 6}
+    assert len(past) == 500
+
+
+def test_one_client_is_told_nothing_of_what_another_watches(table: Table) -> None:
+    watching, other = table.sit(), table.sit()
+    list(watching.hear(SUBSCRIBE))
+    table.world.say("一")
+    assert deltas(watching.news()) == ["一"]
+    assert list(other.news()) == []
+
+
+def test_a_flood_ends_it(table: Table) -> None:
+    conversation = table.sit()
+    for _ in range(MOST_MESSAGES):
+        list(conversation.hear("{"))
+    with pytest.raises(Exhausted):
+        conversation.hear('{"type":"ping"}')
+    table.world.clock.advance(10)
+    assert next(conversation.hear('{"type":"ping"}'))["type"] == "pong"
+
+
+def test_a_revoked_key_ends_it_with_the_next_word_or_within_a_minute(table: Table) -> None:
+    speaking, silent = table.sit(), table.sit()
+    list(silent.hear(SUBSCRIBE))
+    table.world.runtime.home.keys.revoke(table.key.id, table.world.clock.now())
+    with pytest.raises(Unauthenticated):
+        speaking.hear('{"type":"ping"}')
+    table.world.say("秘密")
+    table.world.clock.advance(KEY_BELIEVED.total_seconds())
+    with pytest.raises(Unauthenticated):
+        silent.news()
+
+
+def test_two_hours_end_it(table: Table) -> None:
+    conversation = table.sit()
+    table.world.clock.advance(CONNECTION_LIVES.total_seconds() - 1)
+    assert list(conversation.news()) == []
+    table.world.clock.advance(1)
+    with pytest.raises(Unauthenticated, match="two hours"):
+        conversation.news()
+
+
+def test_one_conversation_watches_at_most_fifty_things(table: Table) -> None:
+    conversation = table.sit()
+    for number in range(MOST_WATCHED + 1):
+        name = f"n{number}"
+        table.world.runtime.home.sessions.create(session(name))
+        (answer,) = conversation.hear(SUBSCRIBE.replace("s1", name))
+        assert answer["type"] == ("answer" if number < MOST_WATCHED else "error")
+        table.world.clock.advance(1)
+
+
+def test_nobody_sits_down_without_a_key_or_from_a_foreign_page(table: Table) -> None:
+    with pytest.raises(Unauthenticated):
+        table.talk.enter({}, "")
+    headers = {"authorization": f"Bearer {table.secret}", "origin": "https://evil.example"}
+    with pytest.raises(Refused):
+        table.talk.enter(headers, "")

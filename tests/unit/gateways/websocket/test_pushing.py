@@ -1,0 +1,257 @@
+"""Pushing: everybody who may is told, in order and once; the gone, the slow and the revoked go."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from opencrab.domain.authority import Scope
+from opencrab.domain.errors import Unavailable
+from opencrab.domain.line import Audience, LineKind
+from opencrab.engine import connections
+from opencrab.engine.connections import KEY_BELIEVED
+from opencrab.engine.keys import create_key
+from opencrab.engine.live import Visible, Watched, visible
+from opencrab.gateways.websocket.pushing import AT_ONCE, BATCH_SECONDS, Pusher, frame
+from opencrab.ports.feed import FeedEntry
+from tests.unit.engine.world import World, opened
+from tests.unit.gateways.websocket.connected import Sockets
+
+S1, MIKA = Watched(kind="session", id="s1"), Watched(kind="agent", id="mika")
+EVERYTHING = visible(LineKind, is_owner=True)
+
+
+class Slow(Sockets):
+    """Connections of which some take nothing, as it happens to them."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        super().__init__()
+        self._happens = happens
+
+    def send(self, connection_id: str, text: str) -> None:
+        if connection_id.startswith("slow"):
+            self._happens()
+            raise Unavailable("it takes nothing")
+        super().send(connection_id, text)
+
+
+class Desk:
+    """A pusher, its sockets, and what the feed has not told it yet."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.position = world, 0
+        self.over(Sockets())
+
+    def over(self, sockets: Sockets) -> None:
+        """Push over these from now on."""
+        self.sockets = sockets
+        self.pusher = Pusher(self.world.runtime, sockets)
+
+    def connect(self, name: str, *watched: Watched, sight: Visible | None = None) -> str:
+        """A connection with a key of its own; the key's id."""
+        _, key = create_key(self.world.runtime, name=name, scope=Scope.READ)
+        connections.open_connection(self.world.runtime, name, key.hash)
+        for each in watched:
+            connections.watch(self.world.runtime, name, each, sight or Visible(), None)
+        return key.id
+
+    def entries(self) -> list[FeedEntry]:
+        """What the feed tells since the last look."""
+        feed = self.world.runtime.home.feed
+        assert feed is not None
+        found = list(feed.read(after=self.position, limit=1_000))
+        self.position = found[-1].position if found else self.position
+        return found
+
+    def push(self) -> None:
+        self.pusher.follow(self.entries())
+
+    def watching(self, watched: Watched = S1) -> list[str]:
+        found = connections.watchers(self.world.runtime, watched)
+        return sorted(connections.connection_of(fact) for fact in found)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with opened(tmp_path) as world:
+        yield Desk(world)
+
+
+def kinds(events: list[dict[str, Any]]) -> list[str]:
+    return [event["type"] for event in events]
+
+
+@pytest.mark.parametrize("text", ["海の未来を話しましょう🦀", "Let us talk"])
+def test_all_who_watch_are_told(desk: Desk, text: str) -> None:
+    for name in ("a", "b"):
+        desk.connect(name, S1)
+    desk.connect("c")
+    desk.world.say(text)
+    desk.push()
+    assert desk.sockets.said("a") == desk.sockets.said("b") == [text]
+    assert not desk.sockets.sent
+
+
+def test_what_the_stream_tells_again_is_not_told_again(desk: Desk) -> None:
+    desk.connect("a", S1)
+    desk.world.say("一")
+    entries = desk.entries()
+    for _ in range(2):
+        desk.pusher.follow(entries)
+    desk.pusher.follow(entries[::-1])
+    assert desk.sockets.said("a") == ["一"]
+
+
+def test_lines_that_the_stream_tells_out_of_order_come_in_theirs(desk: Desk) -> None:
+    desk.connect("a", S1)
+    for text in ("一", "二", "三"):
+        desk.world.say(text)
+    desk.pusher.follow(desk.entries()[::-1])
+    assert desk.sockets.said("a") == ["一", "二", "三"]
+
+
+def test_a_run_begins_before_its_words_and_ends_after_them(desk: Desk) -> None:
+    desk.connect("a", S1, MIKA)
+    mika, _ = desk.world.say("hello")
+    desk.world.spoken(mika, "はい")
+    begun = [entry for entry in desk.entries() if entry.session_id]
+    ended = FeedEntry(99, "turn", "s1", mika.id, "completed")
+    desk.pusher.follow([ended, *begun])
+    assert kinds(desk.sockets.seen("a")) == [
+        "RUN_STARTED",
+        "TEXT_MESSAGE_CHUNK",
+        "TEXT_MESSAGE_CHUNK",
+        "RUN_FINISHED",
+    ]
+
+
+def test_who_watches_an_agent_is_told_what_it_does_and_no_more(desk: Desk) -> None:
+    desk.connect("a", MIKA)
+    mika, ken = desk.world.say("hello")
+    desk.world.spoken(mika, "美香です")
+    desk.world.spoken(mika, "内緒", kind=LineKind.INNER_VOICE, audience=Audience.SELF)
+    desk.world.spoken(ken, "I am Ken")
+    desk.push()
+    seen = desk.sockets.seen("a")
+    assert kinds(seen) == ["RUN_STARTED", "TEXT_MESSAGE_CHUNK"]
+    assert {event["metadata"].get("agentId", "mika") for event in seen} == {"mika"}
+    assert "内緒" not in json.dumps(seen, ensure_ascii=False)
+
+
+def test_private_lines_are_pushed_only_to_whom_they_are_shown(desk: Desk) -> None:
+    desk.connect("owner", S1, sight=EVERYTHING)
+    desk.connect("other", S1)
+    mika, _ = desk.world.say("hello")
+    desk.world.spoken(mika, "内緒", kind=LineKind.INNER_VOICE, audience=Audience.SELF)
+    desk.push()
+    assert desk.sockets.said("owner") == ["hello", "内緒"]
+    assert desk.sockets.said("other") == ["hello"]
+
+
+def test_a_connection_that_is_gone_is_forgotten_and_stops_nobody(desk: Desk) -> None:
+    for name in ("a", "b"):
+        desk.connect(name, S1, MIKA)
+    desk.sockets.gone.add("a")
+    desk.world.say("一")
+    desk.push()
+    assert desk.sockets.said("b") == ["一"]
+    assert desk.watching() == desk.watching(MIKA) == ["b"]
+    assert not desk.sockets.cuts
+
+
+def test_a_connection_that_takes_nothing_is_cut_and_misses_nothing_when_it_returns(
+    desk: Desk,
+) -> None:
+    key_id = desk.connect("slow", S1)
+    desk.sockets.stuck.add("slow")
+    desk.world.say("一")
+    desk.push()
+    assert desk.watching() == []
+    (key,) = [each for each in desk.world.runtime.home.keys.list() if each.id == key_id]
+    connections.open_connection(desk.world.runtime, "again", key.hash)
+    connections.watch(desk.world.runtime, "again", S1, Visible(), 0)
+    (watcher,) = connections.watchers(desk.world.runtime, S1)
+    assert desk.pusher.catch_up("s1", watcher)
+    assert desk.sockets.said("again") == ["一"]
+
+
+def test_a_revoked_key_is_told_nothing_more_within_a_minute(desk: Desk) -> None:
+    key_id = desk.connect("a", S1, MIKA)
+    desk.connect("b", S1)
+    desk.world.say("一")
+    desk.push()
+    desk.world.runtime.home.keys.revoke(key_id, desk.world.clock.now())
+    desk.world.clock.advance(KEY_BELIEVED.total_seconds())
+    desk.world.say("二")
+    desk.push()
+    assert desk.sockets.said("a") == ["一"]
+    assert desk.sockets.said("b") == ["一", "二"]
+    assert desk.sockets.cuts == ["a"]
+    assert desk.watching(MIKA) == []
+
+
+def test_a_watcher_that_a_crash_left_behind_goes_with_its_first_push(desk: Desk) -> None:
+    desk.connect("a", S1)
+    facts = desk.world.runtime.home.facts
+    (connection,) = facts.page("installation", connections.CONNECTION)
+    facts.commit(connection.removed())
+    desk.sockets.gone.add("a")
+    desk.world.say("一")
+    desk.push()
+    assert desk.watching() == []
+
+
+def test_turns_that_are_kept_no_more_and_queued_ones_tell_nothing(desk: Desk) -> None:
+    desk.connect("a", S1)
+    (mika, _) = desk.world.say("x")
+    gone = [FeedEntry(1, "turn", "s1", name, "running") for name in ("unknown", "")]
+    desk.pusher.follow([*gone, FeedEntry(3, "turn", "s1", mika.id, "queued")])
+    desk.pusher.follow([FeedEntry(4, "fact", "", None, "{}")])
+    assert not desk.sockets.sent
+
+
+def test_a_frame_keeps_characters_as_they_are() -> None:
+    assert frame({"delta": "海🦀"}) == '{"delta":"海🦀"}'
+
+
+def test_several_who_take_nothing_are_waited_for_together(desk: Desk) -> None:
+    together = Barrier(AT_ONCE)
+    desk.over(Slow(lambda: together.wait(10)))
+    for number in range(AT_ONCE):
+        desk.connect(f"slow{number}", S1)
+    desk.connect("a", S1)
+    desk.world.say("海")
+    desk.push()
+    assert not together.broken
+    assert desk.sockets.said("a") == ["海"]
+    assert desk.watching() == ["a"]
+    assert len(desk.sockets.cuts) == AT_ONCE
+
+
+def test_whoever_is_still_to_be_told_when_a_batch_takes_too_long_is_cut(desk: Desk) -> None:
+    clock = desk.world.clock
+    desk.over(Slow(lambda: clock.advance(BATCH_SECONDS)))
+    desk.connect("slow", S1)
+    desk.connect("late", MIKA)
+    mika, _ = desk.world.say("海")
+    desk.world.spoken(mika, "はい")
+    desk.push()
+    assert desk.sockets.cuts == ["slow", "late"]
+    assert desk.watching() == desk.watching(MIKA) == []
+    assert not desk.sockets.sent
+
+
+def test_a_batch_that_fails_is_told_again(desk: Desk) -> None:
+    def fails() -> None:
+        raise RuntimeError("a fault of ours")
+
+    desk.over(Slow(fails))
+    for name in ("slow", "a"):
+        desk.connect(name, S1)
+    desk.world.say("一")
+    with pytest.raises(RuntimeError):
+        desk.push()
+    assert desk.sockets.said("a") == ["一"]
