@@ -312,7 +312,7 @@ def test_all_who_say_something_at_once_are_heard_and_watch(place: Place) -> None
         together.wait(10)
         connections.heard(place.runtime, ODD, Event().wait)
         watched = Watched(kind="session", id=name)
-        connections.watch(place.runtime, ODD, watched, Visible(), None, Event().wait)
+        connections.watch(place.runtime, ODD, watched, Visible(), None, pause=Event().wait)
 
     with ThreadPoolExecutor(len(names)) as pool:
         list(pool.map(subscribe, names))

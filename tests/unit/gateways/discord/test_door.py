@@ -109,9 +109,10 @@ def test_what_was_not_kept_may_come_again(doorway: Doorway) -> None:
     assert doorway.ask(interaction()).status == 202
 
 
-def test_what_is_kept_is_accepted_though_discord_does_not_hear_it(doorway: Doorway) -> None:
+def test_what_is_kept_is_acknowledged_by_the_answer_where_the_call_fails(doorway: Doorway) -> None:
     doorway.discord_fails = True
-    assert doorway.ask(interaction()).status == 202
+    answer = doorway.ask(interaction())
+    assert (answer.status, answer.body) == (200, {"type": 5})
     assert [each[0] for each in doorway.done] == ["kept"]
 
 

@@ -2,15 +2,19 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from fastapi import WebSocketDisconnect
+import uvicorn
+from fastapi import FastAPI, WebSocketDisconnect
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from opencrab.domain.errors import Exhausted, OpenCrabError, Unauthenticated, Unavailable
-from opencrab.gateways.rest.live import FRAME_BYTES, Held, no_refusal
+from opencrab.gateways.rest.live import FRAME_BYTES, Held, offer, router
 from opencrab.gateways.rest.watch import NextChange, PollingWatch, Watch
 
 
@@ -145,3 +149,33 @@ def test_whoever_may_not_stay_is_told_why(error: OpenCrabError, code: int) -> No
     assert socket.closed[0] == code
     assert socket.closed[1].startswith(error.code)
     assert len(socket.closed[1].encode()) <= 123, "a close frame holds no more"
+
+
+class Listens(uvicorn.Server):
+    """A server in a thread, which says when it listens."""
+
+    ready = threading.Event()
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+
+def test_a_refusal_is_no_error_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
+    app = FastAPI()
+    app.include_router(router)
+    offer(app, None)
+    server = Listens(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    with caplog.at_level(logging.WARNING):
+        thread.start()
+        assert server.ready.wait(10)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        for _ in range(2):
+            with pytest.raises(InvalidStatus) as refused:
+                connect(f"ws://127.0.0.1:{port}/ws", proxy=None)
+            assert refused.value.response.status_code == 404
+        server.should_exit = True
+        thread.join(10)
+    assert not thread.is_alive()
+    assert [record.getMessage() for record in caplog.records] == []

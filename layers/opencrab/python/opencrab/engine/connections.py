@@ -201,6 +201,7 @@ def watch(
     watched: Watched,
     visible: Visible,
     after: int | None,
+    *,
     pause: Pause = _at_once,
 ) -> Start:
     """Tell a connection from now on what happens in something; watching it anew replaces that.

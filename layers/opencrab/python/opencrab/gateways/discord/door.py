@@ -138,18 +138,20 @@ class Door:
         return self._kept(interaction, text)
 
     def _kept(self, interaction: Interaction, text: str) -> Answer:
-        """Keep it, then acknowledge it; what is kept is answered even if that is not seen."""
+        """Keep it, then acknowledge it: by a call of our own, or where that fails by the answer."""
         said = text if text.isascii() else text.translate(_UNCARRIED)
         try:
             self._send(said, group=interaction.group, deduplication=interaction.id)
         except OpenCrabError as error:
             log.error("an interaction was not kept: id=%s, error=%s", interaction.id, error)  # noqa: TRY400 - what failed is named
             return Answer(200, acks.not_taken(interaction.language))
-        try:
-            self._acknowledge(interaction.id, interaction.token, _acknowledgement(interaction))
-        except OpenCrabError as error:
-            log.warning("not acknowledged: id=%s, error=%s", interaction.id, error)
         self._remember(interaction.id)
+        acknowledgement = _acknowledgement(interaction)
+        try:
+            self._acknowledge(interaction.id, interaction.token, acknowledgement)
+        except OpenCrabError as error:
+            log.warning("acknowledged by the answer: id=%s, error=%s", interaction.id, error)
+            return Answer(200, acknowledgement)
         return Answer(202)
 
     def _remember(self, interaction_id: str) -> None:

@@ -140,7 +140,7 @@ class _Stored:
 
     def begin(self, watched: Watched, visible: Visible, after: int | None) -> int:
         begun = connections.watch(
-            self._runtime, self._connection_id, watched, visible, after, self._pause
+            self._runtime, self._connection_id, watched, visible, after, pause=self._pause
         )
         self.begun.append((watched, begun))
         return begun.place
