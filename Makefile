@@ -26,10 +26,10 @@ setup: .venv/.dev .venv-llama/.ready .venv-sdk/.ready .venv-schemathesis/.ready 
 up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
 	@exec $(BIN)/opencrab up $(ARGS)
 
-# On every core, a file of tests at a time. The peers that some tests speak to live in environments of
+# On every core, a file of tests at a time, in their order: the other one leaves the slowest for last. The peers that some tests speak to live in environments of
 # their own: they pin other versions.
 test: setup ## Run the tests (ARGS="-k name"); pytest's summary is the last line
-	@$(BIN)/python -m pytest -q -n auto --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # Needs neither docker nor an AWS account: an emulator takes the template, AWS's runtime the functions.
 test-deployed: .venv/.dev .venv-sam/.ready .venv-ministack/.ready .venv-rie/.ready ## Deploy to an emulator of AWS and test there

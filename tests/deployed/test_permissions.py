@@ -56,7 +56,7 @@ OWNER_HASH: Call = (
 FORBIDDEN = [
     ("RestAuthorizer", [PUT_KEY, DELETE_TURN, LIST_FILES, SEND_TURN, READ_SECRET]),
     ("RestGateway", [READ_TURNS, READ_DELIVERIES, DROP_SECRET, WRITE_BLOB]),
-    ("RestGateway", [SEND_DELIVERY, WRITE_ELSEWHERE]),
+    ("RestGateway", [WRITE_ELSEWHERE]),
     ("AgentTurn", [SEND_TURN, READ_DEAD, READ_DELIVERIES, WRITE_ELSEWHERE, LIST_VERSIONS]),
     ("Delivery", [DELETE_TURN, READ_TURNS, SEND_TURN, LIST_FILES, WRITE_FILE]),
     ("AgentTurn", [WRITE_INDEX, READ_SUMMARIES]),
@@ -67,12 +67,12 @@ FORBIDDEN = [
     ("DiscordGateway", [SEND_TURN, SEND_DELIVERY]),
     ("DiscordInteractions", [READ_TURNS, READ_DELIVERIES, SEND_INTERACTION, DROP_SECRET]),
     ("DiscordInteractions", [WRITE_FILE, WRITE_BLOB, WRITE_ELSEWHERE]),
-    ("WebsocketGateway", [READ_SECRET, LIST_FILES, READ_TURNS, SEND_DELIVERY, SEND_SUMMARY]),
+    ("WebsocketGateway", [READ_SECRET, LIST_FILES, READ_TURNS, READ_DELIVERIES, SEND_SUMMARY]),
     *((role, [SCAN, OWNER_HASH]) for role in ROLES),
 ]
 ALLOWED = [
     ("RestAuthorizer", [READ_KEY]),
-    ("RestGateway", [PUT_KEY, LIST_FILES, LIST_VERSIONS, READ_SECRET]),
+    ("RestGateway", [PUT_KEY, LIST_FILES, LIST_VERSIONS, READ_SECRET, SEND_DELIVERY]),
     ("AgentTurn", [READ_SECRET, LIST_FILES, WRITE_BLOB]),
     ("Delivery", [READ_KEY, READ_SECRET]),
     ("AgentTurn", [SEND_SUMMARY]),
@@ -81,7 +81,7 @@ ALLOWED = [
     ("SearchIndexer", [READ_KEY, WRITE_INDEX]),
     ("DiscordGateway", [SEND_INTERACTION]),
     ("DiscordInteractions", [READ_KEY, READ_SECRET, LIST_FILES, READ_INTERACTIONS]),
-    ("WebsocketGateway", [READ_KEY, PUT_KEY]),
+    ("WebsocketGateway", [READ_KEY, PUT_KEY, SEND_DELIVERY]),
 ]
 
 

@@ -26,7 +26,7 @@ COUNTS = st.integers(0, 10**12)
 CHANNELS = st.builds(
     Channel,
     kind=IDS,
-    address=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")),
+    address=st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=500),
 )
 BLOCKS = st.lists(
     st.builds(Block, day=TEXT, micro_usd=COUNTS, scopes=st.lists(TEXT, max_size=3).map(tuple)),
