@@ -26,8 +26,9 @@ setup: .venv/.dev .venv-llama/.ready .venv-sdk/.ready .venv-schemathesis/.ready 
 up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
 	@exec $(BIN)/opencrab up $(ARGS)
 
-# On every core, a file of tests at a time, in their order: the other one leaves the slowest for last. The peers that some tests speak to live in environments of
-# their own: they pin other versions.
+# On every core, a file of tests at a time and in their order, since sorted by their number the few
+# slow ones would come last. The peers that some tests speak to live in environments of their own:
+# they pin other versions.
 test: setup ## Run the tests (ARGS="-k name"); pytest's summary is the last line
 	@$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
