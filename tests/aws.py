@@ -177,6 +177,12 @@ def queue_of(opened: Account, name: str) -> Queue:
     return SqsQueue(opened.client("sqs"), urls.url, urls.dead_url)
 
 
+def beats_of(opened: Account) -> Queue:
+    """The queue of beats, which keeps no order."""
+    urls = opened.standard_queue("beats")
+    return SqsQueue(opened.client("sqs"), urls.url, urls.dead_url)
+
+
 def open_client(service: str) -> Any:
     """A client with made-up credentials and no patience: nothing here is worth a second try."""
     return _session().create_client(

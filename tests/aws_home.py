@@ -17,7 +17,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.turn import Turn
 from opencrab.ports.home import Home
 from tests import moto_tables
-from tests.aws import REGION, Account, account, queue_of, turns_and_deliveries
+from tests.aws import REGION, Account, account, beats_of, queue_of, turns_and_deliveries
 
 MEBIBYTE = 2**20
 moto_tables.install()
@@ -75,6 +75,7 @@ def home_on(
         deliveries=deliveries,
         compactions=queue_of(opened, "compactions"),
         interactions=queue_of(opened, "interactions"),
+        beats=beats_of(opened),
         outbox=stores.outbox,
         due=stores.due,
         facts=stores.facts,

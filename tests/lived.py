@@ -8,7 +8,8 @@ from opencrab.domain.authority import Authority
 from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.forgetting import FORGOTTEN, Lines, Mark, Scope
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.memory import EXPERIENCE, MEMORY, Experience, Memory, Outcome
+from opencrab.domain.memory import EXPERIENCE, MEMORY, Experience, Memory
+from opencrab.domain.outcome import Outcome
 from opencrab.domain.session import Hearing, Participant, Session
 from opencrab.domain.summary import SUMMARY, Span, Summary, summary_key
 from opencrab.domain.value import Value

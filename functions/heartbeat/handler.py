@@ -1,4 +1,4 @@
-"""Once a minute, picks up what a crash left lying and admits what is due."""
+"""Once a minute, picks up what is due or left lying; in between, decides beats at their second."""
 
 import gc
 from typing import Any
@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer one invocation."""
-    return _worker.sweep(event, context)
+    """Answer one invocation: of the queue of beats, or of the schedule."""
+    return _worker.beats(event, context) if "Records" in event else _worker.sweep(event, context)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 SERVICES = {
-    *("apigatewaymanagementapi", "dynamodb", "lambda", "s3", "secretsmanager", "sqs", "ssm"),
-    *("sso", "sso-oidc", "sts"),
+    *("apigatewaymanagementapi", "dynamodb", "events", "lambda", "s3", "secretsmanager", "sqs"),
+    *("ssm", "sso", "sso-oidc", "sts"),
 }
 """As botocore's folders name them."""
 

@@ -11,14 +11,17 @@ import yaml  # type: ignore[import-untyped, unused-ignore]
 from typer.testing import CliRunner
 
 from opencrab import settings
-from opencrab.domain.cost import Sheet, estimate
+from opencrab.domain.cost import Meter, Sheet, estimate
 from opencrab.gateways.cli.app import build
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
 DOLLAR = 1_000_000
-SWITCHES = {"UsesDiscord", "UsesWebSocket", "HasDiscord", "HasWebSocket"}
+SWITCHES = {"UsesDiscord", "UsesWebSocket", "UsesWorld", "HasDiscord", "HasWebSocket"}
 """Conditions of what is off by default, in each of the templates."""
+
+WORLDS = 1
+"""Queues that are there only with World; docs/world.md says what they cost."""
 
 
 class Template(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
@@ -76,6 +79,12 @@ def test_an_idle_month_costs_at_most_a_dollar() -> None:
     assert 0 < estimate(sheet(), 0).idle.after_free_micro_usd <= DOLLAR
 
 
+def test_a_day_of_an_agent_that_has_nothing_to_do_costs_less_than_a_cent() -> None:
+    found = estimate(sheet(), 0).beating
+    assert 0 < found.after_free_micro_usd <= found.micro_usd < DOLLAR // 100
+    assert f"${found.micro_usd / DOLLAR:.4f}" in PAGE.partition("Read it so.")[2]
+
+
 def test_a_thousand_turns_cost_at_most_ten_cents() -> None:
     assert 0 < estimate(sheet(), 0).thousand_turns.after_free_micro_usd <= DOLLAR // 10
     without_model = estimate(sheet(), 0, model_seconds=0).thousand_turns
@@ -114,7 +123,7 @@ def test_the_page_says_what_to_do_for_every_alarm() -> None:
 def test_the_page_names_every_dead_letter_queue() -> None:
     names = {each["QueueName"] for each in resources("AWS::SQS::Queue", "infra/data.yaml")}
     dead = {name.replace("${Stage}", "STAGE") for name in names if "dead" in name}
-    assert len(dead) == 6
+    assert len(dead) == 5
     assert not {name for name in dead if f"`{name}`" not in PAGE}
 
 
@@ -139,15 +148,18 @@ def test_the_sheet_counts_the_alarms_dashboards_and_queues_of_the_template() -> 
     standing = {meter.value: amount for meter, amount in sheet().standing.items()}
     assert standing["alarms"] == watched()
     assert standing["dashboards"] == len(resources("AWS::CloudWatch::Dashboard"))
-    assert sheet().polling.queues == events("SQS")
+    ordered = sum("FifoQueue" in each for each in resources("AWS::SQS::Queue", "infra/data.yaml"))
+    polling = sheet().polling
+    assert polling.queues + polling.standard_queues == events("SQS")
+    assert polling.standard_queues == 1 < ordered
     assert events("Schedule") == 1
 
 
 def test_the_page_says_what_discord_and_websocket_cost_while_nobody_speaks() -> None:
     prices = {meter.value: tariff for meter, tariff in sheet().prices.items()}
-    queues = events("SQS", beside=True) - events("SQS")
-    one_more = sheet().polling.requests / sheet().polling.queues * queues
-    asked = prices["sqs_requests"].micro_usd(one_more)
+    queues = events("SQS", beside=True) - events("SQS") - WORLDS
+    all_of_them = sheet().polling.usage[Meter.SQS_REQUESTS]
+    asked = prices["sqs_requests"].micro_usd(all_of_them / sheet().polling.queues * queues)
     alarms = {
         switch: prices["alarms"].micro_usd(
             Decimal(sum(each.get("Condition") == switch for each in conditional_alarms()))
@@ -167,6 +179,7 @@ def conditional_alarms() -> list[dict[str, Any]]:
 
 
 def test_the_sheet_knows_every_function_and_its_memory() -> None:
+    assert sheet().beat.functions.keys() == sheet().heartbeat.functions.keys()
     runs = sheet().turn.functions | sheet().heartbeat.functions | sheet().memory.functions
     assert {name: run.memory_mb for name, run in runs.items()} == functions()
 

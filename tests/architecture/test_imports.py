@@ -8,7 +8,9 @@ import pytest
 
 from tests.architecture.source import Module, modules, modules_of, part
 
-OWN = frozenset({"opencrab", "pydantic"})
+OWN = frozenset({"opencrab", "pydantic", "cronsim"})
+"""Ours, and the two libraries that only reckon: checked values, and the times of cron lines."""
+
 EFFECTS = frozenset(
     {
         "asyncio", "concurrent", "ctypes", "ftplib", "getpass", "glob",

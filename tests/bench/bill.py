@@ -4,11 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from opencrab.domain.authority import Scope
+from opencrab.domain.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.principal import ApiKey
 from opencrab.domain.turn import Turn
 from opencrab.domain.value import Language
+from opencrab.domain.vital_signs import VitalSigns
+from opencrab.engine.beating import deliver_beat, sweep_beats
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.sweep import sweep
+from opencrab.engine.turn import Outcome
+from opencrab.engine.waking import bring_to_life, stored_signs
 from opencrab.gateways.rest.replies import Replies
 from tests.bench.standard import SAID, Installation, installation
 from tests.bench.units import Charge
@@ -16,6 +21,11 @@ from tests.bench.units import Charge
 WRITE_UNITS = 60
 READ_UNITS = 6
 HISTORIES = (10, 1_000, 10_000)
+BEATS = 60
+"""As many as an agent has in an hour, a few more or less."""
+
+AHEAD_SECONDS = 30
+INSTRUCTIONS = "庭の花と家族の予定に気をくばり、知らせることがあるときだけ話す。"
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,28 @@ class Around:
     sweep: float
 
 
+@dataclass(frozen=True)
+class Beat:
+    """What one beat needs beyond a sweep that finds nothing: units, and messages sent."""
+
+    writes: int
+    reads: float
+    sent: int
+
+
+@dataclass(frozen=True)
+class Beating:
+    """A beat of an agent that has nothing to do, and the one of each hour that looks closer."""
+
+    usual: Beat
+    closer: Beat
+
+    @property
+    def reads(self) -> float:
+        """Read units of one beat, on average."""
+        return (self.usual.reads * (BEATS - 1) + self.closer.reads) / BEATS
+
+
 def bills(language: Language, lines: int) -> Bills:
     """Turns that overwrite a file, in a session with so much history."""
     with installation() as home:
@@ -83,6 +115,46 @@ def around() -> Around:
         (turn,) = home.rest.say(home.session(home.agent(Language.JA), 10), SAID[Language.JA])
         home.run(home.worker(), turn)
         return Around(*_read(home, runtime, turn))
+
+
+def beating() -> Beating:
+    """Beats of an agent that may want something, and does not, with the sweep's part in them."""
+    with installation() as home:
+        worker = home.worker()
+        agent = home.home.agents.get(home.agent(Language.JA)).agent
+        told = agent.heartbeat.replaced(instructions=INSTRUCTIONS)
+        saved = home.home.agents.save(agent.replaced(heartbeat=told, purpose=""))
+        bring_to_life(worker, home.home.agents.get(saved.id))
+        home.meter.taken()
+        sweep_beats(worker)
+        standing = home.meter.reads
+        usual = _beat(home, worker, saved.id, standing)
+        assert usual == _beat(home, worker, saved.id, standing)
+        return Beating(usual, [_looked(home, worker, standing) for _ in range(2)][-1])
+
+
+def _looked(home: Installation, worker: Runtime, standing: float) -> Beat:
+    """The first beat after an hour without any, which the sweep itself decides."""
+    home.clock.advance(BEATS * DEFAULT_SECONDS)
+    home.meter.taken()
+    found = sweep_beats(worker)
+    assert (found.idle, found.turns) == (1, 0)
+    return Beat(home.meter.writes, home.meter.reads - standing, found.queued)
+
+
+def _beat(home: Installation, worker: Runtime, agent_id: str, standing: float) -> Beat:
+    signs = stored_signs(worker, agent_id)
+    assert signs is not None
+    moment = signs.read(VitalSigns).next_beat_at
+    home.clock.advance((moment - home.clock.now()).total_seconds() - AHEAD_SECONDS)
+    home.meter.taken()
+    sent = sweep_beats(worker).queued
+    home.clock.advance(AHEAD_SECONDS + 0.1)
+    delivery = worker.home.beats.receive(visibility_seconds=30, wait_seconds=0)
+    assert delivery is not None
+    assert deliver_beat(worker, delivery) is Outcome.FINISHED
+    worker.home.beats.done(delivery.receipt)
+    return Beat(home.meter.writes, home.meter.reads - standing, sent)
 
 
 def _read(home: Installation, runtime: Runtime, turn: Turn) -> Iterator[float]:

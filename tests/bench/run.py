@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.domain.value import Language
-from tests.bench import bill, door, handler, models, process, searching, turns
+from tests.bench import autonomy, bill, door, handler, models, process, searching, turns
 from tests.bench.world import ROOT, model_server, world
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -34,6 +34,20 @@ _TAIL = """
 Counted, not timed, and asserted in `tests/e2e`: loading agent and session is 2 reads; a turn writes
 1 admission + 1 claim + 2 per model call + 1 or 2 per action that is not pure, its close being the
 last model call's result.
+
+# Living on its own
+
+An agent that wakes of its own accord, beside model and network (`tests/bench/autonomy.py`). Of its
+beliefs and peers it has the most salient in view: they lie in one fact.
+
+| what | figure | at most | met |
+|---|---|---|---|
+{autonomy}
+
+The target of two reads is missed. A turn asks the store for its agent, its session, the newest
+lines of that, and all that the agent has at hand in one read (signs, goals, outlook, notes,
+expectations, and the goal that it serves); where there are unread events they are a fifth, since
+the signs tell where they begin. Claiming the turn comes before, and reading the switches after.
 """
 
 _AWS = """
@@ -130,6 +144,22 @@ def in_process(directory: Path) -> list[Row]:
             Row("loading an agent whole", turns.load_ms(installation), "ms", 20),
             Row("storing an agent durably (wall)", turns.flush_ms(installation), "ms", 50),
             Row("prompt and action schemas before the user's words", prompt, "KB", 8),
+        ]
+
+
+def of_autonomy(directory: Path) -> list[Row]:
+    """Figures of an agent that lives on its own."""
+    with model_server() as url, world(directory, url) as installation:
+        load_ms, reads = autonomy.load(installation)
+        flush_ms = autonomy.flush_ms(installation)
+        weighing = "reading, gate, ranking and orientation with 100 goals, 1,000 beliefs, 50 peers"
+        return [
+            Row(weighing, autonomy.decide_ms(), "ms", 5),
+            Row("ranking 100 goals", autonomy.ranking_ms(), "ms", 1),
+            Row("loading the turn of an agent that woke for an event, whole", load_ms, "ms", 20),
+            Row("the store is asked for that", reads, "times", 2),
+            Row("keeping what a waking changed in one transaction (wall)", flush_ms, "ms", 50),
+            Row("clearing a working memory of 64 KB", autonomy.clear_ms(), "ms", 0.1),
         ]
 
 
@@ -239,11 +269,15 @@ def on_aws(directory: Path) -> str:
     return _AWS.format(warm=measured, init=init(), door=door.table(), **limits, **units())
 
 
-def page(rows: list[Row], aws: str) -> str:
+def page(rows: list[Row], living: list[Row], aws: str) -> str:
     """docs/benchmarks.md."""
     system = f"{platform.system()} {platform.machine()}"
     head = _HEAD.format(python=platform.python_version(), system=system)
-    return head + "\n".join(map(str, rows)) + _TAIL + aws
+    return head + "\n".join(map(str, rows)) + _living(living) + aws
+
+
+def _living(rows: list[Row]) -> str:
+    return _TAIL.format(autonomy="\n".join(map(str, rows)))
 
 
 def main() -> None:
@@ -251,7 +285,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = in_process(Path(folder) / "engine") + of_models() + of_search(Path(folder))
         rows += as_process(Path(folder))
-        text = page(rows, on_aws(Path(folder) / "aws"))
+        living = of_autonomy(Path(folder) / "autonomy")
+        text = page(rows, living, on_aws(Path(folder) / "aws"))
     sys.stdout.write(text)
     if "--print" not in sys.argv:
         PAGE.write_text(text, encoding="utf-8")

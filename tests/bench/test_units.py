@@ -12,6 +12,7 @@ from opencrab import settings
 from opencrab.adapters.dynamodb.item import Item, attribute
 from opencrab.domain.cost import Meter as Meters
 from opencrab.domain.cost import Sheet
+from opencrab.domain.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.value import Language
 from tests.bench.bill import (
     HISTORIES,
@@ -21,6 +22,7 @@ from tests.bench.bill import (
     Bill,
     Bills,
     around,
+    beating,
     bills,
     new_file,
 )
@@ -212,3 +214,13 @@ def test_the_price_sheet_counts_the_requests_and_the_log_of_a_turn() -> None:
     logged = said + invocations * PLATFORM_BYTES + used[Meters.HTTP_REQUESTS] * ACCESS_BYTES
     assert float(used[Meters.LOG_BYTES]) == pytest.approx(float(logged), rel=0.1)
     assert sheet().heartbeat.uses[Meters.LOG_BYTES] == PLATFORM_BYTES
+
+
+def test_the_price_sheet_counts_a_beat_that_finds_nothing_as_the_meter_does() -> None:
+    found, used = beating(), sheet().beat.uses
+    assert found.usual.writes == found.closer.writes == used[Meters.WRITE_UNITS]
+    assert float(used[Meters.READ_UNITS]) == pytest.approx(found.reads, abs=0.05)
+    assert found.usual.sent == 1
+    assert used[Meters.STANDARD_SQS_REQUESTS] == 1 + RECEIVED_AND_DELETED
+    assert used[Meters.LOG_BYTES] == PLATFORM_BYTES, "an idle beat says nothing"
+    assert sheet().beat_seconds == DEFAULT_SECONDS

@@ -1,6 +1,7 @@
 """Facts: each has a version, and whoever writes one says which version it follows."""
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -172,3 +173,63 @@ def test_a_body_is_read_as_the_value_that_was_kept(home: Home) -> None:
     assert stored is not None
     assert stored.read(Mind) == Mind(enabled=("vault",))
     assert ids(home.facts.page("hana", MIND)) == ["other"]
+
+
+def due(home: Home, seconds: float = 1_000, limit: int = 10, kind: str = "note") -> list[str]:
+    return [f"{one.owner}/{one.id}" for one in home.facts.due(kind, later(seconds), limit)]
+
+
+def at(seconds: float, owner: str = "hana", **changes: Any) -> Fact:
+    """A new fact that has a time."""
+    return fact(owner=owner, due_at=later(seconds), **changes)
+
+
+def test_several_facts_are_read_by_their_names(home: Home) -> None:
+    mind = new_fact("hana", MIND, MIND, Mind(enabled=("vault",)))
+    home.facts.commit(fact("a"), fact("b", kind="other"), fact("a", owner="ken"), mind)
+    names = (("other", "b"), (MIND, MIND), ("note", "a"), ("note", "b"), ("other", "a"))
+    assert home.facts.several("hana", *names) == (fact("b", kind="other"), mind, fact("a"))
+    assert home.facts.several("hana") == home.facts.several("mika", *names) == ()
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_facts_of_all_owners_are_found_when_their_time_has_come(home: Home, version: int) -> None:
+    seconds = [40, 10.25, 30, 20, 50, 60, 70, 80, 90]
+    for number, each in enumerate(seconds):
+        home.facts.commit(at(each, owner=f"o{number}", version=version))
+    home.facts.commit(at(15, kind="notes"), fact(owner="o99"))
+    eventually(lambda: due(home, 40), ["o1/a", "o3/a", "o2/a", "o0/a"])
+    assert due(home, 40, limit=2) == ["o1/a", "o3/a"]
+    assert due(home, 10.25) == ["o1/a"]
+    assert due(home, 10) == due(home, limit=0) == []
+    assert due(home, kind="notes") == ["hana/a"]
+    stored = home.facts.due("note", later(11), 1)
+    assert stored == (at(10.25, owner="o1"),)
+
+
+def test_a_fact_whose_time_changes_is_found_by_the_new_one_only(home: Home) -> None:
+    home.facts.commit(at(10), at(20, owner="ken"))
+    home.facts.commit(at(30, version=2))
+    eventually(lambda: due(home), ["ken/a", "hana/a"])
+    assert due(home, 29) == ["ken/a"]
+    home.facts.commit(at(5, version=0))
+    eventually(lambda: due(home), ["hana/a", "ken/a"])
+    with pytest.raises(Changed):
+        home.facts.commit(at(1, version=2))
+    assert due(home, 2) == []
+
+
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("removed", [True, False])
+def test_a_fact_without_a_time_or_that_is_gone_is_not_due(
+    home: Home, version: int, *, removed: bool
+) -> None:
+    home.facts.commit(at(10), at(20, owner="ken"))
+    change = fact(version=version, body=None) if removed else fact(version=version)
+    home.facts.commit(change)
+    eventually(lambda: due(home), ["ken/a"])
+
+
+def test_a_fact_that_has_expired_hides_no_other_that_is_due(home: Home) -> None:
+    home.facts.commit(at(1, expires_at=later(2)), at(3, owner="ken"))
+    eventually(lambda: due(home)[-1:], ["ken/a"])

@@ -39,7 +39,8 @@ from tests.crash.watching import Watch
 from tests.crash.weather import Memory
 from tests.crash.wire import Client, Wire
 
-QUEUES = ("turns", "deliveries", "compactions", "interactions")
+QUEUES = ("turns", "deliveries", "compactions", "interactions", "beats")
+UNORDERED = {"beats"}
 
 
 class Forgetful(Seen):
@@ -77,7 +78,12 @@ class AwsGround:
         self._account = self._open.enter_context(account(self.clock))
         self._table = create_table(self._account)
         self._bucket = self._account.bucket()
-        self._queues = {purpose: self._account.queue(purpose) for purpose in QUEUES}
+        self._queues = {
+            purpose: self._account.standard_queue(purpose)
+            if purpose in UNORDERED
+            else self._account.queue(purpose)
+            for purpose in QUEUES
+        }
         self._dispatch = dispatch_in(self._account)
         self._clients = {service: self._account.client(service) for service in ("sqs", "s3")}
         self.state = MotoState(self._table, self._bucket, self._queues)
@@ -166,7 +172,7 @@ class AwsGround:
             Client(client, partial(through, service)) for service, client in self._clients.items()
         )
         stores = stores_on(table, consistent=False)
-        turns, deliveries, compactions, interactions = (
+        turns, deliveries, compactions, interactions, beats = (
             SqsQueue(sqs, urls.url, urls.dead_url) for urls in self._queues.values()
         )
         files = S3Files(
@@ -185,6 +191,7 @@ class AwsGround:
             deliveries=deliveries,
             compactions=compactions,
             interactions=interactions,
+            beats=beats,
             outbox=stores.outbox,
             due=stores.due,
             facts=stores.facts,

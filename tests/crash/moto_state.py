@@ -118,7 +118,13 @@ class MotoState:
         queue = self._queue(self._queues[purpose].url)
         pending = queue._pending_messages
         return [
-            Message(str(one.group_id), one.visible_at, one in pending) for one in queue._messages
+            Message(
+                # Without order each message is its own group, and may be kept back at first.
+                str(one.group_id or one.id),
+                max(one.visible_at, one.delayed_until),
+                one in pending,
+            )
+            for one in queue._messages
         ]
 
     def dead_letters(self, purpose: str) -> int:

@@ -15,6 +15,7 @@ import pytest
 
 from opencrab.actions import GROUPS
 from opencrab.adapters.skill_files import FileSkills
+from opencrab.domain.inner import belief_id
 from opencrab.domain.record import CallResult
 from opencrab.domain.routing import Routing
 from opencrab.domain.session import Participant, Session
@@ -27,6 +28,7 @@ from tests.crash.outside import Reply
 from tests.crash.scenarios import message
 from tests.crash.scheduling import Killed
 from tests.searching import searching
+from tests.world.reference import ReferenceWorld, settle
 
 EVERYTHING = os.environ.get("OPENCRAB_ACTION_KILLS") == "all"
 SHARE = 4
@@ -48,6 +50,7 @@ SKILL: Call = (
     },
 )
 MEMORY: Call = ("save_memory", {"category": "fact", "content": "蟹は横に歩く"})
+BELIEF: Call = ("form_belief", {"claim": "蟹は横に歩く", "evidence": ["海辺"]})
 LESSON = {"lesson": "横に歩く"}
 
 CALLS: dict[str, tuple[Call, ...]] = {
@@ -56,6 +59,8 @@ CALLS: dict[str, tuple[Call, ...]] = {
     "generate_inner_voice": (("generate_inner_voice", {"content": "ふむ"}),),
     "declare_done": (("declare_done", {}),),
     "update_impression": (("update_impression", {"target_id": "owner", "notes": "親切"}),),
+    "broadcast_guidance": (("broadcast_guidance", {"text": "短く話そう"}),),
+    "set_phase": (("set_phase", {"phase": "convergent"}),),
     "find_actions": (("find_actions", {"query": "note"}),),
     "ws_read": (FILE, ("ws_read", {"path": "notes/a.md"})),
     "ws_write": (FILE,),
@@ -104,6 +109,18 @@ CALLS: dict[str, tuple[Call, ...]] = {
     ),
     "get_available_models": (("get_available_models", {}),),
     "get_current_llm_config": (("get_current_llm_config", {}),),
+    "world_messages": (("world_messages", {"target": "Mint"}),),
+    "world_send": (("world_send", {"message": "TRANSFER", "payload": {"to": "x", "amount": 1}}),),
+    "form_belief": (BELIEF,),
+    "test_belief": (
+        BELIEF,
+        ("test_belief", {"belief_id": belief_id("蟹は横に歩く"), "outcome": "success"}),
+    ),
+    "note_working_memory": (("note_working_memory", {"content": "下書き", "append": True}),),
+    "link_knowledge": (
+        ("link_knowledge", {"origin": "蟹", "relation": "lives_in", "target": "sea"}),
+    ),
+    "rate_peer": (("rate_peer", {"peer_id": "ken", "outcome": "success"}),),
 }
 """For each action calls of one turn, of which the last one is its own."""
 
@@ -135,6 +152,7 @@ def errand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Errand]:
         skills=FileSkills(ROOT / "skills"),
         web=Everywhere(),
         web_search=Everywhere(),
+        world=ReferenceWorld(made.house.clock).link(tmp_path_factory.mktemp("secrets")),
     )
     yield made
     made.house.close()
@@ -149,10 +167,13 @@ def play(errand: Errand, calls: tuple[Call, ...], trouble: Trouble) -> str:
     policy = ("read", "self", "shared", "external")
     home = errand.house.home
     home.agents.save(agent.replaced(policy=policy))
+    if calls[-1][0].startswith("world_"):
+        settle(errand.runtime, name)
     now = errand.house.clock.now()
     session = Session(
         id=f"s-{errand.plays}",
         participants=(Participant(agent_id=name),),
+        facilitator_id=name,
         created_by="owner",
         created_at=now,
         updated_at=now,
@@ -171,7 +192,8 @@ def _left(errand: Errand, agent_id: str, turn_id: str, session_id: str) -> str:
     records = home.journal.load(turn_id).records
     kinds = (
         *("memory", "experience", "impression", "skill", "goal", "mind", "foreign_name"),
-        *("memory_gate", "forgotten", "rewritten"),
+        *("memory_gate", "forgotten", "rewritten", "belief", "peer", "outlook", "working"),
+        *("node", "edge", "knowledge"),
     )
     left = {
         "status": home.journal.header(turn_id).status.value,

@@ -63,6 +63,6 @@ def test_what_was_said_is_found_and_the_indexer_publishes_it(
 
 def test_nothing_of_the_indexer_is_dead(stack: Stack) -> None:
     name = "ApproximateNumberOfMessages"
-    given = {"QueueUrl": stack.outputs["IndexingDeadQueueUrl"], "AttributeNames": [name]}
+    given = {"QueueUrl": stack.outputs["BackgroundDeadQueueUrl"], "AttributeNames": [name]}
     attributes = stack.emulator.client("sqs").get_queue_attributes(**given)["Attributes"]
     assert attributes[name] == "0"

@@ -45,6 +45,9 @@ READ_SUMMARIES: Call = ("sqs", "receive_message", {"QueueUrl": "CompactionsQueue
 SEND_SUMMARY: Call = ("sqs", "send_message", {"QueueUrl": "CompactionsQueueUrl", **MESSAGE})
 LIST_VERSIONS: Call = ("s3", "list_object_versions", {"Bucket": "BucketName"})
 LIST_FILES: Call = ("s3", "list_objects_v2", {"Bucket": "BucketName"})
+READ_BEATS: Call = ("sqs", "receive_message", {"QueueUrl": "BeatsQueueUrl"})
+OF_NOBODY = '={"v":1,"agent":"nobody","slot":0}'
+SEND_BEAT: Call = ("sqs", "send_message", {"QueueUrl": "BeatsQueueUrl", "MessageBody": OF_NOBODY})
 READ_INTERACTIONS: Call = ("sqs", "receive_message", {"QueueUrl": "InteractionsQueueUrl"})
 SEND_INTERACTION: Call = ("sqs", "send_message", {"QueueUrl": "InteractionsQueueUrl", **MESSAGE})
 OWNER_HASH: Call = (
@@ -61,6 +64,7 @@ FORBIDDEN = [
     ("Delivery", [DELETE_TURN, READ_TURNS, SEND_TURN, LIST_FILES, WRITE_FILE]),
     ("AgentTurn", [WRITE_INDEX, READ_SUMMARIES]),
     ("Heartbeat", [READ_TURNS, READ_SECRET, LIST_FILES]),
+    *((role, [SEND_BEAT, READ_BEATS]) for role in ("RestGateway", "AgentTurn", "Delivery")),
     ("Compaction", [SEND_TURN, SEND_DELIVERY, READ_TURNS, DELETE_TURN, WRITE_FILE, WRITE_INDEX]),
     ("SearchIndexer", [PUT_KEY, DELETE_TURN, SEND_TURN, SEND_SUMMARY, READ_SECRET, WRITE_FILE]),
     ("DiscordGateway", [PUT_KEY, DELETE_TURN, LIST_FILES, READ_SECRET, READ_INTERACTIONS]),
@@ -76,7 +80,7 @@ ALLOWED = [
     ("AgentTurn", [READ_SECRET, LIST_FILES, WRITE_BLOB]),
     ("Delivery", [READ_KEY, READ_SECRET]),
     ("AgentTurn", [SEND_SUMMARY]),
-    ("Heartbeat", [READ_KEY]),
+    ("Heartbeat", [READ_KEY, READ_BEATS, SEND_BEAT]),
     ("Compaction", [READ_KEY, READ_SECRET, READ_SUMMARIES, WRITE_BLOB]),
     ("SearchIndexer", [READ_KEY, WRITE_INDEX]),
     ("DiscordGateway", [SEND_INTERACTION]),

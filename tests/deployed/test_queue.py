@@ -191,7 +191,27 @@ def test_a_beat_with_nothing_to_do_says_so(stack: Stack) -> None:
     answer = stack.emulator.client("lambda").invoke(FunctionName=stack.function("heartbeat"))
     assert "FunctionError" not in answer
     told = json.loads(answer["Payload"].read())
-    assert set(told) == {"requeued", "freed", "resent", "admitted", "approvals"}
+    assert set(told) == {"requeued", "freed", "resent", "admitted", "approvals", "beats"}
+
+
+def test_a_beat_of_nobody_is_taken_at_its_second_and_leaves_no_letter(stack: Stack) -> None:
+    body = '{"v":1,"agent":"nobody","slot":0}'
+    url = stack.outputs["BeatsQueueUrl"]
+    stack.emulator.client("sqs").send_message(QueueUrl=url, MessageBody=body, DelaySeconds=2)
+    for _ in range(60):
+        if not waiting(stack, "BeatsQueueUrl"):
+            break
+        rest(1)
+    assert waiting(stack, "BeatsQueueUrl") == waiting(stack, "BackgroundDeadQueueUrl") == 0
+
+
+def waiting(stack: Stack, output: str) -> int:
+    """How many messages a queue has, also those that are in flight or kept back."""
+    given = {"QueueUrl": stack.outputs[output], "AttributeNames": ["All"]}
+    attributes = stack.emulator.client("sqs").get_queue_attributes(**given)["Attributes"]
+    name = "ApproximateNumberOfMessages"
+    kinds = (name, f"{name}NotVisible", f"{name}Delayed")
+    return sum(int(attributes.get(kind, 0)) for kind in kinds)
 
 
 def dead_letters(stack: Stack) -> str:

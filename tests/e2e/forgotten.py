@@ -10,14 +10,22 @@ from opencrab.adapters.local_files.snapshots import DirectorySnapshots
 from opencrab.adapters.past import Past
 from opencrab.adapters.s3_files import S3Snapshots
 from opencrab.adapters.sqlite_search.search import SqliteSearch
+from opencrab.domain import authority
 from opencrab.domain.authority import Authority
+from opencrab.domain.belief import BELIEF, Belief
 from opencrab.domain.fact import new_fact
-from opencrab.domain.goal import GOAL, Goal, GoalStatus, goal_key
+from opencrab.domain.goal import GOAL, Goal, GoalStatus, PlannedTask, goal_key, numbered
+from opencrab.domain.happening import HAPPENING, Happening
+from opencrab.domain.inner import outlook_of
 from opencrab.domain.knowledge import EDGE, NODE, Edge, Node
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.memory import IMPRESSION, CoreMemory, Impression
 from opencrab.domain.message import Channel, Message, Sender
-from opencrab.domain.mind import MIND, Mind
+from opencrab.domain.mind import MIND, Agenda, Mind
+from opencrab.domain.outlook import OUTLOOK
+from opencrab.domain.peer import PEER, Peer
+from opencrab.domain.plan import PLAN, GivenUp, plan_key
+from opencrab.domain.schedule import ScheduleDraft
 from opencrab.domain.session import Hearing, Participant, Session
 from opencrab.domain.summary import (
     COMPACTION,
@@ -31,9 +39,13 @@ from opencrab.domain.summary import (
 )
 from opencrab.domain.turn import Turn
 from opencrab.domain.value import Language, Value
+from opencrab.domain.vital_signs import VITALS, Mention, VitalSigns
+from opencrab.domain.working_memory import WORKING, WorkingMemory
 from opencrab.engine.admission import admit, instruct
+from opencrab.engine.injecting import NewGoal, inject
 from opencrab.engine.record import RECORD_BYTES
-from opencrab.engine.tasks import INSTRUCTION, _Given
+from opencrab.engine.schedules import create
+from opencrab.engine.tasks import INSTRUCTION, Asker, _Given, cancel
 from opencrab.ports.home import Home
 from opencrab.ports.search import Query
 from tests.crash.outside import Reply, Script
@@ -127,8 +139,10 @@ def lived(house: House, folder: Path, *, short: bool = False) -> Life:
         life.say("また明日ね", (Reply("はい、また明日。"),))
     _told(life)
     _keepsakes(life)
+    _inner(life)
     _summaries(life)
     _goal(life)
+    _asked(life)
     house.runtime.search.search("crab", Query("合言葉"))
     house.runtime.search.catch_up("crab")  # type: ignore[attr-defined]
     house.runtime.search.catch_up("kai")  # type: ignore[attr-defined]
@@ -246,7 +260,43 @@ def _keepsakes(life: Life) -> None:
         life.keep(EDGE, f"n2-{target}", edge)
     about = CoreMemory(id="c1", content=SAID, hearing=Hearing.PRIVATE, person_id=HANAKO)
     other = CoreMemory(id="c2", content=KEPT, hearing=Hearing.PRIVATE, person_id="taro")
-    life.keep(MIND, MIND, Mind(core=(about, other)))
+    life.keep(MIND, MIND, Mind(core=(about, other), agenda=Agenda(last_number=1)))
+
+
+def _inner(life: Life) -> None:
+    """What crab believes, notes and would wake for; much of it because of Hanako."""
+    now = life.house.clock.now()
+    beliefs = (
+        Belief(id="b1", claim=SAID, formed_at=now, evidence=(ENGLISH,)),
+        Belief(id="b2", claim="海は広い", formed_at=now, person_id=HANAKO),
+        Belief(id="b3", claim=KEPT, formed_at=now, evidence=("early", ENGLISH), session_id="kais"),
+    )
+    peers = (
+        Peer(agent_id="kai", interests=("海", NAME), interactions=2, last_session="kais"),
+        Peer(agent_id=HANAKO, interactions=1),
+        Peer(agent_id="once", interests=("Sea",), interactions=1, last_session="shared"),
+    )
+    for belief in beliefs:
+        life.keep(BELIEF, belief.id, belief)
+    for peer in peers:
+        life.keep(PEER, peer.agent_id, peer)
+    life.keep(OUTLOOK, OUTLOOK, outlook_of(beliefs, peers))
+    life.keep(WORKING, WORKING, WorkingMemory(text=f"あとで: {ENGLISH}", at=now))
+    for name, who, text in (("e1", "kai", "It rains."), ("e2", HANAKO, ""), ("e3", "kai", SAID)):
+        life.keep(HAPPENING, name, Happening(id=name, type="speech", source=who, text=text, at=now))
+    asked = Mention(
+        session_id="shared", line=1, authority=Authority.USER, principal_id=HANAKO, at=now
+    )
+    signs = VitalSigns(
+        agent_id="crab",
+        next_beat_at=now,
+        lived_at=now,
+        reviewed_at=now,
+        unread=3,
+        mention=asked,
+        spoke={f"wall:#{HANAKO}": now, "wall:#all": now},
+    )
+    life.keep(VITALS, VITALS, signs)
 
 
 def _summaries(life: Life) -> None:
@@ -290,3 +340,31 @@ def _goal(life: Life) -> None:
     )
     life.keep(GOAL, goal_key("G1"), goal)
     life.keep(INSTRUCTION, "task1", _Given(goal="G1", instruction=SAID))
+    step = PlannedTask(name=SAID[:20], precondition="…", postcondition="…")
+    for number, tasks in ((1, (step,)), (9, (step.replaced(name="早朝に歩く"),))):
+        # The other goal is there no more, and its plan says nothing of her.
+        old = GivenUp(
+            goal_id=f"G{number}",
+            revision=1,
+            tasks=numbered(f"G{number}", tasks),
+            why=ENGLISH if number == 1 else "雨",
+            given_up_at=now,
+        )
+        life.keep(PLAN, plan_key(old.goal_id, 1), old)
+
+
+def _asked(life: Life) -> None:
+    """What crab was to do because of her, for Taro, and where she is."""
+    asker = Asker(HANAKO, NAME, authority.Source.REST, Authority.OWNER)
+    runtime = life.house.runtime
+    asked = inject(runtime, "crab", NewGoal(name="歌う", description=SAID), asker, key="k")
+    cancel(runtime, "crab", asked.id, by="owner")
+    for name, instructions, where in (
+        ("hers", f"{NAME}さんに挨拶する", None),
+        ("his", KEPT, None),
+        ("place", "Look around.", "shared"),
+    ):
+        draft = ScheduleDraft(
+            name=name, when="@every 1d", instructions=instructions, session_id=where
+        )
+        create(runtime, "crab", name, draft)

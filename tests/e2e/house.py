@@ -128,8 +128,8 @@ class House:
         else:
             agents._table.write(delete(f"AGENT#{agent_id}", "A"))
 
-    def session(self, *agents: Agent) -> None:
-        """The session `s` of these agents."""
+    def session(self, *agents: Agent, **fields: Any) -> None:
+        """The session `s` of these agents; with a mode and a `hop_limit` they discuss."""
         self.home.sessions.create(
             Session(
                 id="s",
@@ -137,7 +137,7 @@ class House:
                 created_by="owner",
                 created_at=START,
                 updated_at=START,
-            )
+            ).replaced(**fields)
         )
 
     def say(

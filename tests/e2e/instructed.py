@@ -76,9 +76,11 @@ def told(house: House, goal_id: str = "G1") -> list[str]:
     """What OpenCrab said in a goal's session about ends, one line each."""
     lines = house.home.journal.lines(goal(house, goal_id).session_id, limit=1_000)
     return [
-        line.text.splitlines()[0]
+        row
         for line in lines
-        if line.kind is LineKind.SYSTEM and (" DONE " in line.text or " FAIL " in line.text)
+        if line.kind is LineKind.SYSTEM
+        for row in line.text.splitlines()
+        if " DONE " in row or " FAIL " in row
     ]
 
 

@@ -11,15 +11,24 @@ import pytest
 
 from opencrab.actions import GROUPS, Group, Registry
 from opencrab.domain.action import ActionResult, Effect, Impact
+from opencrab.domain.belief import BELIEF, Belief
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.forgetting import Scope, Wish
 from opencrab.domain.goal import GOAL
+from opencrab.domain.happening import HAPPENING
+from opencrab.domain.inner import outlook_of
 from opencrab.domain.knowledge import EDGE, NODE
 from opencrab.domain.memory import EXPERIENCE, IMPRESSION, MEMORY, Impression, Memory
 from opencrab.domain.mind import MIND, Mind
+from opencrab.domain.outlook import OUTLOOK, Outlook
+from opencrab.domain.peer import PEER, Peer
+from opencrab.domain.plan import PLAN
+from opencrab.domain.schedule import SCHEDULE
 from opencrab.domain.summary import SUMMARY
 from opencrab.domain.turn import TurnStatus
 from opencrab.domain.value import Value
+from opencrab.domain.vital_signs import VITALS, VitalSigns
+from opencrab.domain.working_memory import WORKING
 from opencrab.engine.forgetting import Report, forget, lineage
 from opencrab.engine.memory_facts import gate_of
 from opencrab.ports.action import ActionContext
@@ -119,10 +128,32 @@ def test_what_others_said_and_what_is_known_of_them_stays(life: Life) -> None:
     assert ids(house, NODE) == ["n2", "n3"]
     assert ids(house, EDGE) == ["n2-n3"]
     assert ids(house, SUMMARY) == ["S000000002", "S000000004"]
-    assert ids(house, GOAL) == []
+    assert (ids(house, GOAL), ids(house, PLAN)) == ([], ["000009.01"])
+    assert ids(house, SCHEDULE) == ["his", "place"]
     mind = house.home.facts.get("crab", MIND, MIND)
     assert mind is not None
     assert [each.id for each in mind.read(Mind).core] == ["c2"]
+
+
+def test_of_an_inner_life_what_came_of_others_stays(life: Life) -> None:
+    house = life.house
+    finished(house, PERSON)
+    (belief,) = (f.read(Belief) for f in house.home.facts.page("crab", BELIEF))
+    assert (belief.claim, belief.evidence) == (KEPT, ("early",))
+    peers = {fact.id: fact.read(Peer) for fact in house.home.facts.page("crab", PEER)}
+    assert peers["kai"].interests == ("海",)
+    assert set(peers) == {"kai", "once"}
+    outlook = house.home.facts.get("crab", OUTLOOK, OUTLOOK)
+    assert outlook is not None
+    assert outlook.read(Outlook) == outlook_of((belief,), peers.values())
+    assert house.home.facts.get("crab", WORKING, WORKING) is None
+    assert ids(house, HAPPENING) == ["e1"]
+    signs = house.home.facts.get("crab", VITALS, VITALS)
+    assert signs is not None
+    known = signs.read(VitalSigns)
+    assert (known.unread, known.mention, set(known.spoke)) == (1, None, {"wall:#all"})
+    finished(house, Wish(scope=Scope.SESSION, id="shared"))
+    assert ids(house, PEER) == ["kai"]
 
 
 def test_forgetting_again_finds_nothing_more(life: Life) -> None:
@@ -137,7 +168,9 @@ def test_forgetting_again_finds_nothing_more(life: Life) -> None:
 
 def test_a_forgotten_session_leaves_the_others(life: Life) -> None:
     house = life.house
-    finished(house, Wish(scope=Scope.SESSION, id="shared"))
+    report = finished(house, Wish(scope=Scope.SESSION, id="shared"))
+    assert report.schedules == ("crab:place",)
+    assert ids(house, SCHEDULE) == ["hers", "his", "place"]
     assert set(texts(house, "shared")) == {""}
     assert SAID in texts(house)
     others = [line.text for name in ("direct", "kais") for line in house.home.journal.lines(name)]
@@ -172,7 +205,8 @@ def test_after_everything_the_agent_is_there_and_knows_nothing(life: Life, tmp_p
     life.say("I like tea.", (Reply("kept by nobody"),), session_id="kais")
     report = finished(house, Wish(scope=Scope.EVERYTHING))
     assert occurrences(house, tmp_path, *WORDS, KEPT) == []
-    for kind in (MEMORY, EXPERIENCE, IMPRESSION, NODE, EDGE, SUMMARY, GOAL):
+    known = (MEMORY, EXPERIENCE, IMPRESSION, NODE, EDGE, SUMMARY, GOAL)
+    for kind in (*known, BELIEF, PEER, WORKING, HAPPENING, PLAN, SCHEDULE):
         assert ids(house, kind) == []
     assert "I like tea." in texts(house, "kais")
     assert house.home.agents.get("crab").agent.id == "crab"
@@ -295,7 +329,10 @@ def copied(whole: Path, folder: Path) -> House:
 
 
 def ending(house: House) -> Any:
-    kept = [ids(house, kind) for kind in (IMPRESSION, NODE, EDGE, SUMMARY, GOAL, "trail")]
+    kept = [
+        ids(house, kind)
+        for kind in (IMPRESSION, NODE, EDGE, SUMMARY, GOAL, PLAN, SCHEDULE, BELIEF, "trail")
+    ]
     return kept, [house.home.journal.lines(name) for name in ("direct", "shared")]
 
 

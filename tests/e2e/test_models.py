@@ -5,6 +5,7 @@ import pytest
 from opencrab.domain.errors import Invalid
 from opencrab.domain.fault import Course, Fault
 from opencrab.domain.line import LineKind
+from opencrab.domain.message import Channel
 from opencrab.domain.preference import Preferences
 from opencrab.domain.record import CallState
 from opencrab.domain.routing import LlmConfig, Use
@@ -13,6 +14,7 @@ from opencrab.engine.router import RETRIES
 from opencrab.ports.model import ChatModel
 from tests.crash.outside import Reply
 from tests.crash.scheduling import Killed
+from tests.e2e.beating import living, minutes, signs, tell, turns
 from tests.e2e.house import House
 from tests.e2e.thinking import HELLO, ROUTING, crab, done, drawn, failing, rows
 
@@ -234,3 +236,21 @@ def test_each_pause_of_a_provider_that_stays_ill_is_longer_than_the_last(house: 
             pauses.append((until - house.clock.now()).total_seconds())
             house.clock.advance(pauses[-1] + 1)
     assert pauses == [30, 60, 120, 240, 300, 300]
+
+
+def test_what_nobody_understands_is_asked_twice_more_and_then_left(house: House) -> None:
+    crab(house, failing(Fault.NONSENSE, 99))
+    house.provider.routing = ROUTING.replaced(fallback=())
+    (turn,) = done(house, *house.say("hello"), seconds=5)
+    assert (turn.status, len(rows(house))) == (TurnStatus.IDLE, 3)
+    assert "the model fails on purpose" in house.lines(LineKind.SYSTEM)[-1].text
+
+
+def test_of_an_answer_that_nobody_asked_for_nobody_hears_that_it_failed(house: House) -> None:
+    channel = Channel(kind="wall", address="home")
+    living(house, "crab", failing(Fault.NONSENSE, 99), channel=channel)
+    assert tell(house, "crab")
+    minutes(house, 4)
+    (turn,) = turns(house, "crab")
+    assert (turn.status, turn.attempts) == (TurnStatus.IDLE, 3)
+    assert (house.wall.shown, signs(house, "crab").in_vain) == ([], 1)

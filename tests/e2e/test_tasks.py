@@ -5,14 +5,18 @@ from typing import Any
 import pytest
 
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.goal import GoalStatus
+from opencrab.domain.goal import GoalStatus, TaskStatus
+from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine import approvals, tasks
+from opencrab.engine.wants import explore
+from opencrab.engine.work import ITEMS
 from tests.crash.errand import GUARDED, OWNER, plan
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
 from tests.e2e.instructed import agenda, at_rest, carried, crab, goal, instruct, told, until
+from tests.e2e.wanting import begins, lives
 
 WORDS = {
     Language.JA: ("メモを整理して", "未確認: 9.md", "見つからない"),
@@ -191,3 +195,63 @@ def test_nobody_is_known_who_asks_for_what_is_not_there(home: House) -> None:
         tasks.undertake(
             home.runtime, "nobody", tasks.NewInstruction(instruction="x"), OWNER, key="k"
         )
+
+
+@pytest.mark.parametrize("count", [2, 12])
+def test_many_goals_that_one_turn_begins_are_written_in_small_transactions(
+    home: House, count: int
+) -> None:
+    row = {"name": "書く", "precondition": "file:never.md", "postcondition": "…"}
+    ids = [f"G{number}" for number in range(1, count + 1)]
+    rows = [row] * 10
+    adds = tuple(("add_goal", {"name": f"目標{name}"}) for name in ids)
+    plans = tuple(("plan_goal", {"goal_id": name, "tasks": rows}) for name in ids)
+    starts = tuple(("start_task", {"task_id": name}) for name in ids)
+    crab(home)
+    said = (Reply(calls=adds), Reply(calls=plans), Reply(calls=starts), Reply("始めます"))
+    home.scripts["crab"] = said
+    ended: Script = (Reply(calls=(("report", {"summary": "だめ", "outcome": "failure"}),)),)
+    home.scripts |= {f"crab@{name}/report": ended for name in ids}
+    (turn,) = home.say("たくさんお願い")
+    home.work()
+    assert home.turn(turn.id).status is TurnStatus.COMPLETED
+    assert (agenda(home).current, agenda(home).waiting) == ("G1", tuple(ids[1:]))
+    blocked = [line.text for line in home.lines() if " FAIL " in line.text]
+    assert [text.count(" FAIL ") for text in blocked] == [10]
+    carried(home, 2 * count)
+    for name in ids:
+        done = goal(home, name)
+        assert done.status is GoalStatus.COMPLETED
+        assert {task.status for task in done.tasks} == {TaskStatus.FAIL}
+    at_rest(home)
+    assert max(home.transactions) <= ITEMS
+
+
+def test_a_goal_that_ended_in_words_alone_is_no_success(home: House) -> None:
+    crab(home, G1=(Reply("終わりました"),))
+    instruct(home)
+    carried(home, 3)
+    came = goal(home)
+    assert (came.status, bool(came.unconfirmed)) == (GoalStatus.COMPLETED, True)
+    assert came.satisfaction is not None
+    assert (came.satisfaction.outcome, came.satisfaction.reward_actual) == (Outcome.UNKNOWN, 0.0)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_goal_whose_only_plan_was_refused_waits_and_says_why(home: House, *, own: bool) -> None:
+    refused: Script = (
+        Reply(calls=(("plan_goal", {"goal_id": "G1", "tasks": [plan()[1]["tasks"][0]]}),)),
+        Reply("終わりました"),
+    )
+    if own:
+        lives(home, G1=refused)
+        begins(home, explore)
+    else:
+        crab(home, G1=refused)
+        instruct(home)
+    carried(home, 3)
+    waits = goal(home)
+    assert (waits.status, waits.satisfaction) == (GoalStatus.ACTIVE, None)
+    assert waits.pause is not None
+    assert "a goal has 5 to 10" in waits.pause.reason
+    at_rest(home)

@@ -30,7 +30,7 @@ TARGETS = {
 
 RUNS = 7
 ELSEWHERE = "https://127.0.0.1:9"
-KINDS = ("TURNS", "DELIVERIES", "COMPACTIONS", "INTERACTIONS")
+KINDS = ("TURNS", "DELIVERIES", "COMPACTIONS", "INTERACTIONS", "BEATS")
 QUEUES = [f"{kind}_{end}" for kind in KINDS for end in ("QUEUE", "DEAD_QUEUE")]
 
 # Stands where the function's own handler does, and answers what the process had used when that

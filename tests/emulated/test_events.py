@@ -151,4 +151,4 @@ def test_a_sample_of_a_change_tells_nobody(start: Start, wire: Path, name: str) 
 @pytest.mark.parametrize("name", BEATS)
 def test_a_sample_beat_finds_nothing_to_do(start: Start, wire: Path, name: str) -> None:
     told = start("heartbeat").invoke(sample(wire, name))
-    assert set(told) == {"requeued", "freed", "resent", "admitted", "approvals"}
+    assert set(told) == {"requeued", "freed", "resent", "admitted", "approvals", "beats"}

@@ -30,13 +30,25 @@ READING = frozenset(
         "get_available_models",
         "get_current_llm_config",
         "web_fetch",
+        "world_messages",
     ]
 )
 SPEAKING = frozenset(
-    ["send_speech", "send_noreact", "generate_inner_voice", "declare_done", "report"]
+    [
+        "send_speech",
+        "send_noreact",
+        "generate_inner_voice",
+        "declare_done",
+        "report",
+        "broadcast_guidance",
+        "set_phase",
+    ]
 )
-SHARING, REACHING = frozenset({"ring_gong", "pin_note"}), frozenset({"publish_page", "web_search"})
-FOR_PEERS = frozenset({"learn_from_peer", "update_impression"})
+SHARING, REACHING = (
+    frozenset({"ring_gong", "pin_note"}),
+    frozenset({"publish_page", "web_search", "world_send"}),
+)
+FOR_PEERS = frozenset({"learn_from_peer", "update_impression", "rate_peer"})
 """Said here once more, and not asked of the product."""
 
 OUTSIDERS = frozenset({Authority.PUBLIC, Authority.PEER})
@@ -45,7 +57,7 @@ LOOKING = frozenset({"browse_history", "search_my_history"})
 """Who may hear of every session of the agent, and by which actions."""
 
 BESIDE = frozenset({"turn", "approval", "decided_approval", "grant"})
-OF_PEERS = BESIDE | {"skill", "mind", "experience", "impression"}
+OF_PEERS = BESIDE | {"skill", "mind", "experience", "impression", "peer", "outlook"}
 UNASKED = {
     ApprovalPolicy.STRICT: {"speech"},
     ApprovalPolicy.GUARDED: {"speech", "read", "self"},

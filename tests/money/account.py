@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from opencrab.domain.authority import Authority
+from opencrab.domain.authority import Authority, Source
 from opencrab.domain.money import (
     INSTALLATION,
     Draw,
@@ -17,7 +17,7 @@ from opencrab.domain.money import (
     session_scope,
 )
 from opencrab.domain.record import ModelIntent
-from opencrab.domain.turn import Trigger, Turn
+from opencrab.domain.turn import Turn
 from opencrab.ports.journal import Change
 from tests.crash.scheduling import Task
 from tests.crash.watching import Watch
@@ -87,10 +87,12 @@ class Account(Watch):
     def scopes_of(self, turn: Turn) -> tuple[str, ...]:
         """Every budget that must pay for a turn."""
         scopes = [agent_scope(turn.agent_id), INSTALLATION]
-        if turn.trigger is Trigger.HEARTBEAT:
+        if turn.source is Source.HEARTBEAT:
             scopes.append(heartbeat_scope(turn.agent_id))
         if turn.authority is Authority.PUBLIC:
             scopes.append(public_scope(turn.principal_id))
+        elif turn.payer is not None:
+            scopes.append(public_scope(turn.payer))
         if self.bound.get(turn.id, False):
             scopes.append(session_scope(turn.session_id))
         return tuple(scopes)

@@ -23,7 +23,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
 
 
 def test_nothing_is_overspent_whoever_dies_whatever_fails(town: Town) -> None:
-    totals = play_steps(town, 1, STEPS, None)
+    totals = play_steps(town, 8, 2 * STEPS, None)
     assert totals.violations == []
     assert totals.counts["overspend"] == 0
     assert totals.counts["billed"] > 0

@@ -43,7 +43,7 @@ ACCESS = (
     Mutation(
         rules_access.permissions_have_no_wildcards,
         "a queue lets everybody write",
-        "data/ScheduleDeadQueuePolicy/Properties/PolicyDocument/Statement/0/Principal",
+        "data/BackgroundDeadQueuePolicy/Properties/PolicyDocument/Statement/0/Principal",
         "*",
     ),
     Mutation(

@@ -29,7 +29,7 @@ QUEUES = (
         rules_queues.queues_have_dead_letters,
         "a FIFO queue's dead letters should go to a standard queue",
         "data/TurnsQueue/Properties/RedrivePolicy/deadLetterTargetArn",
-        {"Fn::GetAtt": ["ScheduleDeadQueue", "Arn"]},
+        {"Fn::GetAtt": ["BackgroundDeadQueue", "Arn"]},
     ),
     Mutation(
         rules_queues.schedules_have_dead_letters,
@@ -46,7 +46,7 @@ QUEUES = (
     Mutation(
         rules_queues.schedules_may_write_dead_letters,
         "the queue has no policy",
-        "data/ScheduleDeadQueuePolicy",
+        "data/BackgroundDeadQueuePolicy",
         GONE,
     ),
     Mutation(
@@ -64,7 +64,7 @@ QUEUES = (
     Mutation(
         rules_queues.dead_letters_ring_an_alarm,
         "an alarm watches another queue",
-        "observability/ScheduleDeadAlarm/Properties/Dimensions/0/Value",
+        "observability/BackgroundDeadAlarm/Properties/Dimensions/0/Value",
         "opencrab-main-turns.fifo",
     ),
     Mutation(
@@ -174,7 +174,7 @@ FUNCTIONS = (
     Mutation(
         rules_functions.functions_are_traced,
         "a function only passes traces on",
-        "template/HeartbeatFunction/Properties/TracingConfig/Mode",
+        "template/AgentTurnFunction/Properties/TracingConfig/Mode",
         "PassThrough",
     ),
     Mutation(
@@ -204,8 +204,8 @@ FUNCTIONS = (
     Mutation(
         rules_functions.handlers_are_there,
         "a function's folder is misspelt",
-        "template/HeartbeatFunction/Properties/Code/S3Key",
-        "functions/heart_beat",
+        "template/DeliveryFunction/Properties/Code/S3Key",
+        "functions/deliverer",
     ),
     Mutation(
         rules_functions.handlers_are_there,

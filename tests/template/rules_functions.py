@@ -20,6 +20,11 @@ IN_A_NETWORK = {
 }
 """Functions in a VPC, with the reason; none is in the stack as it comes."""
 
+UNTRACED = {
+    "functions/heartbeat": "nobody waits for it, and a trace costs more than a beat",
+}
+"""Functions that Lambda does not trace, with the reason."""
+
 SAID_ALOUD = {
     "OPENCRAB_AWS__OWNER_KEY_HASH": "a hash: the owner's key cannot be had from it",
     "OPENCRAB_AWS__SECRETS": "names the place of the secrets, not one of them",
@@ -75,13 +80,16 @@ def functions_run_where_they_were_built_for(stacks: Stacks) -> Iterator[Violatio
 
 
 def functions_are_traced(stacks: Stacks) -> Iterator[Violation]:
-    """Every function is traced by Lambda itself.
+    """Every function is traced by Lambda itself, but for the heartbeat.
 
-    One switch shows where the time of a turn went, without an SDK that costs 250 ms to import.
+    One switch shows where the time of a turn went, without an SDK that costs 250 ms to import. At
+    our pace X-Ray records every invocation, and for a beat that finds nothing to do this would
+    cost more than all the rest of it.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html
     """
     for function in stacks.of(FUNCTION):
-        if function.at("TracingConfig", "Mode") != "Active":
+        folder = str(function.at("Code", "S3Key"))
+        if function.at("TracingConfig", "Mode") != "Active" and folder not in UNTRACED:
             yield Violation(function.address, "is not traced", "Tracing: Active")
 
 

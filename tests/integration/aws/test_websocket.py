@@ -168,7 +168,12 @@ def function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wire: Path) -> Ite
 def places(house: House, api: Api) -> dict[str, str]:
     """The environment that the template gives the function."""
     home: Any = house.home
-    queues = {"TURNS": home.turns, "DELIVERIES": home.deliveries, "COMPACTIONS": home.compactions}
+    queues = {
+        "TURNS": home.turns,
+        "DELIVERIES": home.deliveries,
+        "COMPACTIONS": home.compactions,
+        "BEATS": home.beats,
+    }
     port = api.server_address[1]
     found = {
         "OPENCRAB_AWS__TABLE": home.journal._table.name,

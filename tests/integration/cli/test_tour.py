@@ -70,6 +70,9 @@ def test_the_tour_from_an_agent_to_the_story_of_its_turn(house: House, guide: Gu
     assert guide.write in lines
     assert "ws_write" in lines
     assert session in opencrab("sessions", "list")
+    fairness = opencrab("sessions", "show", session, "--fairness")
+    assert "100%" in fairness
+    assert "1.00" in fairness
     story = opencrab("turns", "show", turn)
     for text in (guide.story, guide.write, "✓ ws_write", guide.end):
         assert text in story

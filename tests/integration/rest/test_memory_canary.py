@@ -9,7 +9,8 @@ import pytest
 
 from opencrab.domain.authority import Scope
 from opencrab.domain.fact import new_fact
-from opencrab.domain.memory import EXPERIENCE, MEMORY, Experience, Memory, Outcome
+from opencrab.domain.memory import EXPERIENCE, MEMORY, Experience, Memory
+from opencrab.domain.outcome import Outcome
 from opencrab.domain.session import Hearing, Participant, Session
 from tests.integration.rest.house import House
 from tests.integration.rest.remembering import remembering

@@ -8,14 +8,8 @@ import pytest
 from opencrab.adapters.providers.script import ScriptedAnswer, ScriptedCall
 from opencrab.domain.fact import new_fact
 from opencrab.domain.knowledge import EDGE, NODE, Edge, Node
-from opencrab.domain.memory import (
-    EXPERIENCE,
-    IMPRESSION,
-    Experience,
-    Impression,
-    Outcome,
-    SessionImpression,
-)
+from opencrab.domain.memory import EXPERIENCE, IMPRESSION, Experience, Impression, SessionImpression
+from opencrab.domain.outcome import Outcome
 from opencrab.domain.summary import SUMMARY, Source, Span, Summary, summary_key
 from tests.integration.rest.house import House, problem
 

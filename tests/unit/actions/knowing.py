@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from opencrab.actions import Registry, finding, recall, speech
+from opencrab.actions import Registry, finding, inner, recall, speech
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.action import ActionResult
 from opencrab.domain.agent import Agent, Profile
@@ -29,7 +29,7 @@ from tests.searching import searching
 from tests.unit.engine.models import Known
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
-REGISTRY = Registry((speech.group, recall.group, finding.group))
+REGISTRY = Registry((speech.group, recall.group, finding.group, inner.group))
 
 
 def run(at: ActionContext, name: str, /, **arguments: Any) -> ActionResult:

@@ -29,7 +29,7 @@ def found(mika: Desk, **arguments: str) -> list[str]:
 
 def test_without_a_query_the_groups_are_listed_by_name_alone(mika: Desk) -> None:
     groups = mika.data("find_actions")["groups"]
-    assert list(groups) == ["recall", "speech"]
+    assert list(groups) == ["inner", "recall", "speech"]
     assert "parameters" not in json.dumps(groups)
     assert groups["recall"]["forget_memory"].startswith("記憶を1つ忘れます")
     english = mika.at.agent.replaced(language=Language.EN)
@@ -61,7 +61,7 @@ def test_a_group_can_be_looked_into(mika: Desk) -> None:
     assert found(mika, group="recall") == names
     assert found(mika, group="recall", query="forget")[0] == "forget_memory"
     wrong = mika.do("find_actions", group="vaults")
-    assert wrong.error == "there is no group 'vaults': one of recall, speech"
+    assert wrong.error == "there is no group 'vaults': one of inner, recall, speech"
 
 
 def test_nothing_fits_a_query_about_nothing(mika: Desk) -> None:

@@ -13,8 +13,9 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.action import ActionResult, Effect, SkillLearned, SkillUsed
 from opencrab.domain.authority import Authority, Source, may
 from opencrab.domain.errors import Changed
-from opencrab.domain.memory import EXPERIENCE, Experience, Outcome
+from opencrab.domain.memory import EXPERIENCE, Experience
 from opencrab.domain.mind import MIND, Mind
+from opencrab.domain.outcome import Outcome
 from opencrab.domain.past import row_of_experience
 from opencrab.domain.skill import (
     QUARANTINED_SKILLS,

@@ -40,14 +40,16 @@ ALL = Registry(GROUPS)
 BY_SKILLS = Registry(GROUPS, SKILLS)
 ACTIONS = {action.name: action for group in GROUPS for action in group.actions}
 MODELS = {"select_llm", "get_available_models", "get_current_llm_config"}
-FOR_PEERS = {"update_impression", "learn_from_peer"}
+FOR_PEERS = {"update_impression", "learn_from_peer", "rate_peer"}
 
 every_action = pytest.mark.parametrize("action", ACTIONS.values(), ids=ACTIONS)
 each_language = pytest.mark.parametrize("language", Language)
 
 
 def _agent(language: Language) -> Agent:
-    return Agent(id="mika", name="美香", language=language, created_at=NOW, updated_at=NOW)
+    return Agent(
+        id="mika", name="美香", language=language, world="kingdom", created_at=NOW, updated_at=NOW
+    )
 
 
 def _told(

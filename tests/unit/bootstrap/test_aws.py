@@ -1,5 +1,7 @@
 """OpenCrab in Lambda functions: built from names alone, and models that learn of new keys."""
 
+import gc
+import importlib.util
 import json
 import logging
 from collections.abc import Callable, Iterator
@@ -23,6 +25,7 @@ from opencrab.gateways.cli.options import Tongue
 from opencrab.gateways.cli.words import Speech
 from opencrab.ports.preferences import Stored
 from opencrab.settings import Settings
+from tests.conftest import ROOT
 from tests.contract.example import NOW
 from tests.unit.gateways.function import Call, own_log
 
@@ -39,6 +42,8 @@ PLACES = {
     "OPENCRAB_AWS__INTERACTIONS_DEAD_QUEUE": f"{QUEUE}-interactions-dead.fifo",
     "OPENCRAB_AWS__COMPACTIONS_QUEUE": f"{QUEUE}-compactions.fifo",
     "OPENCRAB_AWS__COMPACTIONS_DEAD_QUEUE": f"{QUEUE}-compactions-dead.fifo",
+    "OPENCRAB_AWS__BEATS_QUEUE": f"{QUEUE}-beats",
+    "OPENCRAB_AWS__BEATS_DEAD_QUEUE": f"{QUEUE}-background-dead",
     "OPENCRAB_AWS__SECRETS": "ssm:/opencrab/dev/",
 }
 _MAY_BE_MISSING = {"OPENCRAB_AWS__STAGE", "OPENCRAB_AWS__INTERACTIONS_QUEUE"}
@@ -237,6 +242,32 @@ def test_a_worker_is_built_from_names_alone(environment: pytest.MonkeyPatch) -> 
     made = worker()
     assert made.turns({"Records": []}, Call()) == {"batchItemFailures": []}
     assert made.deliveries({"Records": []}, Call()) == {"batchItemFailures": []}
+
+
+class Halves:
+    """A worker that tells which of its halves was asked."""
+
+    def beats(self, _event: object, _context: object) -> str:
+        return "beats"
+
+    def sweep(self, _event: object, _context: object) -> str:
+        return "sweep"
+
+
+def test_the_heartbeat_tells_its_queue_from_its_schedule(environment: pytest.MonkeyPatch) -> None:
+    path = ROOT / "functions" / "heartbeat" / "handler.py"
+    spec = importlib.util.spec_from_file_location("heartbeat_handler", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.handler({"Records": []}, Call()) == {"batchItemFailures": []}
+    module._worker = Halves()
+    assert module.handler({"Records": []}, Call()) == "beats"
+    assert module.handler({"source": "aws.events", "detail-type": "Scheduled Event"}, Call()) == (
+        "sweep"
+    )
+    gc.unfreeze()
 
 
 def test_the_rest_handler_is_built_from_names_alone_and_lives(

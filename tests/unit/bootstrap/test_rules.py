@@ -106,3 +106,18 @@ def test_numbers_beyond_all_measure_are_refused_by_name(name: str, text: str) ->
     with pytest.raises(Invalid, match=rf"{section}\.{key} must be from") as error:
         rules_of(load({}, {f"OPENCRAB_{name}": text}))
     assert error.value.field == f"{section}.{key}"
+
+
+@pytest.mark.parametrize("seconds", ["0", "-61", "60", "28", "100003"])
+def test_the_interval_of_new_agents_is_a_prime(seconds: str) -> None:
+    with pytest.raises(Invalid, match="heartbeat_interval_secs") as refused:
+        rules_of(load({}, {"OPENCRAB_AGENT__HEARTBEAT_INTERVAL_SECS": seconds}))
+    assert refused.value.cure
+
+
+def test_a_number_of_autonomy_is_checked_and_named() -> None:
+    given = {"OPENCRAB_AGENT__HEARTBEAT_INTERVAL_SECS": "67", "OPENCRAB_AUTONOMY__HOP_LIMIT": "3"}
+    rules = rules_of(load({}, given))
+    assert (rules.heartbeat_seconds, rules.autonomy.hop_limit) == (67, 3)
+    with pytest.raises(Invalid, match=r"autonomy\.hop_limit"):
+        rules_of(load({}, {"OPENCRAB_AUTONOMY__HOP_LIMIT": "0"}))

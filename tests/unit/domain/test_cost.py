@@ -65,6 +65,29 @@ def test_an_idle_month_is_what_stands_there_and_polls_and_beats() -> None:
     }
 
 
+def test_queues_without_order_have_a_price_of_their_own() -> None:
+    polling = {"queues": 2, "standard_queues": 1, "pollers": 5, "wait_seconds": 20}
+    found = amounts(estimate(Sheet.of(table(polling=polling)), 0))["idle"]
+    assert found == {Meter.SQS_REQUESTS: 1_314_000, Meter.STANDARD_SQS_REQUESTS: 657_000}
+
+
+def test_a_day_of_beats_is_a_beat_as_often_as_it_comes() -> None:
+    run = {"invocations": 1, "milliseconds": 50, "memory_mb": 512}
+    beat = {"uses": {"write_units": 4}, "functions": {"heartbeat": {**run, "traced": False}}}
+    free = {"usd": 1, "free": 1_500, "as_of": AS_OF}
+    prices = {**table()["prices"], "lambda_requests": free}
+    standing = {"lambda_requests": 1_000}
+    sheet = Sheet.of(table(prices=prices, standing=standing, beat=beat, beat_seconds=100))
+    found = estimate(sheet, 0).beating
+    assert {part.meter: part.amount for part in found.parts} == {
+        Meter.WRITE_UNITS: 3_456,
+        Meter.LAMBDA_REQUESTS: 864,
+        Meter.LAMBDA_GB_SECONDS: Decimal("21.6"),
+    }
+    assert found.micro_usd - found.after_free_micro_usd == 500 * PER_DOLLAR
+    assert estimate(Sheet.of(table()), 0).beating.parts == ()
+
+
 def test_a_month_is_the_idle_one_with_its_turns() -> None:
     work = {"uses": {"write_units": 50}, "functions": {}}
     sheet = Sheet.of(table(standing={"write_units": 7}, turn=work))
@@ -137,6 +160,7 @@ def test_a_sheet_is_as_old_as_its_oldest_price() -> None:
         ({"standing": {"alarms": "many"}}, "standing.alarms"),
         ({"polling": {"queues": 1, "pollers": 5, "wait_seconds": 0}}, "polling.wait_seconds"),
         ({"model_seconds": None}, "model_seconds"),
+        ({"beat_seconds": 0}, "beat_seconds"),
         ({"tax": 8}, "tax"),
         ({"prices": {}}, "prices"),
     ],

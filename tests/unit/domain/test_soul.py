@@ -15,6 +15,7 @@ from opencrab.domain.soul import (
     SocialStyleName,
     Soul,
     ThinkingStyle,
+    derived_drives,
 )
 from opencrab.domain.value import Language
 
@@ -29,7 +30,7 @@ souls = st.builds(
     social_style=st.builds(SocialStyle, assertiveness=signed, responsiveness=signed),
     personality=st.builds(Personality, openness=units, neuroticism=units),
     thinking_style=st.builds(ThinkingStyle, primary=words, description=words),
-    drives=st.builds(Drives, risk_tolerance=units),
+    drives=st.none() | st.builds(Drives, risk_tolerance=units),
     custom_traits=st.dictionaries(words, words, max_size=4),
 )
 
@@ -134,3 +135,25 @@ def test_there_is_a_most_of_custom_traits() -> None:
 def test_an_unknown_trait_is_refused() -> None:
     with pytest.raises(ValidationError, match="charisma"):
         Personality.model_validate({"charisma": 0.5})
+
+
+def test_without_drives_of_its_own_a_soul_has_those_of_its_personality() -> None:
+    traits = Personality(openness=1, conscientiousness=0.8, extraversion=0, neuroticism=0)
+    soul = Soul(persona_name="蟹", personality=traits)
+    assert soul.drives is None
+    assert soul.weights.model_dump() == pytest.approx(
+        {
+            "risk_tolerance": 1.0,
+            "collaboration": 0.25,
+            "depth_vs_breadth": 0.6,
+            "quality_vs_speed": 0.1,
+        }
+    )
+    assert "risk tolerance 1.0, collaboration 0.2" in soul.describe(Language.EN)
+    assert soul.replaced(drives=Drives()).weights == Drives()
+
+
+@given(personality=st.builds(Personality, **dict.fromkeys(Personality.model_fields, units)))
+def test_derived_drives_are_within_zero_and_one(personality: Personality) -> None:
+    Drives.model_validate(derived_drives(personality).model_dump())
+    assert derived_drives(Personality()) == Drives()

@@ -144,10 +144,10 @@ def test_money_is_conserved_whatever_a_turn_does(made: list[tuple[int, int, str,
 
 
 def asked_by(
-    trigger: Trigger = Trigger.MESSAGE, authority: Authority = Authority.USER, **limits: Any
+    source: Source = Source.REST, authority: Authority = Authority.USER, **limits: Any
 ) -> tuple[Turn, Block, Limits]:
     """A turn with its first block, and the limits that it was drawn under."""
-    header, under = turn(trigger=trigger, authority=authority), LIMITS.replaced(**limits)
+    header, under = turn(source=source, authority=authority), LIMITS.replaced(**limits)
     block = header.block_for(50, DAYS[0], under)
     assert block is not None
     return header, block, under
@@ -175,7 +175,7 @@ def test_a_sessions_budget_has_no_days_and_is_asked_only_when_it_has_a_limit() -
 def test_heartbeats_have_a_share_of_their_agents_day(
     own: int | None, percent: int, share: int
 ) -> None:
-    asked = asked_by(Trigger.HEARTBEAT, Authority.SELF, heartbeat_percent=percent)
+    asked = asked_by(Source.HEARTBEAT, Authority.SELF, heartbeat_percent=percent)
     *_, last = draws_for(*asked, own)
     assert last == Draw(scope="heartbeat:mika", day=DAYS[0], micro_usd=100, limit_micro_usd=share)
 
@@ -185,8 +185,21 @@ def test_a_member_of_the_public_has_a_day_of_their_own() -> None:
     assert last == Draw(scope="public:owner", day=DAYS[0], micro_usd=100, limit_micro_usd=5)
 
 
+def test_a_turn_of_no_human_draws_from_the_day_of_the_public_person_that_it_goes_back_to() -> None:
+    header = turn(source=Source.PEER, authority=Authority.PEER, payer="stranger")
+    under = LIMITS.replaced(public_user_day_micro_usd=5)
+    block = header.block_for(50, DAYS[0], under)
+    assert block is not None
+    *_, last = draws_for(header, block, under, None)
+    assert last == Draw(scope="public:stranger", day=DAYS[0], micro_usd=100, limit_micro_usd=5)
+    older = header.model_dump(mode="json")
+    del older["payer"]
+    assert Turn.model_validate(older).public_payer is None
+    assert header.erased().payer is None
+
+
 def test_no_block_takes_from_more_than_five_budgets() -> None:
-    asked = asked_by(Trigger.HEARTBEAT, Authority.PUBLIC, session_micro_usd=1)
+    asked = asked_by(Source.HEARTBEAT, Authority.PUBLIC, session_micro_usd=1)
     scopes = [draw.scope for draw in draws_for(*asked, None)]
     assert scopes == [
         agent_scope("mika"),
@@ -221,8 +234,9 @@ LIMITED = st.builds(
 )
 TURNS = st.builds(
     turn,
-    trigger=st.sampled_from([Trigger.MESSAGE, Trigger.HEARTBEAT]),
+    source=st.sampled_from([Source.REST, Source.HEARTBEAT]),
     authority=st.sampled_from([Authority.USER, Authority.PUBLIC, Authority.SELF]),
+    payer=st.sampled_from([None, "guest"]),
 )
 CALLS = st.lists(
     st.tuples(st.integers(0, 400), st.integers(0, 150), st.sampled_from(DAYS), LIMITED),

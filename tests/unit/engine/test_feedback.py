@@ -4,7 +4,8 @@ import pytest
 
 from opencrab.domain.action import ActionResult, Spoke
 from opencrab.domain.errors import Conflict, Invalid, NotFound
-from opencrab.domain.memory import Experience, Outcome
+from opencrab.domain.memory import Experience
+from opencrab.domain.outcome import Outcome
 from opencrab.domain.record import Answer, Call, CallResult, CallState, ModelIntent, ModelResult
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.engine.feedback import Thumbs, give, thumbs_of

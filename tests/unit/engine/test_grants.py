@@ -1,7 +1,7 @@
 """Standing grants, and that no policy and no grant lets a tainted turn touch others unasked."""
 
 import os
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -39,6 +39,12 @@ class Kept:
 
     def get(self, owner: str, kind: str, fact_id: str) -> Fact | None:
         raise AssertionError("nobody asks for one")
+
+    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Fact, ...]:
+        raise AssertionError("nobody asks for some")
+
+    def due(self, kind: str, now: datetime, limit: int) -> tuple[Fact, ...]:
+        raise AssertionError("nobody asks what is due")
 
     def commit(self, *facts: Fact, due: tuple[Any, ...] = ()) -> None:
         raise AssertionError("a ruling writes nothing")

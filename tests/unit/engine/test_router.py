@@ -17,6 +17,7 @@ from opencrab.domain.transcript import Attempt
 from opencrab.engine.router import (
     LAST_RETRIES,
     LONGEST_WAIT_SECONDS,
+    NONSENSE_RETRIES,
     RETRIES,
     Pick,
     candidates,
@@ -184,7 +185,9 @@ def test_the_last_one_is_asked_once_more_if_it_may_pass(fault: Fault) -> None:
     attempts = [Attempt("openai:gpt", fault)]
     picked = pick((OPENAI,), attempts, NOBODY, NOW)
     assert (picked is not None) == fault.may_pass
-    most = RETRIES if fault is Fault.RATE_LIMITED else LAST_RETRIES
+    most = {Fault.RATE_LIMITED: RETRIES, Fault.NONSENSE: NONSENSE_RETRIES}.get(fault, LAST_RETRIES)
+    if fault.may_pass:
+        assert pick((OPENAI,), attempts * most, NOBODY, NOW) is not None
     assert pick((OPENAI,), attempts * (most + 1), NOBODY, NOW) is None
 
 

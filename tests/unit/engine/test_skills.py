@@ -208,6 +208,7 @@ class Contested:
 
     def __init__(self, facts: Facts, times: int) -> None:
         self.get, self.page = facts.get, facts.page
+        self.several, self.due = facts.several, facts.due
         self._facts, self.times = facts, times
 
     def commit(self, *facts: Fact, due: tuple[object, ...] = ()) -> None:

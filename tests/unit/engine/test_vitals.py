@@ -29,6 +29,10 @@ FIELDS = [
     "open_approvals",
     "open_goals",
     "goal_slots",
+    "next_beat_at",
+    "beats",
+    "in_vain",
+    "warning",
     "machine",
 ]
 

@@ -11,8 +11,10 @@ import pytest
 
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn import Trigger, Turn, TurnStatus
+from opencrab.domain.vital_signs import VitalSigns, slot_of
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn import Outcome, Pace
+from opencrab.engine.waking import bring_to_life, stored_signs
 from opencrab.gateways.aws import delivery_of
 from opencrab.ports.queue import Delivery
 from tests.conftest import ROOT
@@ -149,15 +151,49 @@ def test_a_delivery_that_names_nothing_is_done(function: Function) -> None:
 
 
 def test_a_sweep_tells_what_it_found(function: Function) -> None:
-    nothing = {"requeued": 0, "freed": 0, "resent": 0, "admitted": 0, "approvals": 0}
+    names = ("requeued", "freed", "resent", "admitted", "approvals", "beats")
+    nothing = dict.fromkeys(names, 0)
     assert function.worker.sweep({}, Call()) == nothing
     assert function.log() == []
     function.house.say(JAPANESE)
     function.house.clock.advance(3_600)
     assert function.worker.sweep({}, Call()) == nothing | {"requeued": 1}
     (told,) = function.log()
-    assert told["message"] == "swept: requeued=1, freed=0, resent=0, admitted=0, approvals=0"
+    counts = "requeued=1, freed=0, resent=0, admitted=0, approvals=0, beats=0"
+    assert told["message"] == f"swept: {counts}"
     assert "session_id" not in told
+
+
+def beat_of(agent_id: str, slot: int) -> str:
+    return json.dumps({"v": 1, "agent": agent_id, "slot": slot})
+
+
+def test_a_batch_of_beats_is_decided_one_by_one(function: Function) -> None:
+    house = function.house
+    profile = house.home.agents.get("mika")
+    signs = bring_to_life(house.runtime, profile)
+    slot = slot_of(signs.next_beat_at)
+    house.clock.advance((signs.next_beat_at - house.clock.now()).total_seconds())
+    bodies = (
+        beat_of("nobody", slot),
+        "こんにちは",
+        beat_of("mika", slot + 9),
+        *[beat_of("mika", slot)] * 2,
+    )
+    records = [function.record(body) for body in bodies]
+    for record in records:
+        del record["attributes"]["MessageGroupId"]
+    answer = function.worker.beats({"Records": records}, Call())
+    assert answer == {"batchItemFailures": [{"itemIdentifier": records[2]["messageId"]}]}
+    stored = stored_signs(house.runtime, "mika")
+    assert stored is not None
+    after = stored.read(VitalSigns)
+    assert (after.slot, after.beats) == (slot, 1), "a slot fires once, however often it is told"
+    ((kept, reason),) = house.home.beats.dead(9)
+    assert kept == "こんにちは"
+    assert "unknown form" in reason
+    house.clock.advance(600)
+    assert house.home.beats.receive(visibility_seconds=9, wait_seconds=0) is None, "no beat sends"
 
 
 def test_each_line_of_a_turn_tells_whose_it_is(function: Function) -> None:

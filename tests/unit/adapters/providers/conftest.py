@@ -54,7 +54,14 @@ def messages_schema(wire: Path) -> jsonschema.Draft202012Validator:
 def our_actions(request: pytest.FixtureRequest) -> tuple[ActionSchema, ...]:
     """Every action that there is, as a model is told of it: none is left out for any reason."""
     born = datetime(2026, 3, 1, tzinfo=UTC)
-    agent = Agent(id="a1", name="蟹", language=request.param, created_at=born, updated_at=born)
+    agent = Agent(
+        id="a1",
+        name="蟹",
+        language=request.param,
+        world="kingdom",
+        created_at=born,
+        updated_at=born,
+    )
     routing = Routing(
         default="scripted:echo", aliases={"fast": "scripted:echo"}, selectable=("fast",)
     )

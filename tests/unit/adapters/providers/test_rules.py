@@ -140,3 +140,16 @@ def test_no_words_and_no_result_confuse_it(words: str, content: str) -> None:
 )
 def test_long_words_are_read_in_no_time(words: str) -> None:
     _reply(words)
+
+
+def test_woken_in_a_discussion_it_says_one_thing_and_is_done() -> None:
+    floor = "OpenCrab: [討論であなたの番です。なければ declare_done]"
+    actions = (*ACTIONS, _action("declare_done"))
+    first = _reply(floor, actions=actions)
+    assert first.text
+    assert "OpenCrab" not in first.text
+    assert "declare_done" not in first.text
+    turns = (Said("assistant", first.text), Said("user", floor, name="rin"))
+    second = reply(ChatRequest("", actions, "", turns, 100))
+    assert [call.name for call in second.calls] == ["declare_done"]
+    assert [call.name for call in _reply("OpenCrab: [events]").calls] == ["send_noreact"]

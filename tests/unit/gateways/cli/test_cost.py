@@ -17,7 +17,8 @@ def program(program: Program) -> Program:
     prices = {**table()["prices"], "alarms": free}
     uses = {"uses": {"write_units": 0.5}, "functions": {}}
     standing = {"alarms": 12, "kept_log_gb": 0.25}
-    program.sheet = lambda: Sheet.of(table(prices=prices, standing=standing, turn=uses))
+    made = table(prices=prices, standing=standing, turn=uses, beat=uses, beat_seconds=29)
+    program.sheet = lambda: Sheet.of(made)
     return program
 
 
@@ -35,15 +36,24 @@ def test_an_estimate_shows_an_idle_month_and_a_thousand_turns(
         "kept log GB 0.25 $0.2500 $0.2500",
         "total $1.4500 $0.4500",
     ]
-    assert rows[8] == "1,000 turns, of which each waits 0 s for its model"
-    assert rows[10:12] == ["write units 500 $500.0000 $500.0000", "total $500.0000 $500.0000"]
-    assert rows[13].startswith("A month with 50,000 turns: $25,001.4500; $25,000.4500 after")
+    assert rows[8] == "A day of each agent that beats every 29 s and has nothing to do"
+    assert rows[10].startswith("write units 1,489.655 $1,489.6552")
+    assert rows[13] == "1,000 turns, of which each waits 0 s for its model"
+    assert rows[15:17] == ["write units 500 $500.0000 $500.0000", "total $500.0000 $500.0000"]
+    assert rows[18].startswith("A month with 50,000 turns: $25,001.4500; $25,000.4500 after")
     assert server.requests == []
 
 
 def test_an_estimate_speaks_japanese(program: Program) -> None:
     shown = program.run("--language", "ja", *ESTIMATE, "--waiting")
-    for text in ("利用のない1か月", "アラーム", "クライアントも待つ", "無料枠", "合計"):
+    for text in (
+        "利用のない1か月",
+        "29 秒ごとに目を覚まし",
+        "アラーム",
+        "クライアントも待つ",
+        "無料枠",
+        "合計",
+    ):
         assert text in shown.out
     assert "alarms" not in shown.out
 
@@ -58,6 +68,7 @@ def test_an_estimate_for_scripts_is_in_whole_micro_dollars(program: Program) -> 
         False,
     }
     assert found["month"]["micro_usd"] == 2_950_000
+    assert found["agent_day"]["micro_usd"] == 1_489_655_173
     assert found["idle"] == {
         "micro_usd": 1_450_000,
         "after_free_micro_usd": 450_000,

@@ -221,6 +221,7 @@ LINEAGE = {
     "kept": ["a1/memory:m1"],
     "files": ["a1:notes/\x1b[2Jx.md"],
     "skills": [],
+    "schedules": [],
 }
 REPORT = {
     "done": True,
@@ -230,6 +231,7 @@ REPORT = {
     "removed": ["a1/memory:m1"],
     "files": [],
     "skills": ["a1:tea"],
+    "schedules": ["a1:walk"],
 }
 
 
@@ -259,6 +261,7 @@ def test_forgetting_is_asked_for_once_more(
     gone = program.sit("memory", "forget", *args, typed=["y"])
     assert "it is forgotten" in gone.out
     assert "skills that came of it remain: a1:tea" in gone.out
+    assert "schedules that have to do with it remain: a1:walk" in gone.out
     assert program.run("memory", "forget", *args, "--yes", "--json").json == REPORT
     assert server.sent("POST") == [wish] * 4
 
@@ -358,7 +361,7 @@ def test_how_a_memory_stands_is_told_with_what_failed(program: Program, server: 
 
 
 def test_whoever_is_not_known_is_not_said_to_be_forgotten(program: Program, server: Server) -> None:
-    nothing: dict[str, list[str]] = {"removed": [], "files": [], "skills": []}
+    nothing: dict[str, list[str]] = {"removed": [], "files": [], "skills": [], "schedules": []}
     numbers = {"done": True, "left": 0, "lines": 0, "turns": 0}
     server.on(f"POST {PLACE}/forget", ok({**numbers, **nothing}))
     shown = program.run("memory", "forget", "--person", "nobody", "--yes")

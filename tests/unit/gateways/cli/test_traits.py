@@ -32,11 +32,16 @@ def test_the_soul_that_was_given_stays_as_it_is() -> None:
     assert changed == {"personality": {"openness": 1.0}, "custom_traits": {"hobby": "chess"}}
 
 
+def test_a_drive_can_be_set_where_none_was() -> None:
+    soul = Soul(persona_name="Ada").model_dump()
+    assert with_traits(soul, "collaboration=1")["drives"] == {"collaboration": 1.0}
+
+
 @given(values=st.dictionaries(st.sampled_from(NUMBERS), st.floats(0, 1)))
 def test_every_number_of_a_soul_can_be_set(values: dict[str, float]) -> None:
     text = ",".join(f"{name}={value!r}" for name, value in values.items())
     soul = Soul(**with_traits({"persona_name": "Ada"}, text)).model_dump()
-    found = {**soul["personality"], **soul["social_style"], **soul["drives"]}
+    found = {**soul["personality"], **soul["social_style"], **(soul["drives"] or {})}
     assert {name: found[name] for name in values} == values
 
 

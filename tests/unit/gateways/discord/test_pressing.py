@@ -8,7 +8,8 @@ import pytest
 from opencrab.domain.action import ApprovalPolicy
 from opencrab.domain.approval import Approval, ApprovalRules, ApprovalState
 from opencrab.domain.errors import NeverSent, NotFound, Unavailable
-from opencrab.domain.memory import EXPERIENCE, Experience, Outcome
+from opencrab.domain.memory import EXPERIENCE, Experience
+from opencrab.domain.outcome import Outcome
 from opencrab.engine import approvals
 from opencrab.engine.turn import Outcome as Ended
 from opencrab.gateways.discord.pressing import used_up

@@ -6,6 +6,7 @@ it waits in quarantine until an owner approves it.
 
 import hashlib
 from datetime import datetime
+from typing import Literal
 
 from pydantic import Field
 
@@ -26,8 +27,9 @@ from opencrab.domain.learning import (
     visible,
     vouches,
 )
-from opencrab.domain.memory import EXPERIENCE, Experience, Outcome
+from opencrab.domain.memory import EXPERIENCE, Experience
 from opencrab.domain.mind import is_enabled
+from opencrab.domain.outcome import Outcome
 from opencrab.domain.skill import SkillStatus, SourceType
 from opencrab.domain.value import Text, Value
 from opencrab.ports.action import PAGED_BYTES, ActionContext
@@ -42,7 +44,7 @@ group = Group("learning")
 
 class LearnFromExperience(Value):
     experience: Text = Field(description="What happened")
-    outcome: Outcome
+    outcome: Literal["success", "failure", "partial"]
     lesson: Text
     skill_name: Text = Field("", description="To make a skill of it")
     situation_pattern: Text = Field("", description="When the skill fits: words or a|b")
@@ -97,7 +99,8 @@ class UseSkill(Value):
 )
 def learn_from_experience(arguments: LearnFromExperience, context: ActionContext) -> ActionResult:
     """Keep what a success or failure taught you; with `skill_name` as a skill."""
-    lived = _experience(context, arguments.experience, arguments.lesson, arguments.outcome)
+    outcome = Outcome(arguments.outcome)
+    lived = _experience(context, arguments.experience, arguments.lesson, outcome)
     return _kept(arguments, lived, context, SourceType.EXPERIENCE)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from opencrab.adapters.aws_client import AWS_ERRORS, error_code, error_text, unavailable
 from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge, Unavailable
-from opencrab.ports.queue import Delivery
+from opencrab.ports.queue import Delivery, check_delay
 
 MOVED_BY_SQS = "received too often"
 """The reason of dead letters that SQS moved by itself: it writes none."""
@@ -49,8 +49,10 @@ class SqsQueue:
         self._url = url
         self._dead_url = dead_url
 
-    def send(self, body: str, *, group: str, deduplication: str) -> None:
-        self._send(self._url, body, group=group, deduplication=deduplication)
+    def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
+        self._send(
+            self._url, body, group=group, deduplication=deduplication, delay_seconds=delay_seconds
+        )
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
         """As the port says; SQS counts the wait in whole seconds, so that it is rounded up."""
@@ -117,15 +119,25 @@ class SqsQueue:
         return tuple((letter["Body"], _reason(letter)) for _, letter in newest[:limit])
 
     def _send(
-        self, url: str, body: str, *, group: str, deduplication: str, reason: str | None = None
+        self,
+        url: str,
+        body: str,
+        *,
+        group: str,
+        deduplication: str,
+        reason: str | None = None,
+        delay_seconds: int = 0,
     ) -> None:
         _check(body, url)
+        fifo = url.endswith(_FIFO)
+        check_delay(delay_seconds, ordered=fifo)
         given: dict[str, Any] = {"QueueUrl": url, "MessageBody": body}
         attributes = {} if reason is None else {_REASON: reason}
-        fifo = url.endswith(_FIFO)
         if fifo:
             given["MessageGroupId"] = _legal(group)
             given["MessageDeduplicationId"] = _legal(deduplication)
+        elif delay_seconds:
+            given["DelaySeconds"] = delay_seconds
         if not fifo or given["MessageGroupId"] != group:
             attributes[_GROUP] = json.dumps(group)
         if attributes:

@@ -25,6 +25,7 @@ from opencrab.bootstrap.aws_places import journalist_of, named, table_of
 from opencrab.bootstrap.aws_search import search_of
 from opencrab.bootstrap.discord import discord_of
 from opencrab.bootstrap.rules import budget_of, rules_of
+from opencrab.bootstrap.world import world_of
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.money import Price
 from opencrab.domain.preference import Preferences
@@ -275,6 +276,7 @@ def _runtime(
         rules=rules_of(configured),
         directory=models,
         secrets=secrets,
+        world=world_of(configured, secrets),
         **vars(acting(configured, search_of(configured, clock), _transport)),
         **vars(discord_of(configured, secrets, clock, home.facts)),
     )
@@ -305,6 +307,7 @@ def _home(
         deliveries=queue("deliveries"),
         compactions=queue("compactions"),
         interactions=queue("interactions") if configured.get("aws.interactions_queue") else None,
+        beats=queue("beats"),
         outbox=stores.outbox,
         due=stores.due,
         facts=stores.facts,

@@ -38,9 +38,11 @@ def command() -> None:
     """Run the `opencrab` command."""
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.relay import relay
+    from opencrab.bootstrap.simulation import simulation
     from opencrab.gateways.cli.app import build
 
-    build(up, sheet=_sheet, now=SystemClock().now, prices=_newest_prices, relay=relay)()
+    now = SystemClock().now
+    build(up, sheet=_sheet, now=now, prices=_newest_prices, relay=relay, simulation=simulation)()
 
 
 def _sheet() -> "Sheet":

@@ -3,7 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
+from opencrab.domain.autonomy import Autonomy
 from opencrab.domain.errors import Invalid
+from opencrab.domain.heartbeat import LONGEST_SECONDS, SHORTEST_SECONDS, is_prime, prime_from
 from opencrab.domain.money import Limits
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.runtime import Rules
@@ -40,7 +44,35 @@ def rules_of(configured: Settings) -> Rules:
         history_lines=_whole(configured, "context.history_lines", 8, 1_000),
         high_water_tokens=_whole(configured, "context.high_water_tokens", 1_000, 10**7),
         compact_every=_whole(configured, "memory.compact_every_lines", 0, 1_000),
+        heartbeat_seconds=_interval(configured),
+        autonomy=_autonomy(configured),
     )
+
+
+def _interval(configured: Settings) -> int:
+    name = "agent.heartbeat_interval_secs"
+    seconds = int(configured.get(name))
+    if not SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS or not is_prime(seconds):
+        raise Invalid(
+            f"{name} must be a prime number from {SHORTEST_SECONDS} to {LONGEST_SECONDS:,}, "
+            f"not {seconds}",
+            field=name,
+            cure=f"take {prime_from(max(seconds, SHORTEST_SECONDS))}",
+        )
+    return seconds
+
+
+def _autonomy(configured: Settings) -> Autonomy:
+    try:
+        return Autonomy.model_validate(configured.table("autonomy"))
+    except ValidationError as error:
+        wrong = error.errors(include_input=False)[0]
+        name = ".".join(("autonomy", *map(str, wrong["loc"])))
+        raise Invalid(
+            f"{name}: {wrong['msg']}",
+            field=name,
+            cure="correct it; config/default.toml shows what is meant",
+        ) from None
 
 
 def _whole(configured: Settings, name: str, least: int, most: int) -> int:

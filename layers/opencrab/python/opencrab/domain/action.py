@@ -123,6 +123,20 @@ class SkillLearned(Value):
     status: str
 
 
+class Guided(Value):
+    """Words of a facilitator for all agents of the session, and for nobody else."""
+
+    kind: Literal["guided"] = "guided"
+    text: str
+
+
+class PhaseSet(Value):
+    """A facilitator said how far the discussion has come."""
+
+    kind: Literal["phase_set"] = "phase_set"
+    phase: str
+
+
 class TaskEnded(Value):
     """A task of a goal is done or has failed; `message` is how that is told."""
 
@@ -152,6 +166,8 @@ SideEffect = Annotated[
     | Mused
     | Passed
     | DeclaredDone
+    | Guided
+    | PhaseSet
     | FileWritten
     | FileDeleted
     | SkillUsed

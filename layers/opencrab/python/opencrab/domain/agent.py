@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from opencrab.domain.action import ApprovalPolicy, Policy
 from opencrab.domain.approval import ApprovalRules
+from opencrab.domain.heartbeat import Heartbeat
 from opencrab.domain.identity import Identity
 from opencrab.domain.mind import Mind
 from opencrab.domain.routing import LlmConfig, Routing
@@ -27,7 +28,10 @@ class AgentStatus(StrEnum):
 
 
 class Agent(Value):
-    """What OpenCrab keeps about one agent beside its soul and identity."""
+    """What OpenCrab keeps about one agent beside its soul and identity.
+
+    `world` is the outside world that it is bound to.
+    """
 
     id: Identifier
     name: Name
@@ -40,6 +44,8 @@ class Agent(Value):
     policy: Policy = ApprovalPolicy.GUARDED
     approvals: ApprovalRules = Field(default_factory=ApprovalRules)
     day_limit_micro_usd: Annotated[MicroUsd, Field(ge=0, le=10**12)] | None = None
+    heartbeat: Heartbeat = Field(default_factory=Heartbeat)
+    world: Identifier | None = None
     created_at: datetime
     updated_at: datetime
     version: int = 1

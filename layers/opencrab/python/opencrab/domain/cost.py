@@ -13,10 +13,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from opencrab.domain.errors import Invalid
+from opencrab.domain.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.value import MicroUsd, Value
 
 MINUTES_PER_MONTH = 730 * 60
 """A month of 730 hours, as AWS's own calculator has it."""
+
+SECONDS_PER_DAY = 86_400
 
 _THOUSAND = 1_000
 _MICRO = 1_000_000
@@ -38,6 +41,7 @@ class Meter(StrEnum):
     WRITE_UNITS = "write_units"
     READ_UNITS = "read_units"
     SQS_REQUESTS = "sqs_requests"
+    STANDARD_SQS_REQUESTS = "standard_sqs_requests"
     HTTP_REQUESTS = "http_requests"
     LAMBDA_REQUESTS = "lambda_requests"
     LAMBDA_GB_SECONDS = "lambda_gb_seconds"
@@ -73,17 +77,19 @@ class Tariff(Value):
 class Run(Value):
     """One function's part in a piece of work: all its invocations together.
 
-    Time in which it waits for a model, or for a client's answer, comes on top.
+    Time in which it waits for a model, or for a client's answer, comes on top. X-Ray records each
+    invocation of one that is `traced`.
     """
 
     invocations: Amount
     milliseconds: Amount
     memory_mb: Annotated[int, Field(ge=128, le=10_240)]
     waits_for: Literal["nothing", "model", "answer"] = "nothing"
+    traced: bool = True
 
 
 class Work(Value):
-    """What one heartbeat or one turn uses, in all and by function; each invocation is traced."""
+    """What one sweep, one beat or one turn uses, in all and by function."""
 
     uses: dict[Meter, Amount] = Field(default_factory=dict)
     functions: dict[str, Run]
@@ -100,7 +106,7 @@ class Work(Value):
             seconds = (run.milliseconds + waited[run.waits_for]) / _THOUSAND
             for meter, amount in (
                 (Meter.LAMBDA_REQUESTS, run.invocations),
-                (Meter.TRACES, run.invocations),
+                (Meter.TRACES, run.invocations * run.traced),
                 (Meter.LAMBDA_GB_SECONDS, seconds * run.memory_mb / _MB_PER_GB),
             ):
                 usage[meter] = usage.get(meter, Decimal(0)) + amount
@@ -108,22 +114,32 @@ class Work(Value):
 
 
 class Polling(Value):
-    """How Lambda asks empty queues for messages: each poller waits so long and asks again."""
+    """How Lambda asks empty queues for messages: each poller waits so long and asks again.
+
+    `queues` are those that keep an order, which cost more.
+    """
 
     queues: Annotated[int, Field(ge=0)]
+    standard_queues: Annotated[int, Field(ge=0)] = 0
     pollers: Annotated[int, Field(ge=0)]
     wait_seconds: Annotated[int, Field(gt=0)]
 
     @property
-    def requests(self) -> Decimal:
+    def usage(self) -> Usage:
         """Requests in a month without messages."""
-        return Decimal(MINUTES_PER_MONTH * 60 * self.queues * self.pollers) / self.wait_seconds
+        of_one = Decimal(MINUTES_PER_MONTH * 60 * self.pollers) / self.wait_seconds
+        return {
+            Meter.SQS_REQUESTS: of_one * self.queues,
+            Meter.STANDARD_SQS_REQUESTS: of_one * self.standard_queues,
+        }
 
 
 class Sheet(Value):
     """AWS's prices in one region, and how much of each meter an installation was counted to use.
 
-    `memory` is what a turn causes after its end: lines are indexed, and summarised now and then.
+    `heartbeat` is the sweep of each minute, `beat` an agent's own, every `beat_seconds`, which
+    finds nothing to do. `memory` is what a turn causes after its end: lines are indexed,
+    and summarised now and then.
     """
 
     region: str
@@ -131,6 +147,8 @@ class Sheet(Value):
     standing: dict[Meter, Amount]
     polling: Polling
     heartbeat: Work
+    beat: Work = Work(functions={})
+    beat_seconds: Annotated[int, Field(gt=0)] = DEFAULT_SECONDS
     turn: Work
     memory: Work = Work(functions={})
     model_seconds: Annotated[int, Field(ge=0)]
@@ -164,7 +182,11 @@ class Sheet(Value):
     def idle(self) -> dict[Meter, Decimal]:
         """A month in which nobody says anything: what stands there, polls and heartbeats."""
         usage = _times(self.heartbeat.usage(), MINUTES_PER_MONTH)
-        return _plus(_plus(usage, self.standing), {Meter.SQS_REQUESTS: self.polling.requests})
+        return _plus(_plus(usage, self.standing), self.polling.usage)
+
+    def beating(self) -> dict[Meter, Decimal]:
+        """A day of one agent that has nothing to do."""
+        return _times(self.beat.usage(), Decimal(SECONDS_PER_DAY) / self.beat_seconds)
 
     def turns(self, count: int, model_seconds: int, *, waiting: bool) -> dict[Meter, Decimal]:
         """Turns of the standard shape: one action and two model calls."""
@@ -199,9 +221,10 @@ class Bill(Value):
 
 
 class Estimate(Value):
-    """An idle month, a thousand turns on top of it, and a month with some number of turns."""
+    """An idle month, on top of it an agent's idle day or a thousand turns, and a month of turns."""
 
     idle: Bill
+    beating: Bill
     thousand_turns: Bill
     month: Bill
 
@@ -214,6 +237,7 @@ def estimate(
     idle = sheet.idle()
     return Estimate(
         idle=_bill(sheet, idle),
+        beating=_bill(sheet, sheet.beating(), onto=idle),
         thousand_turns=_bill(sheet, sheet.turns(_THOUSAND, seconds, waiting=waiting), onto=idle),
         month=_bill(sheet, _plus(idle, sheet.turns(turns, seconds, waiting=waiting))),
     )
@@ -235,7 +259,7 @@ def _bill(sheet: Sheet, usage: Usage, onto: Usage | None = None) -> Bill:
     return Bill(parts=tuple(parts))
 
 
-def _times(usage: Usage, count: int) -> dict[Meter, Decimal]:
+def _times(usage: Usage, count: Decimal | int) -> dict[Meter, Decimal]:
     return {meter: amount * count for meter, amount in usage.items()}
 
 

@@ -24,6 +24,7 @@ class Fact(Value):
 
     `version` is the one that it will have: 1 demands that there is none yet, n that n - 1 is
     stored, 0 replaces whatever there is. Facts of one owner and kind are read in their ids' order.
+    With `due_at` it is found by its time, among the facts of its kind of all owners.
     """
 
     owner: Identifier
@@ -32,6 +33,7 @@ class Fact(Value):
     version: Annotated[int, Field(ge=0)] = 1
     body: dict[str, Any] | None
     expires_at: datetime | None = None
+    due_at: datetime | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:

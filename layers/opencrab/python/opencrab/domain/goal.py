@@ -12,7 +12,17 @@ from pydantic import BeforeValidator, Field, StringConstraints
 from opencrab.domain.authority import Authority, Source
 from opencrab.domain.errors import Invalid
 from opencrab.domain.message import Channel
-from opencrab.domain.value import Identifier, MicroUsd, Received, ShortText, Stripped, Value
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.value import (
+    Identifier,
+    MicroUsd,
+    Received,
+    ShortText,
+    Stripped,
+    Unit,
+    Value,
+)
+from opencrab.domain.worth import Horizon, Satisfaction, Worth
 
 GOAL = "goal"
 """Kind of the facts that hold goals; a fact's id is its goal's `goal_key`."""
@@ -95,11 +105,12 @@ class PlannedTask(Value):
     """A task as an agent plans it; `depends_on` are places in the plan, the first one is 1."""
 
     name: Line
-    precondition: Line = Field(description="What must be true before")
-    postcondition: Line = Field(description="What must be true after")
+    precondition: Line = Field(description="True before")
+    postcondition: Line = Field(description="True after")
     depends_on: tuple[Annotated[int, Field(ge=1, le=MOST_TASKS)], ...] = ()
     estimated_turns: Annotated[int, Field(ge=1, le=20)] = 1
     estimated_cost_usd: Annotated[float, Field(ge=0, le=1_000)] = 0.0
+    risk: Unit = 0.5
 
 
 class Task(Value):
@@ -112,7 +123,9 @@ class Task(Value):
     depends_on: tuple[TaskId, ...] = ()
     estimated_turns: int = 1
     estimated_micro_usd: MicroUsd = 0
+    risk: Unit = 0.5
     status: TaskStatus = TaskStatus.PENDING
+    turns: int = 0
     cause: ShortText = ""
     result: Received = ""
     receipts: tuple[Receipt, ...] = ()
@@ -141,7 +154,10 @@ class Goal(Value):
     `channel` is where it was given, if that is told how far it has come.
     `turn_id` is the turn that works on it now, `runs` how many turns did, and `spent` what those
     that ended have cost. `taint` is sticky: a plan that was made from foreign words stays one.
-    `depth` is how many goals it descends from, `children` how many it begot.
+    `depth` is how many goals it descends from, `children` how many it begot. `revision` counts its
+    plans: those that it gave up are kept beside it; while it is `stuck` it waits for the next one.
+    `rests_until` is before when no heartbeat goes on with it, `claim` how its report says it went.
+    `reputation` is what the agent counted in its world when the goal began.
     """
 
     id: GoalId
@@ -151,6 +167,9 @@ class Goal(Value):
     instruction: Received = ""
     given: bool = False
     source: GoalSource = GoalSource.OWNER
+    horizon: Horizon = Horizon.OBJECTIVE
+    worth: Worth = Field(default_factory=Worth)
+    deadline: datetime | None = None
     status: GoalStatus = GoalStatus.PENDING
     tasks: tuple[Task, ...] = ()
     authority: Authority = Authority.OWNER
@@ -166,6 +185,12 @@ class Goal(Value):
     pause: Pause | None = None
     turn_id: str | None = None
     runs: int = 0
+    revision: int = 1
+    stuck: ShortText = ""
+    rests_until: datetime | None = None
+    claim: Outcome | None = None
+    reputation: Unit | None = None
+    satisfaction: Satisfaction | None = None
     report: Received = ""
     unconfirmed: tuple[Received, ...] = ()
     receipts: tuple[Receipt, ...] = ()
@@ -180,13 +205,20 @@ class Goal(Value):
         return max(self.budget_micro_usd - self.spent_micro_usd, 0)
 
     @property
+    def risk(self) -> Unit:
+        """The greatest risk among its tasks; 0 while there is no plan."""
+        return max((task.risk for task in self.tasks), default=0.0)
+
+    @property
     def current(self) -> Task | None:
         """The task that is being carried out."""
         return next((task for task in self.tasks if task.status is TaskStatus.ACTIVE), None)
 
     @property
     def next_task(self) -> Task | None:
-        """The task to carry out next: the active one, else the first that is pending."""
+        """The task to carry out next: the active one, else the first pending one; none if stuck."""
+        if self.stuck:
+            return None
         pending = (task for task in self.tasks if task.status is TaskStatus.PENDING)
         return self.current or next(pending, None)
 
@@ -239,11 +271,14 @@ def planned(goal: Goal, tasks: tuple[PlannedTask, ...]) -> Goal:
             field="tasks",
             cure="split or join tasks; what takes fewer steps needs no plan: do it and report",
         )
+    return goal.replaced(tasks=numbered(goal.id, tasks))
+
+
+def numbered(goal_id: str, tasks: tuple[PlannedTask, ...], *, after: int = 0) -> tuple[Task, ...]:
+    """Tasks as they are carried out, their numbers after one; raises Invalid for a cyclic plan."""
     order = _ordered(tasks)
-    places = {place: number for number, place in enumerate(order, 1)}
-    return goal.replaced(
-        tasks=tuple(_task(goal.id, places, tasks[place - 1], place) for place in order)
-    )
+    places = {place: number for number, place in enumerate(order, after + 1)}
+    return tuple(_task(goal_id, places, tasks[place - 1], place) for place in order)
 
 
 def _task(goal_id: str, places: dict[int, int], task: PlannedTask, place: int) -> Task:
@@ -255,6 +290,7 @@ def _task(goal_id: str, places: dict[int, int], task: PlannedTask, place: int) -
         depends_on=tuple(f"{goal_id}-T{places[other]}" for other in task.depends_on),
         estimated_turns=task.estimated_turns,
         estimated_micro_usd=round(task.estimated_cost_usd * 1_000_000),
+        risk=task.risk,
     )
 
 

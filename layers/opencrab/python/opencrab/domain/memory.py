@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from opencrab.domain.outcome import Outcome
 from opencrab.domain.session import Hearing
 from opencrab.domain.value import Identifier, Name, ShortText, Stripped, Text, Unit, Value
 
@@ -29,14 +30,6 @@ FACT = "fact"
 Category = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Sentence = Annotated[Stripped, StringConstraints(min_length=1, max_length=2_000)]
 MemoryContent = Annotated[Text, StringConstraints(min_length=1, max_length=MEMORY_CHARACTERS)]
-
-
-class Outcome(StrEnum):
-    """How something went."""
-
-    SUCCESS = "success"
-    FAILURE = "failure"
-    PARTIAL = "partial"
 
 
 class Provenance(StrEnum):

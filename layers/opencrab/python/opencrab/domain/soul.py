@@ -66,6 +66,25 @@ class Drives(Value):
     quality_vs_speed: Unit = 0.5
 
 
+def derived_drives(traits: Personality) -> Drives:
+    """The drives of somebody of whom only the Big Five are known.
+
+    Each is the mean of two traits, so that all are within 0..1, and 0.5 where the traits are:
+
+    - risk tolerance: openness, and 1 - neuroticism
+    - collaboration: agreeableness, and extraversion
+    - breadth over depth: openness, and 1 - conscientiousness
+    - speed over quality: extraversion, and 1 - conscientiousness
+    """
+    calm, loose = 1.0 - traits.neuroticism, 1.0 - traits.conscientiousness
+    return Drives(
+        risk_tolerance=(traits.openness + calm) / 2,
+        collaboration=(traits.agreeableness + traits.extraversion) / 2,
+        depth_vs_breadth=(traits.openness + loose) / 2,
+        quality_vs_speed=(traits.extraversion + loose) / 2,
+    )
+
+
 _LABELS = {
     Language.JA: {
         "persona": "ペルソナ",
@@ -111,13 +130,16 @@ _LABELS = {
 
 
 class Soul(Value, defer_build=False):
-    """The core of a persona: who the agent is, whatever it is asked."""
+    """The core of a persona: who the agent is, whatever it is asked.
+
+    Without `drives` they follow from the personality; `weights` are those that act.
+    """
 
     persona_name: Name
     social_style: SocialStyle = SocialStyle()
     personality: Personality = Personality()
     thinking_style: ThinkingStyle = ThinkingStyle()
-    drives: Drives = Drives()
+    drives: Drives | None = None
     custom_traits: dict[Name, ShortText] = Field(default_factory=dict, max_length=CUSTOM_TRAITS)
 
     @field_validator("custom_traits", mode="before")
@@ -125,11 +147,16 @@ class Soul(Value, defer_build=False):
     def _none_is_empty(cls, traits: Any) -> Any:
         return {} if traits is None else traits
 
+    @property
+    def weights(self) -> Drives:
+        """The drives that act: those that were set, else those that follow from the Big Five."""
+        return self.drives or derived_drives(self.personality)
+
     def describe(self, language: Language) -> str:
         """The soul in words for a system prompt, stable for equal souls."""
         label = _LABELS[language]
         big_five = self.personality.model_dump()
-        drives = self.drives.model_dump()
+        drives = self.weights.model_dump()
         social = self.social_style
         thinking = self.thinking_style
         rows = [

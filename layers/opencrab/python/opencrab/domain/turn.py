@@ -18,7 +18,7 @@ from opencrab.domain.money import (
     public_scope,
     session_scope,
 )
-from opencrab.domain.value import MicroUsd, Value
+from opencrab.domain.value import Identifier, MicroUsd, Value
 
 MAX_STEPS = 10
 """Model calls in one turn, crashed attempts included."""
@@ -27,7 +27,7 @@ DELIVERIES_WITHOUT_PROGRESS = 3
 """After so many deliveries without a new result a turn ends as failed."""
 
 
-_DAYS = 3
+_DAYS = 2
 
 
 class Trigger(StrEnum):
@@ -41,6 +41,10 @@ class Trigger(StrEnum):
     EVENT = "event"
     COMPACTION = "compaction"
     EMBEDDING = "embedding"
+
+
+UNASKED = frozenset({Trigger.HEARTBEAT, Trigger.SCHEDULE, Trigger.EVENT})
+"""Triggers that are nobody's words: whoever wakes sees alone why."""
 
 
 class TurnStatus(StrEnum):
@@ -86,7 +90,8 @@ class Turn(Value):
     are the budgets that its first block came from, beside the agent's and the installation's: all
     later ones come from the same, and go back there, whatever the settings have become.
     `blocks` are what it drew from each day, and stay when the turn has ended. `task` names the goal
-    or task that it serves.
+    or task that it serves. `payer` is the public person whose words it goes back to where they are
+    not its principal: it draws from what that person may cost a day too.
     """
 
     id: str
@@ -110,6 +115,7 @@ class Turn(Value):
     stop: Stop | None = None
     taint: bool = False
     task: str | None = None
+    payer: Identifier | None = None
     hops: int = 0
     allowance: MicroUsd = 0
     spent: MicroUsd = 0
@@ -139,6 +145,7 @@ class Turn(Value):
         return self.replaced(
             principal_id=FORGOTTEN_PERSON,
             channel=None,
+            payer=None,
             receipt=None,
             stop=self.stop and Stop(by=FORGOTTEN_PERSON, at=self.stop.at, pause=self.stop.pause),
             note="",
@@ -166,7 +173,7 @@ class Turn(Value):
     def returns(self, today: str) -> tuple[Draw, ...]:
         """How a closing turn settles with the days that its money came from.
 
-        What is left goes back, newest day first, to the last three days that it drew from: a turn
+        What is left goes back, newest day first, to the last two days that it drew from: a turn
         that waited longer leaves the rest spent, so that one transaction is enough. What was spent
         beyond the allowance, because a provider counted more than was reserved, is taken from the
         newest day whatever its limit, or from today if nothing was ever drawn.
@@ -183,6 +190,11 @@ class Turn(Value):
             Draw(scope=scope, day=day, micro_usd=change, limit_micro_usd=None)
             for scope, day, change in _per_budget(self.budgets(), days)
         )
+
+    @property
+    def public_payer(self) -> str | None:
+        """The public person whose day this turn draws from; None where it goes back to nobody's."""
+        return self.principal_id if self.authority is Authority.PUBLIC else self.payer
 
     def budgets(self) -> tuple[str, ...]:
         """The scopes of all budgets that this turn draws from."""
@@ -210,8 +222,9 @@ class Turn(Value):
         if self.scopes is not None or self.blocks:
             return self.scopes or ()
         session = session_scope(self.session_id) if limits.session_micro_usd is not None else None
-        beats = heartbeat_scope(self.agent_id) if self.trigger is Trigger.HEARTBEAT else None
-        public = public_scope(self.principal_id) if self.authority is Authority.PUBLIC else None
+        unasked = self.source is Source.HEARTBEAT
+        beats = heartbeat_scope(self.agent_id) if unasked else None
+        public = None if self.public_payer is None else public_scope(self.public_payer)
         return tuple(scope for scope in (session, beats, public) if scope is not None)
 
 
@@ -225,8 +238,9 @@ def draws_for(
         INSTALLATION: limits.installation_day_micro_usd,
         session_scope(turn.session_id): limits.session_micro_usd,
         heartbeat_scope(turn.agent_id): agent_day * limits.heartbeat_percent // 100,
-        public_scope(turn.principal_id): limits.public_user_day_micro_usd,
     }
+    if turn.public_payer is not None:
+        most[public_scope(turn.public_payer)] = limits.public_user_day_micro_usd
     scopes = (agent_scope(turn.agent_id), INSTALLATION, *block.scopes)
     return tuple(
         Draw(

@@ -9,9 +9,11 @@ from opencrab.domain.action import (
     DeclaredDone,
     Effect,
     FileWritten,
+    Guided,
     Mused,
     Spoke,
 )
+from opencrab.domain.authority import Authority
 from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.fact import Fact
 from opencrab.domain.line import Audience, Line, LineKind
@@ -295,11 +297,22 @@ def _lines(work: Work, call: Call, record: CallResult) -> tuple[Line, ...]:
     if not lines:
         lines.append(_action_line(work, call, record))
     lines.extend(
+        _guidance(work, effect)
+        for effect in record.result.side_effects
+        if isinstance(effect, Guided)
+    )
+    lines.extend(
         work.line(LineKind.SYSTEM, effect.message)
         for effect in record.result.side_effects
         if effect.kind in {"task_ended", "goal_ended"}
     )
     return tuple(lines)
+
+
+def _guidance(work: Work, effect: Guided) -> Line:
+    """A facilitator's guidance: an agent's words, on whosever behalf the turn is."""
+    line = work.line(LineKind.SYSTEM, shortened(effect.text), audience=Audience.AGENTS)
+    return line.replaced(authority=Authority.PEER)
 
 
 def _utterances(work: Work, result: ActionResult, *, ends: bool) -> tuple[Utterance, ...]:

@@ -3,20 +3,33 @@
 import json
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from opencrab.domain.authority import Authority, taints
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.identifier import content_hash, stable_id, turn_id
-from opencrab.domain.line import QUOTES, Instruction, Line, LineKind
+from opencrab.domain.line import QUOTES, Audience, Instruction, Line, LineKind
 from opencrab.domain.message import Message
 from opencrab.domain.session import Session
-from opencrab.domain.turn import Trigger, Turn
+from opencrab.domain.turn import UNASKED, Trigger, Turn
 from opencrab.engine.pausing import pause
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.journal import Admission
 from opencrab.ports.queue import Queue
+
+
+class Inherited(TypedDict, total=False):
+    """What a turn has from whatever it continues.
+
+    `hops` counts agents since a human spoke, `task` is what it serves, `payer` the public person
+    whose words it goes back to.
+    """
+
+    hops: int
+    task: str | None
+    taint: bool
+    payer: str | None
 
 
 def admit(
@@ -25,38 +38,43 @@ def admit(
     message: Message,
     *,
     trigger: Trigger = Trigger.MESSAGE,
-    hops: int = 0,
-    task: str | None = None,
-    taint: bool = False,
     only: tuple[str, ...] | None = None,
+    **inherited: Unpack[Inherited],
 ) -> tuple[Turn, ...]:
     """Admit a message: one turn for every participant but its sender, stored, then queued.
 
-    `only` names those participants whom it asks; `task` is what the turn serves, `taint` what it
-    inherits. An owner's message to a session in which a goal is carried out lets that goal wait:
-    whoever owns the agent goes before its work.
+    `only` names those participants whom it asks. An owner's message to a session in which a goal is
+    carried out lets that goal wait: whoever owns the agent goes before its work.
     The same message again answers the same turns. Raises NotFound (session), Conflict (ended
     session, nobody left to answer, or the same id for another body).
     """
     session = runtime.home.sessions.get(session_id)
-    now = runtime.clock.now()
+    now, taint = runtime.clock.now(), inherited.get("taint", False)
+    inherits = {**inherited, "taint": taint or taints(message.authority)}
     turns = tuple(
-        _turn(session_id, message, agent_id, now).replaced(
-            trigger=trigger, taint=taint or taints(message.authority), task=task, hops=hops
-        )
+        _turn(session_id, message, agent_id, now).replaced(trigger=trigger, **inherits)
         for agent_id in _answering(runtime, session, message, only)
     )
     message_id, body_hash = turns[0].group, turns[0].body_hash
     line = _line(session_id, message_id, message, now).replaced(taint=taint)
     if trigger is Trigger.CONTINUATION:
         line = line.replaced(kind=LineKind.SYSTEM)
+    elif trigger in UNASKED and len(turns) == 1:
+        line = _hidden(line, turns[0].agent_id)
     stored = runtime.home.journal.admit(Admission(message_id, body_hash, turns, line))
-    from_owner = message.authority is Authority.OWNER and task is None
+    from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
     if session.goal is not None and from_owner and not stored[0].status.is_end:
         _interrupt(runtime, session, message)
     for turn in stored:
         enqueue(runtime, turn)
     return stored
+
+
+def _hidden(line: Line, agent_id: str) -> Line:
+    """What wakes an agent is told to nobody else."""
+    return line.replaced(
+        kind=LineKind.SYSTEM, audience=Audience.SELF, speaker_id=agent_id, from_agent=True
+    )
 
 
 def _turn(session_id: str, message: Message, agent_id: str, now: datetime) -> Turn:

@@ -1,25 +1,35 @@
 """Agenda: which goal is carried out, what its next turn is, and what follows when one ends."""
 
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from opencrab.domain.agent import Profile
+from opencrab.domain.authority import Authority
 from opencrab.domain.due import DueItem
+from opencrab.domain.expecting import EXPECTATIONS, Expectations
 from opencrab.domain.fact import Fact, new_fact
+from opencrab.domain.gate import rests
 from opencrab.domain.goal import GOAL, Goal, GoalStatus, Task, TaskStatus, goal_key
 from opencrab.domain.identifier import turn_id
-from opencrab.domain.message import Message, Sender, TextPart
+from opencrab.domain.message import Channel, Message, Sender, TextPart
 from opencrab.domain.mind import MIND, Agenda, Mind
 from opencrab.domain.session import Participant, Session
 from opencrab.domain.turn import Trigger
-from opencrab.domain.value import MESSAGE_BYTES
+from opencrab.domain.value import MESSAGE_BYTES, Value
+from opencrab.domain.vital_signs import VITALS, VitalSigns
+from opencrab.domain.world import WORLD, World
 from opencrab.engine.phrases import phrase
 from opencrab.ports.action import one_line
 from opencrab.ports.facts import Facts
 
 OPENCRAB = Sender(id="opencrab", name="OpenCrab")
 """Who speaks where a turn is started by what was planned, and by nobody's words."""
+
+_AT_ONCE = timedelta(0)
+
+Prepare = Callable[[Goal], Goal]
 
 
 @dataclass
@@ -39,7 +49,13 @@ class Board:
 
     def __post_init__(self) -> None:
         self._changed: dict[tuple[str, str, str], Fact] = {}
+        self._expecting: Fact | None = None
         self.due: list[DueItem] = []
+
+    def assume(self, mind: Mind) -> None:
+        """Go by a mind that was read with its agent; such a board is only read."""
+        agent_id = self.profile.agent.id
+        self.mind = Fact(owner=agent_id, kind=MIND, id=MIND, version=0, body=None).holding(mind)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -70,6 +86,48 @@ class Board:
             self.goals[goal_id] = stored
         return self.goals[goal_id].read(Goal)
 
+    def open_goals(self) -> list[Goal]:
+        """All goals on the agenda as they will be, in one read with what the agent expects."""
+        agent_id, wanted = self.profile.agent.id, self.agenda().open
+        missing = [(GOAL, goal_key(each)) for each in wanted if each not in self.goals]
+        if self._expecting is None:
+            missing.append((EXPECTATIONS, EXPECTATIONS))
+        if missing:
+            for fact in self.facts_port.several(agent_id, *missing):
+                if fact.kind == GOAL:
+                    self.goals[fact.read(Goal).id] = fact
+                else:
+                    self._expecting = fact
+        found = (self.goals[each].read(Goal) for each in wanted if each in self.goals)
+        return [goal for goal in found if not goal.status.is_end]
+
+    def expectations(self) -> Expectations:
+        """What the agent expects of its own goals, as it will be."""
+        agent_id = self.profile.agent.id
+        if self._expecting is None:
+            self._expecting = self.facts_port.get(agent_id, EXPECTATIONS, EXPECTATIONS)
+        return Expectations() if self._expecting is None else self._expecting.read(Expectations)
+
+    def put_expectations(self, expectations: Expectations) -> None:
+        """Change what the agent expects."""
+        before = self.expectations()
+        if self._expecting is None:
+            agent_id = self.profile.agent.id
+            fact = new_fact(agent_id, EXPECTATIONS, EXPECTATIONS, expectations)
+            self._expecting = self._changed[fact.key] = fact
+        elif expectations != before:
+            self._put(self._expecting, expectations)
+
+    def keep(self, fact: Fact) -> None:
+        """Write one more fact of the agent's with all this."""
+        self._changed[fact.key] = fact
+
+    def reputation(self) -> float | None:
+        """What the agent counts in its world now; None without a world, and while unknown."""
+        agent = self.profile.agent
+        stored = None if agent.world is None else self.facts_port.get(agent.id, WORLD, WORLD)
+        return None if stored is None else stored.read(World).reputation
+
     def put_goal(self, goal: Goal) -> None:
         """Change a goal, or write a new one."""
         stored = self.goals.get(goal.id)
@@ -79,7 +137,7 @@ class Board:
         else:
             self._put(stored, goal)
 
-    def _put(self, stored: Fact, value: Goal | Mind) -> None:
+    def _put(self, stored: Fact, value: Value) -> None:
         """One change of a fact counts once, however often it is made on this board."""
         base = (
             stored
@@ -90,6 +148,8 @@ class Board:
         self._changed[fact.key] = fact
         if fact.kind == MIND:
             self.mind = fact
+        elif fact.kind == EXPECTATIONS:
+            self._expecting = fact
         else:
             self.goals[fact.read(Goal).id] = fact
 
@@ -104,20 +164,24 @@ def opened(board: Board, goal: Goal) -> None:
     )
 
 
-def line_up(board: Board, goal: Goal, *, hops: int = 0) -> None:
-    """Begin with a goal now, or when those before it have ended."""
+def line_up(board: Board, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE) -> None:
+    """Begin with a goal now, after a while, or when those before it have ended."""
     agenda = board.agenda()
     if agenda.current is None:
-        board.put_agenda(agenda.replaced(current=goal.id))
-        begin(board, goal, hops=hops)
+        waiting = tuple(other for other in agenda.waiting if other != goal.id)
+        board.put_agenda(agenda.replaced(current=goal.id, waiting=waiting))
+        begin(board, goal, hops=hops, wait=wait)
     elif agenda.current == goal.id:
-        begin(board, goal, hops=hops)
+        begin(board, goal, hops=hops, wait=wait)
     elif goal.id not in agenda.waiting:
         board.put_agenda(agenda.replaced(waiting=(*agenda.waiting, goal.id)))
 
 
-def released(board: Board, goal: Goal) -> None:
-    """Strike a goal that ended or waits off its place in line, and begin with the next one."""
+def released(board: Board, goal: Goal, prepare: Prepare | None = None) -> None:
+    """Strike a goal that ended or waits off its place in line, and begin with the next one.
+
+    One that never began is prepared before it does.
+    """
     agenda = board.agenda()
     waiting = tuple(other for other in agenda.waiting if other != goal.id)
     still_open = agenda.open
@@ -130,7 +194,7 @@ def released(board: Board, goal: Goal) -> None:
         return
     following = None
     while waiting and following is None:
-        following, waiting = _startable(board, waiting[0]), waiting[1:]
+        following, waiting = _startable(board, waiting[0], prepare), waiting[1:]
     board.put_agenda(
         agenda.replaced(
             current=following.id if following else None, waiting=waiting, open=still_open
@@ -140,15 +204,21 @@ def released(board: Board, goal: Goal) -> None:
         begin(board, following)
 
 
-def _startable(board: Board, goal_id: str) -> Goal | None:
+def _startable(board: Board, goal_id: str, prepare: Prepare | None) -> Goal | None:
     goal = board.goal(goal_id)
-    return None if goal is None or goal.status.is_end or goal.pause is not None else goal
+    if goal is None or goal.status.is_end or goal.pause is not None:
+        return None
+    return prepare(goal) if prepare is not None and goal.runs == 0 else goal
 
 
-def begin(board: Board, goal: Goal, *, hops: int = 0) -> None:
-    """Let the goal's next turn begin: what it serves is marked, and its message is due now."""
+def begin(board: Board, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE) -> None:
+    """Let the goal's next turn begin: what it serves is marked, and its message is due."""
     task = goal.next_task
-    started = goal.replaced(status=GoalStatus.ACTIVE, runs=goal.runs + 1)
+    started = goal.replaced(
+        status=GoalStatus.ACTIVE,
+        runs=goal.runs + 1,
+        reputation=goal.reputation if goal.runs else board.reputation(),
+    )
     source_id = turn_source(started)
     started = started.replaced(
         turn_id=turn_id(
@@ -159,10 +229,13 @@ def begin(board: Board, goal: Goal, *, hops: int = 0) -> None:
         ),
     )
     if task is not None:
-        active = task.replaced(status=TaskStatus.ACTIVE, turn_id=started.turn_id)
+        active = task.replaced(
+            status=TaskStatus.ACTIVE, turn_id=started.turn_id, turns=task.turns + 1
+        )
         started = started.with_task(active)
     board.put_goal(started)
-    board.due.append(_item(board, started, task, source_id, hops))
+    item = _item(board, started, task, source_id, hops)
+    board.due.append(item.replaced(at=board.now + wait))
 
 
 def turn_source(goal: Goal) -> str:
@@ -186,7 +259,7 @@ def _item(board: Board, goal: Goal, task: Task | None, source_id: str, hops: int
             sender=sender if instructed else OPENCRAB,
             authority=goal.authority,
             parts=(TextPart(text=_fitting(text)),),
-            channel=goal.channel,
+            channel=_channel(board, goal),
         ),
         hops=hops,
         trigger=Trigger.MESSAGE if instructed else Trigger.CONTINUATION,
@@ -196,13 +269,32 @@ def _item(board: Board, goal: Goal, task: Task | None, source_id: str, hops: int
     )
 
 
+def _channel(board: Board, goal: Goal) -> Channel | None:
+    """Where a goal's turn is heard: one of the agent's own where its heartbeat speaks.
+
+    There it is silent for as long as the heartbeat is, after it spoke; and where others' words are
+    in the goal.
+    """
+    heartbeat = board.profile.agent.heartbeat
+    if goal.channel is not None or goal.authority is not Authority.SELF:
+        return goal.channel
+    if heartbeat.channel is None or goal.taint:
+        return None
+    stored = board.facts_port.get(goal.agent_id, VITALS, VITALS)
+    signs = None if stored is None else stored.read(VitalSigns)
+    silent = signs is not None and rests(signs, heartbeat.channel.target, board.now)
+    return None if silent else heartbeat.channel
+
+
 def _words(profile: Profile, goal: Goal, task: Task | None) -> str:
     language = profile.agent.language
     if task is not None:
         return phrase("task_begins", language, task=task.id, name=task.name)
+    if goal.stuck:
+        return phrase("repair_due", language, goal=goal.id, name=goal.name, cause=goal.stuck)
     key = "report_due" if goal.tasks else "goal_begins"
     told = phrase(key, language, goal=goal.id, name=goal.name)
-    described = goal.instruction if goal.runs == 1 and not goal.given else ""
+    described = "" if goal.given or goal.tasks else goal.instruction
     return f"{told}\n{described}".strip()
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from opencrab.domain.belief import BELIEF, Belief
 from opencrab.domain.errors import Invalid
 from opencrab.domain.knowledge import EDGE, NODE, Edge, Node
 from opencrab.domain.line import Line, LineKind
@@ -19,6 +20,7 @@ from opencrab.domain.memory import (
     Impression,
     Memory,
 )
+from opencrab.domain.peer import PEER, Peer
 from opencrab.domain.session import Session
 from opencrab.domain.summary import SUMMARY, Summary
 from opencrab.domain.value import Value
@@ -34,6 +36,8 @@ KINDS: dict[str, type[Value]] = {
     SUMMARY: Summary,
     NODE: Node,
     EDGE: Edge,
+    BELIEF: Belief,
+    PEER: Peer,
 }
 
 _PAGE = 500
@@ -62,7 +66,7 @@ def member(kind: str) -> str:
 
 
 def export(runtime: Runtime, agent_id: str, wanted: Wanted) -> bytes:
-    """An agent's memories, experiences, impressions, summaries, knowledge and sessions as a zip.
+    """All that an agent keeps of its past, and the sessions that are wanted, as a zip.
 
     Raises NotFound, Invalid, and TooLarge where the archive could not be sent.
     """

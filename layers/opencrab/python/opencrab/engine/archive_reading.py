@@ -5,13 +5,16 @@ Everything is checked before anything is written; a second time changes nothing.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from pydantic import ValidationError
 
+from opencrab.domain.belief import BELIEF, Belief
 from opencrab.domain.core import with_memory
 from opencrab.domain.errors import Changed, Invalid, NotFound, Refused, TooLarge
 from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.identifier import stable_id
+from opencrab.domain.inner import BELIEFS, PEERS, belief_id
 from opencrab.domain.knowledge import EDGE, NODE, Node
 from opencrab.domain.memory import (
     CORE,
@@ -25,16 +28,19 @@ from opencrab.domain.memory import (
     Provenance,
 )
 from opencrab.domain.mind import MIND
+from opencrab.domain.peer import PEER, Peer
 from opencrab.domain.remembering import MEMORIES, TAINTED_CONFIDENCE
 from opencrab.domain.session import Hearing
 from opencrab.domain.value import Value
 from opencrab.engine.archive import KINDS, member
 from opencrab.engine.archive_file import Archive, told
 from opencrab.engine.archive_names import Names
+from opencrab.engine.inner import look_out
+from opencrab.engine.inner_kept import all_of
 from opencrab.engine.memory_facts import gate_of, mind_of, more, rewritten
 from opencrab.engine.runtime import Runtime
 
-TAKEN_KINDS = (MEMORY, EXPERIENCE, IMPRESSION, NODE, EDGE)
+TAKEN_KINDS = (MEMORY, EXPERIENCE, IMPRESSION, NODE, EDGE, BELIEF, PEER)
 
 _AT_ONCE = 20
 _FOREIGN_IMPORTANCE = 0.5
@@ -42,6 +48,8 @@ _FOUND_AGAIN = (MEMORY, EXPERIENCE)
 _OF_TRUST = {
     *("tainted", "provenance", "confidence", "importance", "hearing", "category"),
     *("session_id", "turn_id", "line", "guild_id", "about_turn", "links"),
+    *("confirmed", "refuted", "tested_at", "competence", "reliability"),
+    *("interactions", "successes", "last_at", "last_session"),
 }
 """What an archive that is not trusted does not decide."""
 
@@ -61,7 +69,7 @@ class Taken:
 
 
 def take_in(runtime: Runtime, agent_id: str, content: bytes, *, trusted: bool) -> Taken:
-    """Make the memories, experiences, impressions and knowledge of an archive an agent's own.
+    """Make the memories, experiences, impressions, knowledge, beliefs, peers of an archive its own.
 
     Unless the owner trusts it, all of it counts as learned from strangers: it is tainted, private
     and none of it becomes core. What has the id of something that says something else is left
@@ -72,6 +80,8 @@ def take_in(runtime: Runtime, agent_id: str, content: bytes, *, trusted: bool) -
     report = Taken()
     read = _read(runtime, agent_id, Archive(content), report, trusted=trusted)
     _require_room(runtime, agent_id, sum(kind == MEMORY for kind, _ in read))
+    for each, most in ((BELIEF, BELIEFS), (PEER, PEERS)):
+        _require_inner_room(runtime, agent_id, read, each, most)
     core, plain = list[Fact](), list[tuple[str, Fact]]()
     for kind, fact in read:
         if kind == MEMORY and _is_core(fact):
@@ -84,6 +94,8 @@ def take_in(runtime: Runtime, agent_id: str, content: bytes, *, trusted: bool) -
         _write_core(runtime, fact, report)
     if taken := report.taken.get(MEMORY, 0):
         runtime.home.facts.commit(more(runtime, agent_id, taken))
+    if {BELIEF, PEER} & report.taken.keys():
+        look_out(runtime, agent_id)
     return report
 
 
@@ -122,8 +134,16 @@ def _named(kind: str, value: Value, given: str, names: Names) -> tuple[Value, st
         if (kept := names.kept(kind, given, value.at, value.at)) is None:
             return None
         return value.replaced(id=kept[0], at=kept[1]), kept[0]
-    at = getattr(value, "updated_at", None)
+    if isinstance(value, Belief):
+        value = value.replaced(id=given)
+    at = _last_changed(value)
     return None if at is not None and names.is_forgotten(at) else (value, given)
+
+
+def _last_changed(value: Value) -> datetime | None:
+    if isinstance(value, Belief):
+        return value.tested_at or value.formed_at
+    return value.last_at if isinstance(value, Peer) else getattr(value, "updated_at", None)
 
 
 def _linked(value: Value, ids: Mapping[str, str | None]) -> Value:
@@ -178,6 +198,10 @@ def _id(kind: str, row: dict[str, object]) -> str:
         return str(row["target_id"])
     if kind == EDGE:
         return stable_id("edge", str(row["origin"]), str(row["relation"]), str(row["target"]))
+    if kind == BELIEF:
+        return belief_id(str(row["claim"]))
+    if kind == PEER:
+        return str(row["agent_id"])
     return str(row["id"])
 
 
@@ -189,7 +213,9 @@ def _own(value: Value, places: _Places, *, trusted: bool) -> Value:
         value = value.replaced(session_id="", turn_id="")
     if "tainted" in type(value).model_fields and not trusted:
         value = value.replaced(tainted=True)
-    if isinstance(value, Memory | Node) and not trusted:
+    if isinstance(value, Belief | Peer):
+        value = _own_inner(value, places, trusted=trusted)
+    if isinstance(value, Memory | Node | Belief) and not trusted:
         value = value.replaced(confidence=min(value.confidence, TAINTED_CONFIDENCE))
     if isinstance(value, Memory):
         return _own_memory(value, here=here, trusted=trusted)
@@ -198,6 +224,17 @@ def _own(value: Value, places: _Places, *, trusted: bool) -> Value:
     if isinstance(value, Experience) and not trusted:
         return value.replaced(about_turn="")
     return value
+
+
+def _own_inner(value: Belief | Peer, places: _Places, *, trusted: bool) -> Value:
+    """What a stranger's archive has tested or counted counts for nothing."""
+    if isinstance(value, Peer) and not places.has(value.last_session):
+        value = value.replaced(last_session="")
+    if trusted:
+        return value
+    if isinstance(value, Peer):
+        return Peer(agent_id=value.agent_id, interests=value.interests, tainted=True)
+    return value.replaced(confirmed=0.0, refuted=0.0, tested_at=None)
 
 
 def _own_memory(memory: Memory, *, here: bool, trusted: bool) -> Memory:
@@ -232,6 +269,22 @@ def _require_room(runtime: Runtime, agent_id: str, memories: int) -> None:
             f"{kept} memories are kept, {memories} are in the archive, {MEMORIES} may be kept",
             field="archive",
             cure="forget those that are of no use, or take them out of the archive",
+        )
+
+
+def _require_inner_room(
+    runtime: Runtime, agent_id: str, read: list[tuple[str, Fact]], kind: str, most: int
+) -> None:
+    new = {fact.id for each, fact in read if each == kind}
+    if not new:
+        return
+    kept = {fact.id for fact in all_of(runtime.home.facts, agent_id, kind)}
+    if len(kept | new) > most:
+        raise TooLarge(
+            f"{len(kept)} of kind {kind} are kept, {len(new - kept)} more are in the archive, "
+            f"{most} may be kept",
+            field="archive",
+            cure="remove those that are of no use, or take them out of the archive",
         )
 
 

@@ -12,9 +12,11 @@ from opencrab.domain.identity import Identity
 from opencrab.domain.money import INSTALLATION
 from opencrab.domain.routing import LlmConfig, ModelReference, Use
 from opencrab.domain.soul import Soul
+from opencrab.domain.world import require_same_genome
 from opencrab.engine.creation import require_model, require_policy
 from opencrab.engine.preferences import current, require_config
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.waking import bring_to_life
 
 log = logging.getLogger(__name__)
 
@@ -32,21 +34,25 @@ def change_agent(
 ) -> Profile:
     """Save changes of an agent as the version after the given one.
 
-    Raises Conflict for one that has retired or was changed meanwhile, and Invalid for a model or a
-    policy that cannot be.
+    Raises Conflict for one that has retired or was changed meanwhile, and for the drives of one
+    that is bound to a world; Invalid for a model or a policy that cannot be.
     """
     before = profile.agent
     if not before.answers:
         raise Conflict(
             f"agent {before.id!r} has retired and cannot be changed", cure="create a new agent"
         )
+    require_same_genome(before, profile.soul, soul)
     if changes.get("model", before.model) != before.model:
         require_model(runtime, changes["model"])
     if changes.get("policy", before.policy) != before.policy:
         require_policy(runtime, changes["policy"])
     agent: Agent = before.replaced(**changes, updated_at=runtime.clock.now())
     saved = runtime.home.agents.save(agent, soul=soul, identity=identity)
-    return Profile(agent=saved, soul=soul or profile.soul, identity=identity or profile.identity)
+    after = Profile(agent=saved, soul=soul or profile.soul, identity=identity or profile.identity)
+    if soul is not None or {"status", "heartbeat"} & changes.keys():
+        bring_to_life(runtime, after)
+    return after
 
 
 def choose_model(runtime: Runtime, agent_id: str, use: Use | None, model: str | None) -> Profile:

@@ -1,18 +1,18 @@
 """Close: end a turn in one transaction, with its last words and what is left of its money."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
+from opencrab.domain.authority import Source
 from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.line import LineKind
 from opencrab.domain.record import Record
-from opencrab.domain.routing import Duration
-from opencrab.domain.session import SessionChange
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.domain.utterance import Utterance
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine import approvals
+from opencrab.engine.aftermath import aftermath, settle, writes_more
 from opencrab.engine.closing import consequence
+from opencrab.engine.discussion import session_change
 from opencrab.engine.growth import tell_of_growth
 from opencrab.engine.work import Beside, Work
 
@@ -43,14 +43,15 @@ def close(
     """End the turn.
 
     `speech` is the agent's answer; `notice` a sentence that OpenCrab says in its place; a turn
-    that ends without either delivers nothing. `records` and `turn` are the result that ended it.
+    that ends without either delivers nothing. What a heartbeat began delivers no notice: nobody
+    waits for it, and the session has it. `records` and `turn` are the result that ended it.
     What follows for the goal that it served is part of the same transaction. A turn with a job
     ends as one that failed at it.
     """
     if work.job is not None:
         work.job.failed(work, status, records, turn or work.turn, note or notice)
         return
-    if work.turn.task is not None and work.carried:
+    if work.carried and (work.turn.task is not None or writes_more(work)):
         work.save(work.turn, progress=True)
     for _ in range(_TRIES):
         try:
@@ -58,6 +59,7 @@ def close(
         except Changed:
             continue
         tell_of_growth(work)
+        settle(work)
         return
     raise Unavailable(f"the goal of turn {work.turn.id!r} is changed by others all the time")
 
@@ -72,29 +74,38 @@ def _close(
     text = shortened(words.speech or words.notice)
     speech = words.speech
     after = consequence(work, header, status, speech)
+    spoke = bool(speech) or work.transcript.speeches > 0
+    rest = aftermath(work, status, speech, spoke=spoke)
     withdrawn = approvals.withdrawn(work.runtime, header, work.transcript)
     kind = LineKind.SPEECH if speech else LineKind.SYSTEM
-    spoke = bool(speech) or work.transcript.speeches > 0
     ended = header.replaced(
         status=status,
         ended_at=now,
         note=words.note or words.notice,
         allowance=0,
     )
-    told = (work.line(LineKind.SYSTEM, message) for message in after.told)
+    told = (work.line(LineKind.SYSTEM, shortened(after.told)),) if after.told else ()
     work.save(
         ended,
         *records,
         lines=(*((work.line(kind, text),) if text else ()), *told),
-        utterances=_last_words(work, text),
+        utterances=(
+            *_last_words(work, text if _is_heard(work, speech) else ""),
+            *_asked(work, after.asked),
+        ),
         beside=Beside(
             draws=draws,
-            facts=(*after.facts, *withdrawn),
-            due=after.due,
-            session=_session_change(work, header, now if spoke else None),
+            facts=(*after.facts, *withdrawn, *rest.facts),
+            due=(*after.due, *rest.due),
+            session=session_change(work, header, speech, now if spoke else None),
         ),
         progress=True,
     )
+
+
+def _is_heard(work: Work, speech: str) -> bool:
+    """Whether its channel hears how a turn ends."""
+    return bool(speech) or work.turn.source is not Source.HEARTBEAT
 
 
 def _last_words(work: Work, text: str) -> tuple[Utterance, ...]:
@@ -105,17 +116,12 @@ def _last_words(work: Work, text: str) -> tuple[Utterance, ...]:
     return ()
 
 
-def _session_change(work: Work, header: Turn, spoke_at: datetime | None) -> SessionChange:
-    return SessionChange(
-        agent_id=header.agent_id,
-        spoke_at=spoke_at,
-        declared_done=work.declared_done,
-        models={
-            choice.use: choice.model
-            for choice in work.transcript.choices
-            if choice.duration is Duration.THIS_SESSION
-        },
-    )
+def _asked(work: Work, asked: str) -> tuple[Utterance, ...]:
+    """What an agent needs its owner for, on its way to where its heartbeat speaks."""
+    channel = work.profile.agent.heartbeat.channel
+    if channel is None or not asked:
+        return ()
+    return work.utterance(shortened(asked), work.transcript.speeches + 1, to=channel)
 
 
 def shortened(text: str) -> str:

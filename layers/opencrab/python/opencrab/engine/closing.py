@@ -1,6 +1,7 @@
 """Closing: what the end of a turn means for the goal that it served."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from opencrab.domain.due import DueItem
 from opencrab.domain.errors import NotFound
@@ -17,25 +18,35 @@ from opencrab.domain.goal import (
     goal_of,
     task_message,
 )
+from opencrab.domain.record import called
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
+from opencrab.engine import own_goals
 from opencrab.engine.agenda import Board, line_up, released
+from opencrab.engine.conditions import cleared
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.work import Work
+from opencrab.ports.action import one_line
 
 _GOOD = {TurnStatus.COMPLETED, TurnStatus.IDLE}
 _RESULT = 1_500
 _REPORT = 8_000
+_WHY = 300
 
 
 @dataclass(frozen=True)
 class Consequence:
-    """Facts and due items to be written with a turn's end, and what is told about it."""
+    """Facts and due items to be written with a turn's end, and what is told about it.
+
+    They are few, however much the turn did: all that is told is one text, and of the goals that it
+    began only the one is written that begins now. What is `asked` the owner is to hear.
+    """
 
     facts: tuple[Fact, ...] = ()
     due: tuple[DueItem, ...] = ()
-    told: tuple[str, ...] = ()
+    told: str = ""
+    asked: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,13 +73,31 @@ def consequence(work: Work, header: Turn, status: TurnStatus, speech: str) -> Co
         if goal is not None and goal.turn_id == work.turn.id:
             goal = goal.replaced(spent_micro_usd=goal.spent_micro_usd + header.spent)
             _advance(work, board, goal, _End(status, speech or _spoken(work)), told)
+    _line_up(work, board, begun, told)
+    asked = "\n".join(_asked(work, board))
+    return Consequence(board.facts, tuple(board.due), "\n".join(told), asked)
+
+
+def _asked(work: Work, board: Board) -> list[str]:
+    """What the agent needs its owner for, where its own goal waits now."""
+    if work.turn.task is None:
+        return []
+    goal = board.goal(goal_of(work.turn.task))
+    return [] if goal is None else own_goals.asks_aloud(goal, board)
+
+
+def _line_up(work: Work, board: Board, begun: list[str], told: list[str]) -> None:
+    """Begin with the first of these goals where none is carried out; the others wait in line."""
+    if len(begun) > 1:
+        board.open_goals()
     for goal_id in begun:
-        begun_goal = board.goal(goal_id)
-        if begun_goal is None or begun_goal.status.is_end or begun_goal.pause is not None:
+        goal = board.goal(goal_id)
+        if goal is None or goal.status.is_end or goal.pause is not None or goal.runs > 0:
             continue
-        if begun_goal.runs == 0:
-            line_up(board, begun_goal, hops=work.turn.hops + 1)
-    return Consequence(board.facts, tuple(board.due), tuple(told))
+        if board.agenda().current is None:
+            goal = _prepared(work, board, goal, told)
+            board.put_goal(goal)
+        line_up(board, goal, hops=work.turn.hops + 1)
 
 
 def abandoned(runtime: Runtime, turn: Turn, why: str) -> Consequence:
@@ -87,7 +116,8 @@ def abandoned(runtime: Runtime, turn: Turn, why: str) -> Consequence:
         pause = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=board.now)
         goal = goal.replaced(pause=pause.replaced(turn_waits=False))
         board.put_goal(goal)
-    released(board, goal)
+    told: list[str] = []
+    released(board, goal, partial(_cleared, runtime, board, told))
     return Consequence(board.facts, tuple(board.due))
 
 
@@ -118,28 +148,53 @@ def _begun(work: Work) -> list[str]:
 
 def _advance(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -> None:
     """Move a goal on by one turn: to its next task, to its report, to its end, or to a pause."""
+    if not goal.status.is_end:
+        if end.status in _GOOD:
+            goal = _settled(work, board, goal, end, told)
+        elif (kept := own_goals.after_trouble(work, goal, end.status)) is not None:
+            goal = kept
+        else:
+            _interrupted(work, board, goal, end.status, told)
+            return
+    if not goal.status.is_end and goal.pause is None:
+        goal = _prepared(work, board, goal, told)
     if goal.status.is_end:
-        board.put_goal(goal)
-        released(board, goal)
-        return
-    if end.status not in _GOOD:
-        _interrupted(work, board, goal, end.status)
-        return
-    goal = _settled(work, goal, end, told)
-    if goal.status.is_end:
-        board.put_goal(goal)
-        released(board, goal)
+        goal = own_goals.learned(board, goal)
     elif goal.pause is not None:
         goal = goal.replaced(pause=goal.pause.replaced(turn_waits=False))
-        board.put_goal(goal)
-        released(board, goal)
+        told.extend(own_goals.asks(goal))
+    board.put_goal(goal)
+    if goal.status.is_end or goal.pause is not None or own_goals.is_resting(goal):
+        released(board, goal, partial(_cleared, work.runtime, board, told))
     else:
         # One that was resumed beside another goes on when that one has ended.
-        board.put_goal(goal)
         line_up(board, goal, hops=work.turn.hops + 1)
 
 
-def _interrupted(work: Work, board: Board, goal: Goal, status: TurnStatus) -> None:
+def _prepared(work: Work, board: Board, goal: Goal, told: list[str]) -> Goal:
+    """The goal whose next task may begin; one of its own that cannot go on is planned anew."""
+    own = own_goals.is_own(goal)
+    failed = [
+        task
+        for task in goal.tasks
+        if task.status is TaskStatus.FAIL and task.turn_id == work.turn.id
+    ]
+    if not (own and failed):
+        goal, blocked = cleared(work.runtime.home.files, board, goal, first=own)
+        told.extend(map(task_message, blocked))
+        failed += blocked
+    return own_goals.repaired(goal, failed, board)
+
+
+def _cleared(runtime: Runtime, board: Board, told: list[str], goal: Goal) -> Goal:
+    """A goal that had to wait in line, as its first turn begins."""
+    own = own_goals.is_own(goal)
+    goal, blocked = cleared(runtime.home.files, board, goal, first=own)
+    told.extend(map(task_message, blocked))
+    return own_goals.repaired(goal, blocked, board)
+
+
+def _interrupted(work: Work, board: Board, goal: Goal, status: TurnStatus, told: list[str]) -> None:
     """A turn that did not end well is never repeated without somebody's explicit yes."""
     now = work.runtime.clock.now()
     decided = work.transcript.decision
@@ -155,19 +210,30 @@ def _interrupted(work: Work, board: Board, goal: Goal, status: TurnStatus) -> No
     goal = goal.replaced(
         pause=pause.replaced(turn_waits=False), taint=goal.taint or work.turn.taint
     )
+    told.extend(own_goals.asks(goal))
     board.put_goal(goal)
-    released(board, goal)
+    released(board, goal, partial(_cleared, work.runtime, board, told))
 
 
-def _settled(work: Work, goal: Goal, end: _End, told: list[str]) -> Goal:
+def _settled(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -> Goal:
     """The goal after a turn that ended well but perhaps did not say what became of its task."""
-    now, language = work.runtime.clock.now(), work.profile.agent.language
     goal = goal.replaced(taint=goal.taint or work.turn.taint)
     task = goal.current
     if task is not None:
-        ended = _ended(work, task, end)
+        silent = end.status is TurnStatus.IDLE
+        if own_goals.goes_on(work, goal, silent=silent):
+            return goal.with_task(task.replaced(receipts=_together(task.receipts, work)))
+        ended = own_goals.overdue(work, goal, silent=silent) or _ended(work, task, end)
         told.append(task_message(ended))
         return goal.with_task(ended)
+    if goal.stuck and work.turn.task == goal.id:
+        return own_goals.unrepaired(goal, board)
+    return _reported(work, goal, end, told)
+
+
+def _reported(work: Work, goal: Goal, end: _End, told: list[str]) -> Goal:
+    """The goal after a turn that served none of its tasks: what it said last is the report."""
+    now, language = work.runtime.clock.now(), work.profile.agent.language
     reporting = work.turn.task == goal.id and (
         not goal.tasks or all(task.status.is_end for task in goal.tasks)
     )
@@ -175,9 +241,14 @@ def _settled(work: Work, goal: Goal, end: _End, told: list[str]) -> Goal:
     if not reporting or planned_now:
         return goal
     receipts = _together(goal.receipts, work)
+    if own_goals.gives_up(work, goal, end.status):
+        return goal.replaced(status=GoalStatus.ABANDONED, receipts=receipts, ended_at=now)
     if end.status is TurnStatus.IDLE and not goal.tasks:
         reason = phrase("goal_idle", language)
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now), receipts=receipts)
+    if (why := _refused_plan(work)) is not None and not (goal.tasks or receipts):
+        reason = phrase("goal_unplanned", language, why=one_line(why, _WHY))
+        return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now))
     goal = goal.replaced(
         status=GoalStatus.COMPLETED, report=end.speech[:_REPORT], receipts=receipts, ended_at=now
     )
@@ -186,6 +257,17 @@ def _settled(work: Work, goal: Goal, end: _End, told: list[str]) -> Goal:
         goal = goal.replaced(unconfirmed=(phrase("nothing_done", language),))
     told.append(_unconfirmed(goal, language))
     return goal
+
+
+def _refused_plan(work: Work) -> str | None:
+    """Why the last plan of this turn was refused; None where there was none, or it was taken."""
+    answers = [
+        result.result
+        for step in work.transcript.steps
+        for call in step.answer.calls
+        if called(call) == "plan_goal" and (result := step.results.get(call.id))
+    ]
+    return None if not answers or answers[-1].success else answers[-1].error or ""
 
 
 def _ended(work: Work, task: Task, end: _End) -> Task:

@@ -7,6 +7,7 @@ two renders of the same turn differ only in that last part, so providers' prompt
 import json
 from collections.abc import Iterable
 
+from opencrab.domain.autonomy import Shares
 from opencrab.domain.errors import Invalid
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.past import clearance, row_of_core
@@ -14,6 +15,7 @@ from opencrab.domain.record import Call, CallResult
 from opencrab.domain.routing import Manner
 from opencrab.domain.transcript import Step
 from opencrab.domain.value import Language
+from opencrab.engine.orient import is_autonomous, orientation, recent_room
 from opencrab.engine.prompt import core_text, goal_note, heard, system_text, volatile
 from opencrab.engine.runtime import Rules
 from opencrab.engine.skills import fitting as fitting_skills
@@ -21,7 +23,7 @@ from opencrab.engine.skills import index_text, text_of
 from opencrab.engine.tokens import estimated_tokens
 from opencrab.engine.vision import seen
 from opencrab.engine.window import earlier_of, fitting
-from opencrab.engine.work import Group, Shown, Work
+from opencrab.engine.work import Earlier, Group, Shown, Work
 from opencrab.ports.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
 
 CORE_PERCENT = 5
@@ -50,12 +52,11 @@ def build_request(
     output = output_limit(info, rules)
     most = input_limit(info, output)
     water = high_water(most, rules)
-    system = system_text(work.profile, work.session, known, _memories(work, water))
+    shares = rules.autonomy.shares if is_autonomous(work.turn) else None
+    memories = _memories(work, water, shares)
+    system = system_text(work.profile, work.session, known, memories, shares)
     steps = _steps(work, {item.id: item for item in instructions})
-    last = Said(
-        "user",
-        "\n\n".join(part for part in (*_guidance(work), goal_note(work), volatile(work)) if part),
-    )
+    last = _last(work, estimated_tokens(memories))
     if work.shown is None:
         work.shown = rendered(work.history, work.turn.agent_id, agent.language)
     shown, trigger = _with_pictures(work, info, work.shown)
@@ -86,15 +87,27 @@ def _window(work: Work, shown: tuple[Group, ...], trigger: Group | None, room: i
     def one(line: Line) -> Group | None:
         return next(iter(rendered((line,), work.turn.agent_id, language)), None)
 
+    own = recent_room(work.turn, work.runtime.rules)
+    if own is not None:
+        return fitting(shown, trigger, min(room, own), language, Earlier)
     return fitting(shown, trigger, room, language, lambda: earlier_of(work, one))
 
 
-def _memories(work: Work, water: int) -> str:
+def _last(work: Work, memory_used: int) -> Said:
+    """What is said last, behind everything that a cache could hold."""
+    parts = (*_guidance(work), orientation(work, memory_used), goal_note(work), volatile(work))
+    return Said("user", "\n\n".join(part for part in parts if part))
+
+
+def _memories(work: Work, water: int, shares: Shares | None) -> str:
     """The core memories of which this turn may hear, within their share of the budget."""
     turn, session = work.turn, work.session
     cleared = clearance(turn.authority, session, turn.principal_id)
     told = [memory for memory in work.profile.mind.core if cleared.allows(row_of_core(memory))]
-    return core_text(told, work.profile.agent.language, water * CORE_PERCENT // 100)
+    most = water * CORE_PERCENT // 100
+    if shares is not None:
+        most = min(most, shares.memory)
+    return core_text(told, work.profile.agent.language, most)
 
 
 def _with_pictures(
@@ -171,7 +184,7 @@ def rendered(lines: tuple[Line, ...], agent_id: str, language: Language) -> tupl
 def _shown(line: Line, agent_id: str, language: Language) -> Shown:
     own = line.speaker_id == agent_id
     match line.kind:
-        case _ if line.forgotten:
+        case _ if line.forgotten or (own and line.audience is Audience.AGENTS):
             return ()
         case LineKind.SPEECH if own:
             return (Said("assistant", line.text),)

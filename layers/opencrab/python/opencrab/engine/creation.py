@@ -8,11 +8,21 @@ from opencrab.domain.action import ApprovalPolicy, Impact, Policy
 from opencrab.domain.agent import Agent, ModelName, Profile
 from opencrab.domain.approval import ApprovalRules
 from opencrab.domain.errors import Conflict, Invalid, NotFound
-from opencrab.domain.identity import Identity
-from opencrab.domain.session import PARTICIPANTS, Mode, Participant, Session
+from opencrab.domain.heartbeat import Heartbeat
+from opencrab.domain.identity import Identity, Role
+from opencrab.domain.session import (
+    DISCUSSANT,
+    FACILITATOR,
+    OBSERVER,
+    PARTICIPANTS,
+    Mode,
+    Participant,
+    Session,
+)
 from opencrab.domain.soul import Soul
 from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortText, Value
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.waking import bring_to_life
 
 
 class SoulDraft(Soul):
@@ -37,6 +47,7 @@ class NewAgent(Value, defer_build=False):
     policy: Policy = ApprovalPolicy.GUARDED
     approvals: ApprovalRules = ApprovalRules()
     day_limit_micro_usd: Annotated[MicroUsd, Field(ge=0, le=10**12)] | None = None
+    heartbeat: Heartbeat = Heartbeat()
     soul: SoulDraft = SoulDraft()
     identity: IdentityDraft = IdentityDraft()
 
@@ -54,6 +65,18 @@ class NewSession(Value, defer_build=False):
     )
     max_turns: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     facilitator_id: Identifier | None = None
+    roles: dict[Identifier, Name] = Field(
+        default_factory=dict,
+        max_length=PARTICIPANTS,
+        description="discussant, observer (never gets the floor), or a name of your own, by agent",
+    )
+    hop_limit: Annotated[int, Field(ge=1, le=50)] | None = Field(
+        default=None, description="turns that agents take in a row without a human's word"
+    )
+    quorum: Annotated[int, Field(ge=1, le=PARTICIPANTS)] | None = Field(
+        default=None, description="so many that have declared done end it; by default all"
+    )
+    budget_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> "NewSession":
@@ -65,6 +88,12 @@ class NewSession(Value, defer_build=False):
             raise ValueError("mode facilitated needs a facilitator_id: name one of them")
         if self.mode is Mode.DIRECT and len(self.participants) > 1:
             raise ValueError("mode direct takes one participant: use autonomous for several")
+        if not set(self.roles) <= set(self.participants):
+            raise ValueError("roles must be of participants: name nobody else")
+        if self.facilitator_id is not None and self.facilitator_id in self.roles:
+            raise ValueError("roles must not name the facilitator, who is one already")
+        if all(self.roles.get(each) == OBSERVER for each in self.participants):
+            raise ValueError("roles must leave somebody who may speak")
         return self
 
     @property
@@ -103,6 +132,7 @@ def create_agent(
         policy=new.policy,
         approvals=new.approvals,
         day_limit_micro_usd=new.day_limit_micro_usd,
+        heartbeat=_heartbeat(runtime, new.heartbeat),
         created_at=now,
         updated_at=now,
     )
@@ -111,7 +141,16 @@ def create_agent(
     profile = Profile(
         agent=agent, soul=Soul.model_validate(soul), identity=Identity.model_validate(identity)
     )
-    return runtime.home.agents.create(profile)
+    created = runtime.home.agents.create(profile)
+    bring_to_life(runtime, created)
+    return created
+
+
+def _heartbeat(runtime: Runtime, given: Heartbeat) -> Heartbeat:
+    """A new agent's heartbeat; at the installation's interval unless one was given."""
+    if "interval_seconds" in given.model_fields_set:
+        return given
+    return given.replaced(interval_seconds=runtime.rules.heartbeat_seconds)
 
 
 def create_session(
@@ -122,17 +161,19 @@ def create_session(
     The same id with the same content answers the session that is there. Raises Invalid for an
     unknown participant, Conflict for a retired one.
     """
-    for agent_id in new.participants:
-        _require_answering(runtime, agent_id)
-    now = runtime.clock.now()
+    profiles = [_require_answering(runtime, agent_id) for agent_id in new.participants]
+    now, discusses = runtime.clock.now(), new.fitting_mode is not Mode.DIRECT
     session = Session(
         id=session_id or runtime.clock.new_id(),
         mode=new.fitting_mode,
         theme=new.theme,
         max_turns=new.max_turns,
-        participants=tuple(Participant(agent_id=agent_id) for agent_id in new.participants),
+        participants=tuple(_participant(new, profile) for profile in profiles),
         facilitator_id=new.facilitator_id,
         name=new.name,
+        hop_limit=(new.hop_limit or runtime.rules.autonomy.hop_limit) if discusses else None,
+        quorum=new.quorum,
+        budget_micro_usd=new.budget_micro_usd,
         created_by=created_by,
         created_at=now,
         updated_at=now,
@@ -163,14 +204,26 @@ def require_policy(runtime: Runtime, policy: Policy | None) -> None:
             )
 
 
-def _require_answering(runtime: Runtime, agent_id: str) -> None:
+def _participant(new: NewSession, profile: Profile) -> Participant:
+    """An agent's part: the role that it is given, else the one that it has wherever it is."""
+    agent_id, identity = profile.agent.id, profile.identity
+    role: str = identity.custom_role or identity.role.value
+    if identity.role is Role.FACILITATOR:
+        role = DISCUSSANT
+    if agent_id == new.facilitator_id:
+        role = FACILITATOR
+    return Participant(agent_id=agent_id, role=new.roles.get(agent_id, role))
+
+
+def _require_answering(runtime: Runtime, agent_id: str) -> Profile:
     try:
-        agent = runtime.home.agents.get(agent_id).agent
+        profile = runtime.home.agents.get(agent_id)
     except NotFound as error:
         raise Invalid(error.message, field="participants", cure=error.cure) from error
-    if not agent.answers:
+    if not profile.agent.answers:
         raise Conflict(
             f"agent {agent_id!r} has retired and answers no more",
             field="participants",
             cure="leave it out",
         )
+    return profile

@@ -18,6 +18,7 @@ from opencrab.domain.value import MicroUsd
 from opencrab.engine import router
 from opencrab.engine.close import close
 from opencrab.engine.context import build_request, skills_that_fit
+from opencrab.engine.orient import is_autonomous
 from opencrab.engine.phrases import budget_phrase, phrase
 from opencrab.engine.reservation import reservation
 from opencrab.engine.skills import offered
@@ -300,7 +301,11 @@ def _unanswered(
         at=now,
     )
     if _is_last(work, call, result):
-        _fail(work, _told(work, call, error), result, turn=turn)
+        told = _told(work, call, error)
+        if error.fault is Fault.NONSENSE and work.job is None:
+            _leave(work, told, result, turn)
+        else:
+            _fail(work, told, result, turn=turn)
         return
     work.save(turn, result, progress=True)
     work.retry_after_seconds = error.retry_after_seconds or 0.0
@@ -353,6 +358,14 @@ def _fail(
     why = error.message if error.cure is None else f"{error.message} ({error.cure})"
     notice = phrase("failed", work.profile.agent.language, why=why[:1_000])
     close(work, TurnStatus.FAILED, *records, turn=turn, notice=notice, note=why[:1_000])
+
+
+def _leave(work: Work, error: OpenCrabError, result: ModelResult, turn: Turn) -> None:
+    """End a turn whose last answers nobody can understand: idle, told only to whoever asked."""
+    why = error.message[:1_000]
+    language = work.profile.agent.language
+    notice = "" if is_autonomous(work.turn) else phrase("failed", language, why=why)
+    close(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)
 
 
 def _named(answer: Answer, n: int) -> Answer:

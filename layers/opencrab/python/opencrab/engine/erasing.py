@@ -32,6 +32,7 @@ class Remains(Value):
 
     files: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
+    schedules: tuple[str, ...] = ()
 
 
 class Erasing:
@@ -90,10 +91,20 @@ class Erasing:
         stored = self._runtime.home.facts.get(self._agent_id, REMAINS, self._key)
         return stored.read(Remains) if stored else Remains()
 
-    def remember(self, *, files: tuple[str, ...] = (), skills: tuple[str, ...] = ()) -> None:
+    def remember(
+        self,
+        *,
+        files: tuple[str, ...] = (),
+        skills: tuple[str, ...] = (),
+        schedules: tuple[str, ...] = (),
+    ) -> None:
         """Name what remains before that is gone by which it was found."""
         before = self.remains()
-        after = Remains(files=_more(before.files, files), skills=_more(before.skills, skills))
+        after = Remains(
+            files=_more(before.files, files),
+            skills=_more(before.skills, skills),
+            schedules=_more(before.schedules, schedules),
+        )
         if after == before:
             return
         until = self._runtime.clock.now() + MARKS_KEPT

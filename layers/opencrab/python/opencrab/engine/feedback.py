@@ -6,7 +6,8 @@ from typing import Literal
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.identifier import ulid
-from opencrab.domain.memory import EXPERIENCE, Experience, Outcome
+from opencrab.domain.memory import EXPERIENCE, Experience
+from opencrab.domain.outcome import Outcome
 from opencrab.domain.record import CallResult, ModelResult, Record
 from opencrab.domain.turn import Turn
 from opencrab.domain.value import Language

@@ -43,8 +43,9 @@ _CHECKED = 200
 class Report:
     """What one call did, what is `left` for the next, and what came of it and remains.
 
-    `removed` are kept things by agent as `agent/kind:id`; `files` and `skills` are `agent:name`, of
-    all calls of the same wish. `done` says that nothing is left, in no index and in no copy of one.
+    `removed` are kept things by agent as `agent/kind:id`; `files`, `skills` and `schedules` are
+    `agent:name`, of all calls of the same wish. `done` says that nothing is left, in no index and
+    in no copy of one.
     """
 
     done: bool
@@ -54,6 +55,7 @@ class Report:
     removed: tuple[str, ...]
     files: tuple[str, ...]
     skills: tuple[str, ...]
+    schedules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class Lineage:
     kept: tuple[str, ...]
     files: tuple[str, ...]
     skills: tuple[str, ...]
+    schedules: tuple[str, ...] = ()
 
 
 @dataclass
@@ -101,6 +104,7 @@ def forget(runtime: Runtime, agent_id: str, wish: Wish, *, seconds: float = SECO
         removed=tuple(call.removed),
         files=tuple(existing(runtime, remains.files)),
         skills=remains.skills,
+        schedules=remains.schedules,
     )
 
 
@@ -151,10 +155,11 @@ class _Call:
         if steps:
             _mark(self._runtime, plan)
         _require_ended(self._runtime, plan)
+        if steps or any(each.schedules for each in plan.kept):
+            self.erasing.remember(skills=_skills(plan), schedules=_schedules(plan))
         if steps:
             trail.clean = False
             self.trails.keep(trail)
-            self.erasing.remember(skills=_skills(plan))
             self.removed.update(dict.fromkeys(_removed(plan)))
             self.left = self._take(steps)
         return plan.found.last
@@ -186,6 +191,7 @@ def lineage(runtime: Runtime, agent_id: str, wish: Wish) -> Lineage:
         kept=tuple(_removed(plan)),
         files=tuple(existing(runtime, dict.fromkeys(files))),
         skills=_skills(plan),
+        schedules=_schedules(plan),
     )
 
 
@@ -318,3 +324,7 @@ def _removed(plan: _Plan) -> Iterator[str]:
 
 def _skills(plan: _Plan) -> tuple[str, ...]:
     return tuple(f"{each.agent_id}:{name}" for each in plan.kept for name in each.skills)
+
+
+def _schedules(plan: _Plan) -> tuple[str, ...]:
+    return tuple(f"{each.agent_id}:{name}" for each in plan.kept for name in each.schedules)

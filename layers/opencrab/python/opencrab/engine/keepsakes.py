@@ -6,7 +6,7 @@ from datetime import datetime
 
 from opencrab.domain.fact import Fact
 from opencrab.domain.forgetting import Scope
-from opencrab.domain.goal import GOAL, Goal
+from opencrab.domain.goal import GOAL, Goal, goal_key
 from opencrab.domain.knowledge import EDGE, NODE, Edge, Node
 from opencrab.domain.memory import (
     EXPERIENCE,
@@ -18,14 +18,15 @@ from opencrab.domain.memory import (
     SessionImpression,
 )
 from opencrab.domain.mind import MIND, Mind
+from opencrab.domain.plan import PLAN, GivenUp
 from opencrab.domain.skill import SKILL, AcquiredSkill
 from opencrab.domain.summary import COMPACTION, SUMMARY, Compaction, Source, Summary
+from opencrab.engine.inner_kept import all_of, inner_kept
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.scope import Affected
 from opencrab.engine.tasks import INSTRUCTION
 from opencrab.ports.facts import Facts
 
-_PAGE = 200
 _INDEXED = {MEMORY, EXPERIENCE, SUMMARY}
 
 Words = Callable[[Fact], tuple[str, ...]]
@@ -37,7 +38,7 @@ class Keepsakes:
 
     `changes` come in an order in which no step takes away by what the next ones were found;
     `sources` are those by which everything else was found, and go when all is done. `removed` are
-    `kind:id`, `skills` and `open_goals` are only named.
+    `kind:id`, `skills`, `schedules` and `open_goals` are only named.
     """
 
     agent_id: str
@@ -46,6 +47,7 @@ class Keepsakes:
     removed: list[str] = field(default_factory=list)
     turns: list[str] = field(default_factory=list)
     skills: list[str] = field(default_factory=list)
+    schedules: list[str] = field(default_factory=list)
     open_goals: list[str] = field(default_factory=list)
 
     @property
@@ -78,6 +80,7 @@ class _Search:
         self._edges({fact.id for fact in nodes})
         self._remove(nodes, NODE, lambda fact: (fact.read(Node).label, fact.read(Node).content))
         self._summaries()
+        self._inner()
         self._experiences()
         self._kept.changes += reworded
         self._remove(memories, MEMORY, lambda fact: (fact.read(Memory).content,))
@@ -160,6 +163,7 @@ class _Search:
     def _goals(self) -> None:
         if not self._own or self._found.wish.scope is Scope.MEMORY:
             return
+        gone: list[Fact] = []
         for fact in self._all(GOAL):
             goal = fact.read(Goal)
             told = () if goal.given else (goal.name, goal.instruction, goal.report)
@@ -179,7 +183,24 @@ class _Search:
                 # It still tells that its key was used.
                 bare = {**given.body, "instruction": ""}
                 self._kept.changes.append(given.replaced(body=bare, version=given.version + 1))
-            self._remove([fact], GOAL, lambda _fact: ())
+            gone.append(fact)
+        self._plans({fact.id for fact in gone})
+        self._remove(gone, GOAL, lambda _fact: ())
+
+    def _plans(self, goals: set[str]) -> None:
+        """Plans that were given up go with their goals, or because of what they say."""
+        gone = []
+        for fact in self._all(PLAN):
+            plan = fact.read(GivenUp)
+            told = (text for each in plan.tasks for text in (each.name, each.cause, each.result))
+            if goal_key(plan.goal_id) in goals or self._means(
+                plan.why,
+                *told,
+                turns=[task.turn_id for task in plan.tasks if task.turn_id],
+                times=(plan.given_up_at,),
+            ):
+                gone.append(fact)
+        self._remove(gone, PLAN, lambda _fact: ())
 
     def _nodes(self, memories: set[str]) -> list[Fact]:
         gone = []
@@ -256,6 +277,13 @@ class _Search:
                 gone.append(fact)
         self._remove(gone, EXPERIENCE, lambda fact: (fact.read(Experience).experience,))
 
+    def _inner(self) -> None:
+        inner = inner_kept(self._facts, self._agent_id, self._means)
+        self._kept.changes += inner.changes
+        self._kept.removed += inner.removed
+        self._kept.schedules += inner.schedules
+        self._found.traces.add_words(*inner.words)
+
     def _impressions(self) -> None:
         for fact in self._all(IMPRESSION):
             impression = fact.read(Impression)
@@ -319,13 +347,7 @@ class _Search:
                 self._found.traces.ids.add(fact.id)
 
     def _all(self, kind: str) -> Iterator[Fact]:
-        after = ""
-        while True:
-            page = self._facts.page(self._agent_id, kind, after=after, limit=_PAGE)
-            yield from page
-            if len(page) < _PAGE:
-                return
-            after = page[-1].id
+        return all_of(self._facts, self._agent_id, kind)
 
 
 def _as_before(impression: Impression, history: tuple[SessionImpression, ...]) -> Impression | None:

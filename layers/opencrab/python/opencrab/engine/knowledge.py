@@ -1,24 +1,11 @@
 """Knowledge: reading an agent's graph in pages, and linking what it knows."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
-from opencrab.domain.errors import Changed, Refused
-from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.knowledge import (
-    EDGE,
-    EDGES,
-    KNOWLEDGE,
-    NODE,
-    NODES,
-    Edge,
-    Extent,
-    Node,
-    edge_id,
-    learned,
-    node_id,
-    strengthened,
-)
+from opencrab.domain.errors import Changed
+from opencrab.domain.knowledge import EDGE, NODE, Edge, Node, node_id
+from opencrab.domain.linking import Link
 from opencrab.ports.facts import Facts
 
 _TRIES = 3
@@ -63,55 +50,11 @@ def link(facts: Facts, agent_id: str, origin: Node, edge: Edge, target: Node) ->
 
 
 def _linked(facts: Facts, agent_id: str, origin: Node, edge: Edge, target: Node) -> Edge:
-    ends = [each.replaced(id=node_id(each.label)) for each in (origin, target)]
-    named = {each.id: each for each in ends}
-    changes = [change for each in named.values() if (change := _known(facts, agent_id, each))]
-    edge = edge.replaced(origin=ends[0].id, target=ends[1].id)
-    key = edge_id(edge.origin, edge.relation, edge.target)
-    stored = facts.get(agent_id, EDGE, key)
-    kept = strengthened(stored.read(Edge) if stored else None, edge)
-    changes.append(stored.holding(kept) if stored else new_fact(agent_id, EDGE, key, kept))
-    grown = _grown(facts, agent_id, changes)
-    facts.commit(*changes, *([grown] if grown else []))
+    linking = Link(origin, edge, target)
+    stored = facts.several(agent_id, *linking.names)
+    kept, changes = linking.changes(agent_id, stored, partial(_count, facts, agent_id))
+    facts.commit(*changes)
     return kept
-
-
-def _known(facts: Facts, agent_id: str, new: Node) -> Fact | None:
-    """A node with what is new of it; None where that changes nothing."""
-    stored = facts.get(agent_id, NODE, new.id)
-    if stored is None:
-        return new_fact(agent_id, NODE, new.id, new)
-    known = stored.read(Node)
-    after = learned(known, new)
-    return None if after == known else stored.holding(after)
-
-
-def _grown(facts: Facts, agent_id: str, changes: Iterable[Fact]) -> Fact | None:
-    """The counts after these changes; raises Refused where there is no room for them."""
-    added = [fact.kind for fact in changes if fact.version == 1]
-    if not added:
-        return None
-    stored = facts.get(agent_id, KNOWLEDGE, KNOWLEDGE)
-    extent = _after(stored.read(Extent) if stored else Extent(), added)
-    if _is_too_large(extent):
-        nodes, edges = (_count(facts, agent_id, kind) for kind in (NODE, EDGE))
-        extent = _after(Extent(nodes=nodes, edges=edges), added)
-    if _is_too_large(extent):
-        raise Refused(
-            f"{NODES} nodes and {EDGES} relations are kept, and more are not allowed",
-            cure="forget what is of no use",
-        )
-    if stored is not None:
-        return stored.holding(extent)
-    return new_fact(agent_id, KNOWLEDGE, KNOWLEDGE, extent)
-
-
-def _after(extent: Extent, added: list[str]) -> Extent:
-    return Extent(nodes=extent.nodes + added.count(NODE), edges=extent.edges + added.count(EDGE))
-
-
-def _is_too_large(extent: Extent) -> bool:
-    return extent.nodes > NODES or extent.edges > EDGES
 
 
 def _beginning_at(facts: Facts, agent_id: str, origin: str) -> list[Edge]:

@@ -5,6 +5,7 @@ from opencrab.domain.goal import GOAL, goal_key, goal_of
 from opencrab.domain.line import Audience, Line
 from opencrab.domain.transcript import Transcript
 from opencrab.domain.turn import Turn
+from opencrab.engine.orient import foreign, look_around
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.work import Work
 
@@ -16,15 +17,17 @@ _PAGES = 8
 def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
     """Everything about the turn's world, in three reads: agent, session, recent lines.
 
-    A turn that serves a goal reads that too.
+    A turn that serves a goal reads that too; one that nobody asked for looks around in one more
+    read, its goal among what it finds, and in another one where there are unread events.
     """
     profile = runtime.home.agents.get(turn.agent_id)
     session = runtime.home.sessions.get(turn.session_id)
     history = recent_lines(runtime, turn)
-    goal = None
-    if turn.task is not None:
+    around = look_around(runtime, turn, profile)
+    goal = None if around is None else around.served
+    if around is None and turn.task is not None:
         goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_of(turn.task)))
-    tainted = turn.taint or any(taints_reader(line, turn.agent_id) for line in history)
+    read = any(taints_reader(line, turn.agent_id) for line in history)
     declared = any(
         effect.kind == "declared_done"
         for step in transcript.steps
@@ -33,7 +36,7 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
     )
     return Work(
         runtime=runtime,
-        turn=turn.replaced(taint=tainted),
+        turn=turn.replaced(taint=turn.taint or read or foreign(around)),
         transcript=transcript,
         profile=profile,
         session=session,
@@ -42,6 +45,8 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
         limits=runtime.rules.limits,
         declared_done=declared,
         goal=goal,
+        around=around,
+        seen_events=() if around is None else tuple(event.id for event in around.events),
     )
 
 

@@ -102,6 +102,16 @@ _SENTENCES = {
         Language.JA: "何も言わずに終わりました。続けるには再開してください。",
         Language.EN: "It ended without a word. To go on, resume it.",
     },
+    "goal_unplanned": {
+        Language.JA: "計画が受け付けられず({why})、ほかに何もしませんでした。"
+        "続けるには再開してください。",
+        Language.EN: "Its plan was refused ({why}), and nothing else was done. "
+        "To go on, resume it.",
+    },
+    "goal_waits": {
+        Language.JA: "進めません。理由を見て、どうすればよいか教えてください。",
+        Language.EN: "I cannot go on. See why, and tell me how to.",
+    },
     "task_silent": {
         Language.JA: "結果を言わずに終わりました",
         Language.EN: "it ended without a result",
@@ -114,6 +124,30 @@ _SENTENCES = {
     "waiting": {
         Language.JA: "承認を待っています: {what}(対象: {touches})",
         Language.EN: "I am waiting for approval: {what} (touches: {touches})",
+    },
+    "repair_due": {
+        Language.JA: "[{goal}] 行き詰まりました({cause})。残りを計画し直してください: {name}",
+        Language.EN: "[{goal}] Stuck ({cause}). Plan anew what is left: {name}",
+    },
+    "note_repair": {
+        Language.JA: "[目標 {goal}「{goal_name}」は行き詰まりました: {cause}\n{rows}\n"
+        "plan_goal で、残りを別のやり方で計画します。"
+        "無理ならオーナーに何が必要かを言います]",
+        Language.EN: '[Goal {goal} "{goal_name}" is stuck: {cause}\n{rows}\n'
+        "Plan what is left in another way with plan_goal. If there is none, say "
+        "what you need from your owner]",
+    },
+    "goal_stuck": {
+        Language.JA: "計画し直しても進めませんでした。どうすればよいか教えてください: {cause}",
+        Language.EN: "Other plans did not help either. Tell me how to go on: {cause}",
+    },
+    "task_unmet": {
+        Language.JA: "前提が成り立っていません: {what}",
+        Language.EN: "its precondition does not hold: {what}",
+    },
+    "task_over": {
+        Language.JA: "{turns}回の番で終わりませんでした",
+        Language.EN: "it was not over after {turns} turns",
     },
 }
 

@@ -170,13 +170,18 @@ def _joined(runtime: Runtime, session: Session, agent_ids: tuple[str, ...]) -> S
 
 
 def _open(runtime: Runtime, session_id: str, opening: Opening) -> Session:
-    """A session of this id; whoever opened it at the same moment may have done so for others."""
+    """A session of this id; whoever opened it at the same moment may have done so for others.
+
+    What several agents are given a theme for, they discuss.
+    """
     now = runtime.clock.now()
     alone = len(opening.agent_ids) == 1
+    talked_over = bool(opening.theme) and not alone
     session = Session(
         id=session_id,
         mode=Mode.DIRECT if alone else Mode.AUTONOMOUS,
         theme=opening.theme,
+        hop_limit=runtime.rules.autonomy.hop_limit if talked_over else None,
         name=opening.name,
         participants=tuple(Participant(agent_id=each) for each in opening.agent_ids),
         hearing=opening.hearing,

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 from opencrab.domain.agent import Agent, Profile, selectable_by
 from opencrab.domain.authority import Authority
+from opencrab.domain.autonomy import Shares
 from opencrab.domain.goal import task_message
 from opencrab.domain.memory import CoreMemory
 from opencrab.domain.routing import Basis, ModelChosen, Routing, Use
 from opencrab.domain.session import Session
 from opencrab.domain.value import Language
 from opencrab.engine.phrases import phrase
+from opencrab.engine.shares import capped
 from opencrab.engine.tokens import estimated_tokens
 from opencrab.engine.work import Work
 from opencrab.ports.action import one_line
@@ -65,19 +67,47 @@ _NO_PURPOSE = {
 }
 
 
-def system_text(profile: Profile, session: Session, skills: str = "", memories: str = "") -> str:
-    """The part of the prompt that stays the same for an agent in a session: no clock, no ids."""
+def system_text(
+    profile: Profile,
+    session: Session,
+    skills: str = "",
+    memories: str = "",
+    shares: Shares | None = None,
+) -> str:
+    """The part of the prompt that stays the same for an agent in a session: no clock, no ids.
+
+    With shares, those of rules and identity are kept: the skills and the soul are cut first.
+    """
     agent = profile.agent
     language = agent.language
     purpose = {Language.JA: "目的", Language.EN: "Purpose"}[language]
     theme = {Language.JA: "この場のテーマ", Language.EN: "Theme of this session"}[language]
+    who = [
+        profile.identity.describe(language),
+        f"{purpose}: {agent.purpose or _NO_PURPOSE[language]}",
+        profile.soul.describe(language),
+    ]
+    place = f"\n{theme}: {_one_line(session.theme)}" if session.theme else ""
+    if shares is not None:
+        who = _in_order(who, shares.identity, language)
+        used = estimated_tokens(_RULES[language]) + estimated_tokens(place)
+        skills = capped(skills, max(shares.rules - used, 0), language)
     return _RULES[language].format(
         name=profile.soul.persona_name,
-        identity=profile.identity.describe(language),
-        soul=profile.soul.describe(language),
-        purpose=f"\n{purpose}: {agent.purpose or _NO_PURPOSE[language]}\n",
-        theme=f"\n{theme}: {_one_line(session.theme)}" if session.theme else "",
+        identity=who[0],
+        soul=who[2],
+        purpose=f"\n{who[1]}\n",
+        theme=place,
     ) + "".join(f"\n\n{part}" for part in (memories, skills) if part)
+
+
+def _in_order(texts: Sequence[str], room: int, language: Language) -> list[str]:
+    """The texts as far as they fit, each in the room that those before it have left."""
+    kept = list[str]()
+    for text in texts:
+        kept.append(capped(text, max(room, 0), language))
+        room -= estimated_tokens(kept[-1])
+    return kept
 
 
 def volatile(work: Work) -> str:
@@ -140,12 +170,13 @@ def goal_note(work: Work) -> str:
             after=task.postcondition,
             **facts,
         )
-    if not goal.tasks:
+    if not goal.tasks and not goal.stuck:
         return phrase("note_goal", language, **facts)
-    if any(not other.status.is_end for other in goal.tasks):
+    if not goal.stuck and any(not other.status.is_end for other in goal.tasks):
         return ""
     rows = (f"{task_message(other)} {other.result[:_RESULT]}".rstrip() for other in goal.tasks)
-    return phrase("note_report", language, rows="\n".join(rows), **facts)
+    key = "note_repair" if goal.stuck else "note_report"
+    return phrase(key, language, rows="\n".join(rows), cause=goal.stuck, **facts)
 
 
 def heard(language: Language, text: str, authority: Authority, giver: str) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from opencrab.domain.agent import Agent
 from opencrab.domain.errors import Invalid
-from opencrab.domain.fault import Course
+from opencrab.domain.fault import Course, Fault
 from opencrab.domain.health import Health
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.routing import Basis, ModelChosen, Use
@@ -23,6 +23,9 @@ RETRIES = 2
 
 LAST_RETRIES = 1
 """How often one that failed is asked again when nobody else is left."""
+
+NONSENSE_RETRIES = 2
+"""How often a step asks again, when nobody else is left, after answers nobody can understand."""
 
 LONGEST_WAIT_SECONDS = 60.0
 """A longer wait is no wait but a failure: somebody is waiting for the answer."""
@@ -164,12 +167,18 @@ def _is_paused(model: ChatModel, health: Mapping[str, Health], now: datetime) ->
 
 
 def _once_more(by_name: Mapping[str, ChatModel], attempts: Sequence[Attempt]) -> Pick | None:
-    """The last one once more, if what failed may pass by itself."""
+    """The last one once more, if what failed may pass by itself.
+
+    What cannot be understood counts in the whole step, whoever said it.
+    """
     last = attempts[-1] if attempts else None
     model = None if last is None else by_name.get(last.model)
     if last is None or model is None or not last.fault.may_pass:
         return None
     failures = _failures(attempts, last.model)
+    if last.fault is Fault.NONSENSE:
+        misread = sum(attempt.fault is Fault.NONSENSE for attempt in attempts)
+        return Pick(model, failures) if misread <= NONSENSE_RETRIES else None
     return Pick(model, failures) if failures <= LAST_RETRIES else None
 
 

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from opencrab.domain.autonomy import Autonomy
 from opencrab.domain.discord import Community
+from opencrab.domain.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.money import Limits
 from opencrab.domain.skill import StandardSkill
 from opencrab.domain.turn import MAX_STEPS
+from opencrab.engine.world_post import Post
 from opencrab.ports.action import Actions, Reach
 from opencrab.ports.channel import Channel
 from opencrab.ports.clock import Clock
@@ -17,6 +20,7 @@ from opencrab.ports.search import Found, IndexStatus, Query, Search
 from opencrab.ports.secrets import Secrets
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.web import Web, WebSearch
+from opencrab.ports.world import WorldLink
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class Rules:
     """The engine's numbers; every one is a setting.
 
     `history_lines` bounds what is read for a prompt, whose length `high_water_tokens` decides. A
-    session is summarised after each `compact_every` lines; 0 is never.
+    session is summarised after each `compact_every` lines; 0 is never. New agents wake every
+    `heartbeat_seconds` unless somebody says otherwise.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -38,6 +43,8 @@ class Rules:
     history_lines: int = 96
     high_water_tokens: int = 80_000
     compact_every: int = 64
+    heartbeat_seconds: int = DEFAULT_SECONDS
+    autonomy: Autonomy = field(default_factory=Autonomy)
 
 
 class Nothing:
@@ -73,6 +80,7 @@ class Runtime:
 
     `directory` and `secrets` are for people who ask about providers and set them up; `search`,
     `skills` and the web are for actions. `discord` is Discord's API, `community` who is who there.
+    `world` is the way to outside worlds, where there is one.
     """
 
     home: Home
@@ -89,6 +97,7 @@ class Runtime:
     web_search: WebSearch | None = None
     discord: Discord | None = None
     community: Community = field(default_factory=Community)
+    world: WorldLink | None = None
 
     @property
     def reach(self) -> Reach:
@@ -104,4 +113,5 @@ class Runtime:
             sessions=self.home.sessions,
             web=self.web,
             web_search=self.web_search,
+            world=None if self.world is None else Post(self.world, self.home.facts),
         )

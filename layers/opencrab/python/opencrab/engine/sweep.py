@@ -1,18 +1,16 @@
 """Sweep: once a minute, pick up what a crash left lying: turns, leases, speech, due items."""
 
-import logging
 from dataclasses import dataclass
 from datetime import timedelta
 
-from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.engine.admission import enqueue, queue_of
 from opencrab.engine.approvals import sweep_approvals
+from opencrab.engine.beating import right_beats, sweep_beats
+from opencrab.engine.due_items import admit_or_drop
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.tasks import admit_item, strand
+from opencrab.engine.schedules import sweep_schedules
 from opencrab.engine.work import send_utterance
-
-log = logging.getLogger(__name__)
 
 _BATCH = 100
 _PATIENCE = timedelta(minutes=10)
@@ -27,13 +25,17 @@ class Swept:
     resent: int = 0
     admitted: int = 0
     approvals: int = 0
+    beats: int = 0
 
 
 def sweep(runtime: Runtime) -> Swept:
     """One pass; every part may be repeated without harm."""
     requeued, freed = _turns(runtime)
+    sweep_schedules(runtime)
     resent, admitted = _utterances(runtime), admit_due(runtime)
-    return Swept(requeued, freed, resent, admitted, sweep_approvals(runtime))
+    decided = sweep_approvals(runtime)
+    right_beats(runtime)
+    return Swept(requeued, freed, resent, admitted, decided, sweep_beats(runtime).turns)
 
 
 def _turns(runtime: Runtime) -> tuple[int, int]:
@@ -66,19 +68,6 @@ def _utterances(runtime: Runtime) -> int:
 
 
 def admit_due(runtime: Runtime) -> int:
-    """Admit what is due; an item that can never be admitted is dropped with its error.
-
-    The goal of a dropped item waits, and says why.
-    """
-    admitted = 0
-    for item in runtime.home.due.due(runtime.clock.now(), _BATCH):
-        try:
-            admit_item(runtime, item)
-            admitted += 1
-        except OpenCrabError as error:
-            if isinstance(error, Unavailable):
-                continue
-            log.warning("due item %s cannot be admitted: %s", item.id, error.message)
-            strand(runtime, item, error.message)
-        runtime.home.due.done(item.id)
-    return admitted
+    """Admit what is due; an item that can never be admitted is dropped with its error."""
+    items = runtime.home.due.due(runtime.clock.now(), _BATCH)
+    return sum([admit_or_drop(runtime, item) for item in items])

@@ -1,7 +1,9 @@
 """Tasks in sight: an instruction becomes a goal, turns carry it out, people steer it."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 from opencrab.domain.agent import Profile
 from opencrab.domain.authority import Authority, Source
@@ -23,9 +25,12 @@ from opencrab.domain.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.message import Channel
 from opencrab.domain.turn import Stop, TurnStatus
 from opencrab.domain.value import Identifier, MessageText, MicroUsd, Name, Value
-from opencrab.engine import pausing
+from opencrab.domain.worth import Horizon
+from opencrab.engine import floor, pausing, waking
 from opencrab.engine.admission import admit, enqueue, instruct
 from opencrab.engine.agenda import Board, line_up, opened, released, session_of, turn_source
+from opencrab.engine.happenings import ABANDONED, RESUMED, goal_changed
+from opencrab.engine.own_goals import learned, rested
 from opencrab.engine.pausing import ATTEMPTS, goal_fact, tell_moved
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
@@ -100,6 +105,9 @@ def undertake(
 
 def admit_item(runtime: Runtime, item: DueItem) -> None:
     """Admit what is due, in a session that is made first if it is a new one."""
+    if item.floor is not None:
+        floor.take(runtime, item)
+        return
     if item.session is not None:
         runtime.home.sessions.create(item.session)
     admit(
@@ -110,26 +118,59 @@ def admit_item(runtime: Runtime, item: DueItem) -> None:
         hops=item.hops,
         task=item.task,
         taint=item.taint,
+        payer=item.payer,
+        only=item.only,
     )
 
 
 def strand(runtime: Runtime, item: DueItem, why: str) -> None:
     """Let the goal wait whose next turn can never be admitted, and begin with the next one."""
+
+    def waits(goal: Goal, now: datetime) -> Goal:
+        wish = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=now)
+        return goal.replaced(pause=wish.replaced(turn_waits=False))
+
+    _without_turn(runtime, item, waits)
+
+
+def rest(runtime: Runtime, item: DueItem) -> None:
+    """Let the goal whose next turn is due rest until a heartbeat goes on with it."""
+    if item.session is not None:
+        runtime.home.sessions.create(item.session)
+
+    def rests(goal: Goal, _now: datetime) -> Goal | None:
+        return None if _is_there(runtime, goal.turn_id) else rested(goal)
+
+    _without_turn(runtime, item, rests)
+
+
+def agent_of(item: DueItem) -> str:
+    """The agent whose goal an item is a turn of."""
+    return item.id.removeprefix("goal-").rpartition("-G")[0]
+
+
+def _without_turn(
+    runtime: Runtime, item: DueItem, change: Callable[[Goal, datetime], Goal | None]
+) -> None:
+    """Change the goal whose next turn will not come of this item, and begin with the next one.
+
+    `change` answers None where nothing is to be changed.
+    """
     if item.task is None:
         return
-    agent_id = item.id.removeprefix("goal-").rpartition("-G")[0]
+    agent_id = agent_of(item)
     with suppress(NotFound):
         profile = runtime.home.agents.get(agent_id)
         for _ in range(ATTEMPTS):
             fact = goal_fact(runtime, agent_id, item.task)
-            goal = fact.read(Goal)
+            goal, now = fact.read(Goal), runtime.clock.now()
             if item.message.source_id != turn_source(goal):
                 return
-            board = Board.of(runtime.home.facts, profile, runtime.clock.now(), fact)
-            if not goal.status.is_end:
-                wish = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=board.now)
-                goal = goal.replaced(pause=wish.replaced(turn_waits=False))
-            goal = goal.replaced(turn_id=None)
+            changed = goal if goal.status.is_end else change(goal, now)
+            if changed is None:
+                return
+            board = Board.of(runtime.home.facts, profile, now, fact)
+            goal = changed.replaced(turn_id=None)
             board.put_goal(goal)
             released(board, goal)
             with suppress(Changed):
@@ -150,9 +191,9 @@ def resume(runtime: Runtime, agent_id: str, label: str) -> Goal:
     """Go on with a goal that waits: with the very turn that waits, or with a new one.
 
     A goal that is being carried out is answered as it is; one whose turn was lost begins again.
-    Raises NotFound, Conflict (ended).
+    A dormant agent is woken. Raises NotFound, Conflict (ended).
     """
-    profile = runtime.home.agents.get(agent_id)
+    profile = waking.wake(runtime, runtime.home.agents.get(agent_id))
     for _ in range(ATTEMPTS):
         fact = goal_fact(runtime, agent_id, label)
         goal = fact.read(Goal)
@@ -178,6 +219,8 @@ def resume(runtime: Runtime, agent_id: str, label: str) -> Goal:
             continue
         _wake(runtime, going)
         tell_moved(runtime, going)
+        if goal.pause is not None:
+            goal_changed(runtime, going, RESUMED)
         return board.goal(goal.id) or going
     raise _busy(agent_id)
 
@@ -201,13 +244,14 @@ def cancel(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str 
     for _ in range(ATTEMPTS):
         fact = goal_fact(runtime, agent_id, label)
         goal = fact.read(Goal)
-        now = runtime.clock.now()
-        if not goal.status.is_end:
+        now, gives_up = runtime.clock.now(), not goal.status.is_end
+        if gives_up:
             board = Board.of(runtime.home.facts, profile, now, fact)
             goal = goal.replaced(status=GoalStatus.ABANDONED, pause=None, ended_at=now)
-            board.put_goal(goal)
             if goal.turn_id is None or _is_over(runtime, goal.turn_id):
+                goal = learned(board, goal)
                 released(board, goal)
+            board.put_goal(goal)
             try:
                 _commit(runtime, board)
             except Changed:
@@ -215,6 +259,8 @@ def cancel(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str 
         if goal.turn_id is not None and goal.status is GoalStatus.ABANDONED:
             _stop(runtime, goal.turn_id, by, reason)
         tell_moved(runtime, goal)
+        if gives_up:
+            goal_changed(runtime, goal, ABANDONED, reason)
         return goal
     raise _busy(agent_id)
 
@@ -277,9 +323,9 @@ def _board(runtime: Runtime, profile: Profile) -> Board:
 def _new_goal(board: Board, asked: NewInstruction, asker: Asker, session_id: str) -> Goal:
     agenda = board.agenda()
     most = OPEN_GOALS if asker.authority is Authority.OWNER else OPEN_GOALS - _OWNERS_GOALS
-    if len(agenda.open) >= most:
+    if len(agenda.open) >= most and _objectives(board) >= most:
         raise Conflict(
-            f"agent {board.profile.agent.id!r} has {len(agenda.open)} open goals",
+            f"agent {board.profile.agent.id!r} has {most} open goals or more",
             cure="wait, or cancel one of them",
         )
     first_line = next((line for line in asked.instruction.splitlines() if line.strip()), "")
@@ -299,6 +345,11 @@ def _new_goal(board: Board, asked: NewInstruction, asker: Asker, session_id: str
         budget_micro_usd=asked.budget_micro_usd,
         created_at=board.now,
     )
+
+
+def _objectives(board: Board) -> int:
+    """Open goals that somebody is to carry out: aspirations take no place among them."""
+    return sum(goal.horizon is Horizon.OBJECTIVE for goal in board.open_goals())
 
 
 def _given_before(runtime: Runtime, agent_id: str, earlier: Fact, asked: NewInstruction) -> Goal:
@@ -322,10 +373,18 @@ def _commit(runtime: Runtime, board: Board, *more: Fact) -> None:
 
 def _is_over(runtime: Runtime, turn_id: str) -> bool:
     """Whether a goal's turn will write nothing more; one that is due but not there yet will."""
-    try:
+    with suppress(NotFound):
         return runtime.home.journal.header(turn_id).status.is_end
-    except NotFound:
+    return False
+
+
+def _is_there(runtime: Runtime, turn_id: str | None) -> bool:
+    """Whether a turn was admitted already."""
+    if turn_id is None:
         return False
+    with suppress(NotFound):
+        return runtime.home.journal.header(turn_id).id == turn_id
+    return False
 
 
 def _stop(runtime: Runtime, turn_id: str, by: str, reason: str) -> None:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from opencrab.domain.action import Passed
+from opencrab.domain.authority import Source
 from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded, Unavailable
 from opencrab.domain.goal import Goal, GoalStatus
 from opencrab.domain.line import LineKind
@@ -26,6 +27,7 @@ from opencrab.engine.record import resolved
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.skills import used
 from opencrab.engine.usage import unknown, usage_row
+from opencrab.engine.waking import wake
 from opencrab.engine.work import Work
 from opencrab.ports.journal import Change, Recorded
 from opencrab.ports.queue import Delivery
@@ -92,6 +94,8 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
             return Outcome.FINISHED
         records = resolved(claimed.records, runtime.home.blobs)
         work = observe(runtime, claimed.turn, Transcript.of(records))
+        if work.turn.source is not Source.HEARTBEAT:
+            work.profile = wake(runtime, work.profile)
         return _drive(work, delivery, pace)
     except Superseded:
         return Outcome.FINISHED

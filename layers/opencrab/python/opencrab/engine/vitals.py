@@ -10,8 +10,10 @@ from opencrab.domain.goal import OPEN_GOALS
 from opencrab.domain.money import INSTALLATION, agent_scope
 from opencrab.domain.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import MicroUsd, Value
+from opencrab.domain.vital_signs import VitalSigns
 from opencrab.engine import approvals, chronicle
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.waking import stored_signs
 
 LOOKED_AT = 20
 """The newest turns that anything is said about."""
@@ -49,7 +51,8 @@ class Vitals(Value):
     The queue's age is that of the agent's oldest turn that has not begun. The idle streak is how
     many of its newest turns ended with nothing to say, the error rate is the share of those that
     failed or came to a limit; both look at the last 20 that ended. What is left of today's budget
-    is what both the agent and the installation have.
+    is what both the agent and the installation have. `in_vain` counts the newest turns of its own
+    that brought nothing usable; there is a warning when they are many.
     """
 
     queue_age_seconds: float | None
@@ -60,6 +63,10 @@ class Vitals(Value):
     open_approvals: int
     open_goals: int
     goal_slots: int
+    next_beat_at: datetime | None = None
+    beats: int = 0
+    in_vain: int = 0
+    warning: bool = False
     machine: Machine | None = None
 
 
@@ -76,6 +83,9 @@ def vitals(
     idle = takewhile(lambda turn: turn.status is TurnStatus.IDLE, ended)
     beats = (turn.created_at for turn in turns if turn.trigger is Trigger.HEARTBEAT)
     bad = sum(turn.status in _BAD for turn in ended)
+    stored = stored_signs(runtime, agent_id)
+    signs = None if stored is None else stored.read(VitalSigns)
+    in_vain = 0 if signs is None else signs.in_vain
     return Vitals(
         queue_age_seconds=_queue_age(runtime, agent_id),
         last_beat=next(beats, None),
@@ -85,6 +95,10 @@ def vitals(
         open_approvals=_open_approvals(runtime, agent_id),
         open_goals=len(profile.mind.agenda.open),
         goal_slots=OPEN_GOALS,
+        next_beat_at=signs.next_beat_at if signs is not None and signs.beats_at_all else None,
+        beats=0 if signs is None else signs.beats,
+        in_vain=in_vain,
+        warning=in_vain >= runtime.rules.autonomy.warn_after,
         machine=machine(),
     )
 

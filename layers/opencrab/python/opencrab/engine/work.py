@@ -6,11 +6,13 @@ from typing import Any, Protocol
 
 from opencrab.domain.action import ActionResult, FileDeleted, FileWritten
 from opencrab.domain.agent import Profile
+from opencrab.domain.authority import Source
 from opencrab.domain.due import DueItem
 from opencrab.domain.fact import Fact
 from opencrab.domain.goal import GOAL, Goal, Receipt
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.line import Audience, Line, LineKind
+from opencrab.domain.message import Channel
 from opencrab.domain.money import Draw, Limits
 from opencrab.domain.record import ModelIntent, ModelResult, Record, called
 from opencrab.domain.routing import Basis, Manner
@@ -20,6 +22,7 @@ from opencrab.domain.transcript import Transcript
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.domain.usage import UsageRow
 from opencrab.domain.utterance import Utterance
+from opencrab.engine.orient_text import Around
 from opencrab.engine.panel import tell_panel
 from opencrab.engine.record import stored_form
 from opencrab.engine.runtime import Runtime
@@ -30,6 +33,9 @@ from opencrab.ports.model import ChatRequest, Image, ModelInfo, Returned, Said
 CARRIED = 6
 """Pure results that may ride in the next transaction; with their lines they stay under 25 items."""
 
+
+ITEMS = 25
+"""Items of one change at most, so that any store can write it at once."""
 
 ASKING = 1_000
 """Where the numbers of a turn's questions to humans begin, among those of its speeches."""
@@ -97,7 +103,8 @@ class Work:
     `retry_after_seconds` is what the model call that failed just now wishes for. `goal` is the goal
     that the turn serves, as it was read or written last; `skills` are those that fit its trigger,
     `guidance` is their text. `earlier` is what is told of the lines before its history once it was
-    read, `lines_saved` counts those that this worker wrote. With a `job` nobody is answered.
+    read, `lines_saved` counts those that this worker wrote. `seen_events` are the happenings that
+    the agent was told of. With a `job` nobody is answered.
     """
 
     runtime: Runtime
@@ -119,6 +126,8 @@ class Work:
     guidance: tuple[str, ...] | None = None
     earlier: Earlier | None = None
     lines_saved: int = 0
+    around: Around | None = None
+    seen_events: tuple[str, ...] = ()
     job: Job | None = None
 
     @property
@@ -215,7 +224,7 @@ class Work:
             due=beside.due,
             at=now,
         )
-        self.turn = self.runtime.home.journal.commit(change)
+        self.turn = self.runtime.home.journal.commit(_small(change))
         self.lines_saved += len(change.lines)
         self.carried, self.carried_lines, self.next_n = [], [], next_n
         for record in records:
@@ -229,11 +238,16 @@ class Work:
 
     def _tell_panel(self, turn: Turn, facts: tuple[Fact, ...]) -> None:
         """Let the place of an instruction see what this change moved."""
-        if turn.task is None or turn.channel is None:
+        if turn.task is None or turn.channel is None or self._is_by_itself(turn):
             return
         if turn.status is not TurnStatus.RUNNING or any(fact.kind == GOAL for fact in facts):
             key = f"{turn.id}-{turn.sequence}-{turn.status.value}"
             tell_panel(self.runtime, turn.channel, turn.agent_id, turn.task, key=key)
+
+    def _is_by_itself(self, turn: Turn) -> bool:
+        """Whether the agent serves a goal that nobody has given in any place."""
+        own = turn.source is Source.HEARTBEAT
+        return own and (self.served is None or self.served.channel is None)
 
     def _usage(
         self, turn: Turn, records: tuple[Record, ...], now: datetime
@@ -276,12 +290,15 @@ class Work:
             **details,
         )
 
-    def utterance(self, text: str, ordinal: int, **details: Any) -> tuple[Utterance, ...]:
+    def utterance(
+        self, text: str, ordinal: int, *, to: Channel | None = None, **details: Any
+    ) -> tuple[Utterance, ...]:
         """The speech on its way to a channel that pushes; nothing for doors that fetch.
 
-        What comes first, be it speech or a question to a human, answers those who wait.
+        What comes first, be it speech or a question to a human, answers those who wait. It goes to
+        the turn's own channel, or `to` another one.
         """
-        channel = self.turn.channel
+        channel = to or self.turn.channel
         if channel is None:
             return ()
         now = self.runtime.clock.now()
@@ -304,6 +321,22 @@ class Work:
     def was_heard(self) -> bool:
         """Whether those who wait for this turn have heard of it."""
         return self.transcript.speeches > 0 or self.transcript.approval is not None
+
+
+def _small(change: Change) -> Change:
+    """The change, of which every store can write each item at once: its header and all with it."""
+    parts = (
+        change.records,
+        change.lines,
+        change.utterances,
+        change.due,
+        change.facts,
+        change.draws,
+        change.usage,
+    )
+    items = 1 + sum(len(part) for part in parts) + (change.session is not None)
+    assert items <= ITEMS, items  # noqa: S101  - a defect of ours
+    return change
 
 
 def send_utterance(runtime: Runtime, utterance: Utterance, *, again: str = "") -> None:

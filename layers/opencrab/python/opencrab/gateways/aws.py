@@ -16,6 +16,7 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn import Trigger, Turn, TurnStatus
+from opencrab.engine.beating import deliver_beat
 from opencrab.engine.delivery import deliver
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.sweep import sweep
@@ -123,6 +124,11 @@ class Worker:
         """Push the utterances of a batch."""
         runtime = self._runtime
         return self._batch(event, runtime.home.deliveries, lambda one: deliver(runtime, one))
+
+    def beats(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+        """Decide the heartbeats of a batch, each by itself: they have no order."""
+        runtime = self._runtime
+        return self._batch(event, runtime.home.beats, lambda one: deliver_beat(runtime, one))
 
     def interactions(
         self,

@@ -19,6 +19,7 @@ from typing import Any
 import uvicorn
 
 from opencrab.domain.errors import OpenCrabError
+from opencrab.engine.beating import deliver_beat
 from opencrab.engine.compaction import run_compaction
 from opencrab.engine.delivery import deliver
 from opencrab.engine.runtime import Runtime
@@ -35,6 +36,7 @@ SWEEP_SECONDS = 60.0
 MAX_RECEIVES = 1_000
 _POLL_SECONDS = 1.0
 _RETRY_SECONDS = 2
+_BEAT_SECONDS = 60
 _INTERACTION_WORKERS = 4
 _INTERACTION_SECONDS = 120
 """After a crash people wait for it, so it comes again sooner than a turn."""
@@ -215,6 +217,9 @@ class Runner:
             Consumer(home.turns, self._turn, workers=workers, visibility=visibility),
             Consumer(home.deliveries, self._deliver, workers=4, visibility=visibility),
             Consumer(home.compactions, self._compact, workers=2, visibility=visibility),
+            Consumer(
+                home.beats, partial(deliver_beat, runtime), workers=2, visibility=_BEAT_SECONDS
+            ),
         ]
         if home.interactions is not None and interact is not None:
             interactions = Consumer(
@@ -272,8 +277,7 @@ class Runner:
     def _follow_up(self) -> None:
         """Begin at once with what ended turns have made due; the sweep finds what this misses."""
         while not self._stopping.is_set():
-            if not self._ended.wait(_POLL_SECONDS):
-                continue
+            self._ended.wait(_POLL_SECONDS)
             self._ended.clear()
             try:
                 admit_due(self._runtime)

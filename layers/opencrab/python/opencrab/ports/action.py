@@ -27,6 +27,7 @@ from opencrab.ports.search import Search
 from opencrab.ports.sessions import Sessions
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.web import Web, WebSearch
+from opencrab.ports.world import WorldPost
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Reach:
 
     Without `sessions` nobody sees another conversation than the present one. `web` and
     `web_search` are None where the operator configured none: then nobody is offered the
-    actions that need them.
+    actions that need them. `world` sends messages of agents that are bound to one.
     """
 
     files: Files
@@ -48,6 +49,7 @@ class Reach:
     sessions: Sessions | None = None
     web: Web | None = None
     web_search: WebSearch | None = None
+    world: WorldPost | None = None
 
 
 @dataclass(frozen=True)

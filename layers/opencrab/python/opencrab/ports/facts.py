@@ -1,6 +1,7 @@
 """Where facts are kept: goals, skills, memories, approvals, each with a version."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Protocol
 
 from opencrab.domain.due import DueItem
@@ -31,6 +32,15 @@ class Facts(Protocol):
 
         Expired ones may be among them: whoever minds compares `expires_at`. An agent's mind is in
         no page: it lies with its agent.
+        """
+
+    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Fact, ...]:
+        """Those of an owner's facts that there are among some, by kind and id, in one read."""
+
+    def due(self, kind: str, now: datetime, limit: int) -> tuple[Fact, ...]:
+        """Facts of one kind, whoever owns them, whose time has come, oldest first.
+
+        A fact that was just written may be missing for a moment.
         """
 
     def commit(self, *facts: Fact, due: tuple[DueItem, ...] = ()) -> None:

@@ -27,6 +27,7 @@ class Home:
     """One value with every port that keeps something; SQLite and AWS each build one.
 
     `interactions` is where what Discord brings waits for a worker; None where it is switched off.
+    `beats` holds heartbeats until their second, in no order.
     `feed` is None where changes are pushed to functions of their own, and nobody here can follow.
     """
 
@@ -37,6 +38,7 @@ class Home:
     deliveries: Queue
     compactions: Queue
     interactions: Queue | None
+    beats: Queue
     outbox: Outbox
     due: DueItems
     facts: Facts

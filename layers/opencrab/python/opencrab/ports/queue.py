@@ -3,6 +3,11 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from opencrab.domain.errors import Invalid
+
+LONGEST_DELAY_SECONDS = 900
+"""SQS keeps a message back for 15 minutes at most."""
+
 
 @dataclass(frozen=True)
 class Delivery:
@@ -17,8 +22,12 @@ class Delivery:
 class Queue(Protocol):
     """A FIFO queue with groups, deduplication (5 minutes), visibility and dead letters."""
 
-    def send(self, body: str, *, group: str, deduplication: str) -> None:
-        """Add a message; the same deduplication id within 5 minutes adds nothing."""
+    def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
+        """Add a message; the same deduplication id within 5 minutes adds nothing.
+
+        Raises Invalid for a delay where there is order, and for one of over 15 minutes: only a
+        queue without order, such as that of beats, keeps messages back.
+        """
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
         """Take the next message of a group that has none in flight; None after the wait.
@@ -44,3 +53,21 @@ class Queue(Protocol):
 
     def dead(self, limit: int) -> tuple[tuple[str, str], ...]:
         """Dead letters, newest first: body and reason."""
+
+
+def check_delay(seconds: int, *, ordered: bool) -> None:
+    """Raise Invalid for a delay that no queue of this kind can keep."""
+    if not seconds:
+        return
+    if ordered:
+        raise Invalid(
+            "a queue that keeps an order delays no message",
+            field="delay_seconds",
+            cure="send it without a delay, or to a queue without order",
+        )
+    if not 0 < seconds <= LONGEST_DELAY_SECONDS:
+        raise Invalid(
+            f"a message cannot be delayed by {seconds} s",
+            field="delay_seconds",
+            cure=f"choose a delay of 0 to {LONGEST_DELAY_SECONDS} s",
+        )

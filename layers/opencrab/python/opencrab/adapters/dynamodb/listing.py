@@ -36,10 +36,10 @@ def readable(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
             log.warning("item %s is left to those who can read it: %s", key, why)
 
 
-def due_items(table: Table, name: str, before: int) -> Iterator[Item]:
+def due_items(table: Table, name: str, before: int, shards: int = SHARDS) -> Iterator[Item]:
     """Items of a due list up to a time, oldest first, each read anew: the index may lag behind."""
-    shards = [table.due(f"{name}#{place}", before) for place in range(SHARDS)]
-    merged = heapq.merge(*shards, key=lambda item: int(item["due_at"]["N"]))
+    found_in = [table.due(f"{name}#{place}", before) for place in range(shards)]
+    merged = heapq.merge(*found_in, key=lambda item: int(item["due_at"]["N"]))
     while batch := [(item["pk"]["S"], item["sk"]["S"]) for item in islice(merged, _BATCH)]:
         found = table.several(batch)
         yield from (found[key] for key in batch if key in found)

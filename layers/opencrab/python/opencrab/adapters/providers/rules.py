@@ -86,6 +86,13 @@ _DONE = {
     "generate_inner_voice": {"ja": "考えました。", "en": "I have thought about it."},
     "": {"ja": "終わりました。", "en": "Done."},
 }
+_WOKEN = "OpenCrab: "
+"""How words begin that wake an agent and that nobody else sees."""
+
+_TAKEN_PART = {
+    "ja": "この件について、台本どおりの私から言えることは以上です。",
+    "en": "That is all that a scripted stand-in has to say about this.",
+}
 _TOLD_FIELD = {"ws_write": "path", "ws_read": "content", "ws_list": "entries"}
 """What of an action's result is worth telling."""
 
@@ -107,6 +114,8 @@ def reply(request: ChatRequest) -> Answer:
     results = [turn for turn in since if isinstance(turn, Returned)]
     if results:
         return Answer(text=_report(results, language), finish="stop")
+    if words.startswith(_WOKEN):
+        return _unasked(request, language)
     offered = {action.name: action for action in request.actions}
     for rule in RULES:
         wanted = rule.wanted(words) if rule.action in offered else None
@@ -118,6 +127,18 @@ def reply(request: ChatRequest) -> Answer:
 def _answers(turn: Said) -> bool:
     """Whether these are words of the agent that answer what was said before."""
     return turn.role == "assistant" and bool(turn.text) and not turn.calls
+
+
+def _unasked(request: ChatRequest, language: str) -> Answer:
+    """What to do where nobody asked: silence; in a discussion one sentence, and then it is done."""
+    offered = {action.name: action for action in request.actions}
+    discussed = "declare_done" in last_words(request)
+    if not discussed or "declare_done" not in offered:
+        return _silence(request)
+    spoken = any(isinstance(turn, Said) and _answers(turn) for turn in request.turns)
+    if spoken:
+        return _calling(offered["declare_done"], {})
+    return Answer(text=_TAKEN_PART[language], finish="stop")
 
 
 def _silence(request: ChatRequest) -> Answer:

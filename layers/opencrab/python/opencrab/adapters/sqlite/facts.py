@@ -1,5 +1,11 @@
 """Facts on SQLite: a row each, by owner, kind and id; a mind lies in its agent's partition."""
 
+import logging
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from pydantic import ValidationError
+
 from opencrab.adapters.sqlite.database import Database, Items, milliseconds
 from opencrab.adapters.sqlite.outbox import put_due
 from opencrab.domain.due import DueItem
@@ -7,6 +13,8 @@ from opencrab.domain.fact import Fact
 from opencrab.domain.mind import MIND
 from opencrab.ports.facts import changed, each_once
 from opencrab.ports.feed import TOLD, FactTold
+
+log = logging.getLogger(__name__)
 
 MIND_KEY = "MIND"
 
@@ -42,6 +50,16 @@ class SqliteFacts:
             )
         return tuple(Fact.model_validate_json(body) for _, body in rows)
 
+    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Fact, ...]:
+        with self._database.reading() as items:
+            found = (_stored(items, owner, kind, fact_id) for kind, fact_id in names)
+            return tuple(fact for fact in found if fact is not None)
+
+    def due(self, kind: str, now: datetime, limit: int) -> tuple[Fact, ...]:
+        with self._database.reading() as items:
+            bodies = items.overdue(_due_list(kind), milliseconds(now), limit)
+        return tuple(_readable(bodies))
+
     def commit(self, *facts: Fact, due: tuple[DueItem, ...] = ()) -> None:
         with self._database.writing() as items:
             write_facts(items, facts)
@@ -64,7 +82,17 @@ def write_facts(items: Items, facts: tuple[Fact, ...]) -> None:
             continue
         kept = fact.replaced(version=version + 1)
         expires = None if fact.expires_at is None else milliseconds(fact.expires_at)
-        items.put(pk, sk, kept.model_dump_json(), expires_at=expires)
+        due = None if fact.due_at is None else (_due_list(fact.kind), milliseconds(fact.due_at))
+        items.put(pk, sk, kept.model_dump_json(), due=due, expires_at=expires)
+
+
+def _readable(bodies: Iterable[str]) -> Iterator[Fact]:
+    """What these rows hold; one that cannot be read is passed over, so that it stops no sweep."""
+    for body in bodies:
+        try:
+            yield Fact.model_validate_json(body)
+        except ValidationError:
+            log.warning("a fact that is due cannot be read, and is left as it is")
 
 
 def _tell(items: Items, fact: Fact) -> None:
@@ -75,6 +103,10 @@ def _tell(items: Items, fact: Fact) -> None:
 def _stored(items: Items, owner: str, kind: str, fact_id: str) -> Fact | None:
     body = items.get(*_place(owner, kind, fact_id))
     return None if body is None else Fact.model_validate_json(body)
+
+
+def _due_list(kind: str) -> str:
+    return f"fact#{kind}"
 
 
 def _place(owner: str, kind: str, fact_id: str) -> tuple[str, str]:

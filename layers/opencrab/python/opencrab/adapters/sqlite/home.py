@@ -39,7 +39,8 @@ def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> 
     deliveries = SqliteQueue(database, "deliveries", clock)
     compactions = SqliteQueue(database, "compactions", clock)
     interactions = SqliteQueue(database, "interactions", clock)
-    for queue in (turns, deliveries, compactions, interactions):
+    beats = SqliteQueue(database, "beats", clock, ordered=False)
+    for queue in (turns, deliveries, compactions, interactions, beats):
         queue.release()
     return Home(
         agents=SqliteAgents(database),
@@ -49,6 +50,7 @@ def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> 
         deliveries=deliveries,
         compactions=compactions,
         interactions=interactions,
+        beats=beats,
         outbox=SqliteOutbox(database),
         due=SqliteDueItems(database),
         facts=SqliteFacts(database),

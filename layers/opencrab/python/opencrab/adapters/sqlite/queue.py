@@ -1,4 +1,4 @@
-"""FIFO queues on SQLite: only the head of a group is ever visible."""
+"""Queues on SQLite: where there is order, only the head of a group is ever visible."""
 
 import json
 import secrets
@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from opencrab.adapters.sqlite.database import Database, Items, milliseconds
 from opencrab.ports.clock import Clock
-from opencrab.ports.queue import Delivery
+from opencrab.ports.queue import Delivery, check_delay
 
 DEDUPLICATION = timedelta(minutes=5)
 
@@ -16,15 +16,20 @@ class SqliteQueue:
     """`ports.queue.Queue` on one file.
 
     `visible_at` is set on the head of each group only; finishing a head uncovers the next one, so
-    that finding work never looks at the messages that must wait.
+    that finding work never looks at the messages that must wait. A queue that is not `ordered` has
+    no heads: each of its messages is visible by itself, after its delay.
     """
 
-    def __init__(self, database: Database, name: str, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, name: str, clock: Clock, *, ordered: bool = True
+    ) -> None:
         self._database = database
         self._name = name
         self._clock = clock
+        self._ordered = ordered
 
-    def send(self, body: str, *, group: str, deduplication: str) -> None:
+    def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
+        check_delay(delay_seconds, ordered=self._ordered)
         now = self._now()
         until = now + int(DEDUPLICATION.total_seconds() * 1000)
         with self._database.writing() as items:
@@ -37,9 +42,9 @@ class SqliteQueue:
                 items.touched.add(self._name)
                 items.execute(
                     "INSERT INTO queue (queue, grp, body, visible_at) VALUES (?1,?2,?3, CASE "
-                    "WHEN EXISTS (SELECT 1 FROM queue WHERE queue=?1 AND grp=?2) THEN NULL "
+                    "WHEN ?5 AND EXISTS (SELECT 1 FROM queue WHERE queue=?1 AND grp=?2) THEN NULL "
                     "ELSE ?4 END)",
-                    (self._name, group, body, now),
+                    (self._name, group, body, now + delay_seconds * 1000, self._ordered),
                 )
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:

@@ -19,10 +19,15 @@ from opencrab.gateways.cli import (
     doctor,
     export,
     feedback,
+    goals,
+    heartbeats,
     keys,
     memory,
     models,
+    schedules,
+    seed,
     sessions,
+    simulate,
     skills,
     spending,
     switches,
@@ -44,6 +49,7 @@ from opencrab.gateways.cli.options import (
     LaunchRelay,
     NewestPrices,
     Options,
+    Simulation,
     UpOptions,
 )
 
@@ -104,6 +110,13 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
         "Set the Discord bot up, see what is wrong with it, and bring messages from there.",
         discord.COMMANDS,
     ),
+    "goals": ("See what an agent wants and why; give it goals, and give them up.", goals.COMMANDS),
+    "schedules": (
+        "Give an agent instructions for set times; pause, run and delete them.",
+        schedules.COMMANDS,
+    ),
+    "heartbeats": ("See and set how agents wake on their own.", heartbeats.COMMANDS),
+    "seed": ("Make agents from presets.", seed.COMMANDS),
     "cost": (
         "See what an installation on AWS costs.",
         {"estimate": cost.estimate_cost},
@@ -136,6 +149,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "mentor": sessions.mentor,
     "feedback": feedback.give_feedback,
     "watch": watch.watch,
+    "simulate": simulate.simulate,
     "doctor": doctor.doctor,
 }
 
@@ -149,6 +163,7 @@ def build(
     now: "Callable[[], datetime] | None" = None,
     prices: NewestPrices | None = None,
     relay: LaunchRelay | None = None,
+    simulation: Simulation | None = None,
 ) -> typer.Typer:
     """The program, complete.
 
@@ -160,10 +175,17 @@ def build(
         now: This computer's clock, which `opencrab doctor` compares with the server's.
         prices: Fetches what models cost today, for `opencrab models refresh-prices`.
         relay: Relays from Discord, for `opencrab discord relay`.
+        simulation: Lets agents live on a clock of their own, for `opencrab simulate`.
     """
     app = _group("Autonomous agents that live on your own computer, or on serverless AWS.")
     outside = Options(
-        transport=transport, pause=pause, sheet=sheet, now=now, prices=prices, relay=relay
+        transport=transport,
+        pause=pause,
+        sheet=sheet,
+        now=now,
+        prices=prices,
+        relay=relay,
+        simulation=simulation,
     )
     app.callback()(_root(outside))
     app.command("up", cls=BilingualCommand)(_up(launch))

@@ -54,6 +54,9 @@ def estimate_cost(
     terminal.say("cost_idle")
     _draw(terminal, found.idle)
     terminal.line()
+    terminal.say("cost_beating", seconds=sheet.beat_seconds)
+    _draw(terminal, found.beating)
+    terminal.line()
     key = "cost_turns_waiting" if waiting else "cost_turns"
     terminal.say(key, count=f"{1_000:,}", seconds=seconds)
     _draw(terminal, found.thousand_turns)
@@ -106,7 +109,12 @@ def _of_sheet(sheet: "Sheet") -> dict[str, Any]:
 
 
 def _of_estimate(found: "Estimate") -> dict[str, Any]:
-    bills = {"idle": found.idle, "thousand_turns": found.thousand_turns, "month": found.month}
+    bills = {
+        "idle": found.idle,
+        "agent_day": found.beating,
+        "thousand_turns": found.thousand_turns,
+        "month": found.month,
+    }
     return {name: _of_bill(bill) for name, bill in bills.items()}
 
 

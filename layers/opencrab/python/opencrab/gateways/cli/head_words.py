@@ -29,4 +29,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "head_scope": ("scope", "権限"),
     "head_created": ("created", "作成"),
     "head_revoked": ("revoked", "無効化"),
+    "head_speeches": ("speeches", "発言数"),
+    "head_characters": ("characters", "文字数"),
+    "head_share": ("share", "割合"),
+    "head_silent": ("silent (s)", "沈黙(秒)"),
+    "fairness": (
+        "evenness (Jain's index, 1 is even): {index}",
+        "公平さ (Jain の指数、1 で均等): {index}",
+    ),
 }

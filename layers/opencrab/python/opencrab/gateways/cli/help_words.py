@@ -1,6 +1,15 @@
 """Help words: the Japanese of what `--help` says; the English stands where the commands are."""
 
-from opencrab.gateways.cli import discord_words, memory_words, skill_words, task_words, view_words
+from opencrab.gateways.cli import (
+    autonomy_words,
+    discord_words,
+    goal_words,
+    memory_words,
+    schedule_words,
+    skill_words,
+    task_words,
+    view_words,
+)
 from opencrab.gateways.cli.approval_words import HELP
 from opencrab.gateways.cli.options import Tongue
 from opencrab.gateways.cli.traits import NUMBERS, TRAITS_HELP
@@ -52,7 +61,10 @@ _JAPANESE = {
     "provider:model, or 'default'.": "provider:model、または 'default'。",
     "List, show and end conversations.": "会話の一覧・表示・終了。",
     "List the conversations, the latest first.": "会話の一覧(新しい順)。",
-    "Show what was said in a conversation.": "会話の内容を表示します。",
+    "Show what was said in a conversation, or how evenly.": (
+        "会話の内容、または発言の偏りを表示します。"
+    ),
+    "How evenly the agents spoke instead.": "内容の代わりに発言の偏りを表示します。",
     "A session's id.": "会話の ID。",
     "How many lines.": "表示する行数。",
     "Also what agents think and do (owner).": "エージェントの思考と行動も表示(オーナー)。",
@@ -128,8 +140,11 @@ _JAPANESE = {
         "エージェントの ID または名前(省略時はすべて)。"
     ),
     **JAPANESE,
+    **autonomy_words.HELP,
     **discord_words.HELP,
+    **goal_words.HELP,
     **memory_words.HELP,
+    **schedule_words.HELP,
     **skill_words.HELP,
     **task_words.HELP,
     **view_words.HELP,

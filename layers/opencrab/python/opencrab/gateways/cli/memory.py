@@ -237,11 +237,18 @@ def _report(terminal: Terminal, report: dict[str, Any]) -> None:
     _remains(terminal, report)
 
 
+_REMAINING = {
+    "files": "forget_files",
+    "skills": "forget_skills",
+    "schedules": "forget_schedules",
+}
+
+
 def _remains(terminal: Terminal, told: dict[str, Any]) -> None:
     """What came of it and stays: its owner decides on that."""
-    for key, names in (("forget_files", told["files"]), ("forget_skills", told["skills"])):
-        if names:
-            terminal.say(key, names=", ".join(map(visible, names)))
+    for kind, sentence in _REMAINING.items():
+        if names := told[kind]:
+            terminal.say(sentence, names=", ".join(map(visible, names)))
 
 
 def _draw(terminal: Terminal, memories: list[MemoryView]) -> None:

@@ -76,6 +76,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "skills that came of it remain: {names}",
         "ここから学んだスキルは残ります: {names}",
     ),
+    "forget_schedules": (
+        "schedules that have to do with it remain: {names}",
+        "関係する予定は残ります: {names}",
+    ),
     "nothing_to_forget": (
         "nothing of it was found, so nothing is forgotten; people are named by their ids, which "
         "`opencrab memory search --json` shows as speaker_id",

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from opencrab.domain.cost import Sheet
     from opencrab.domain.money import Price
     from opencrab.domain.new_price import NewPrices
+    from opencrab.domain.value import Language
+    from opencrab.engine.simulation import Simulated
 
 DATA = Path("data")
 
@@ -77,6 +79,14 @@ class LaunchRelay(Protocol):
     def __call__(self, way: RelayWay, /) -> None: ...
 
 
+class Simulation(Protocol):
+    """Lets so many agents live so many hours on a clock of their own; the same for one seed."""
+
+    def __call__(
+        self, agents: int, hours: float, seed: int, language: "Language", /
+    ) -> "Simulated": ...
+
+
 class Tongue(StrEnum):
     """The languages of this program; an agent's own language is another matter."""
 
@@ -94,7 +104,8 @@ class Options:
     """What every command may be told, finds in the environment, or is given by its composer.
 
     `sheet` reads what AWS charges, `now` this computer's clock, and `prices` what models cost;
-    without them nothing is said of these. `relay` relays from Discord.
+    without them nothing is said of these. `relay` relays from Discord, `simulation` lets agents
+    live on a clock of their own.
     """
 
     url: str | None = None
@@ -110,3 +121,4 @@ class Options:
     now: Callable[[], datetime] | None = None
     prices: NewestPrices | None = None
     relay: LaunchRelay | None = None
+    simulation: Simulation | None = None

@@ -30,7 +30,7 @@ def draw_agent(terminal: Terminal, agent: AgentView) -> None:
         (words("head_organization"), identity["organization"]),
         (words("head_thinking"), _thinking(soul["thinking_style"])),
     ]
-    numbers = {**soul["personality"], **soul["drives"]}
+    numbers = {**soul["personality"], **_drives(soul)}
     bars = [(words.term(name), bar(value)) for name, value in numbers.items()]
     style = soul["social_style"]
     social = [
@@ -51,6 +51,14 @@ def money(micro_usd: int) -> str:
     dollars = f"{micro_usd / 1_000_000:.6f}".rstrip("0")
     whole, _, places = dollars.partition(".")
     return f"${whole}.{places:0<2}"
+
+
+def _drives(soul: dict[str, Any]) -> dict[str, float]:
+    """The drives that act, also where they follow from the personality."""
+    from opencrab.domain.soul import Personality, derived_drives
+
+    derived = derived_drives(Personality.model_validate(soul["personality"]))
+    return soul["drives"] or derived.model_dump()
 
 
 def _policy(policy: str | list[str]) -> str:

@@ -35,8 +35,14 @@ def show_session(
     everything: Annotated[
         bool, typer.Option("--all", help="Also what agents think and do (owner).")
     ] = False,
+    fairness: Annotated[
+        bool, typer.Option("--fairness", help="How evenly the agents spoke instead.")
+    ] = False,
 ) -> None:
-    """Show what was said in a conversation."""
+    """Show what was said in a conversation, or how evenly."""
+    if fairness:
+        _show_fairness(terminal, session)
+        return
     found = terminal.client.get("sessions", session)
     lines = read_lines(terminal, session, last, everything=everything)
     if terminal.options.json:
@@ -46,6 +52,8 @@ def show_session(
 
     for line in lines:
         draw_line(terminal, line)
+    if found.get("ended_by"):
+        terminal.say("discussion_over", why=terminal.words.term(found["ended_by"]))
 
 
 @command
@@ -81,6 +89,31 @@ def read_lines(
         "sessions", session_id, "messages", order="newest", kinds=kinds
     )
     return list(islice(newest, last))[::-1]
+
+
+def _show_fairness(terminal: Terminal, session_id: str) -> None:
+    told = terminal.client.get("sessions", session_id, "fairness")
+    if terminal.options.json:
+        terminal.json(told)
+        return
+    from opencrab.gateways.cli.render import table
+
+    names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
+    rows = [
+        (
+            names.get(part["agent_id"], "?"),
+            terminal.words.term(part["role"]),
+            part["turns"],
+            part["speeches"],
+            part["characters"],
+            f"{part['characters_share']:.0%}",
+            part["silent_seconds"],
+        )
+        for part in told["participants"]
+    ]
+    heads = ("agent", "role", "turns", "speeches", "characters", "share", "silent")
+    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+    terminal.say("fairness", index=f"{told['index']:.2f}")
 
 
 def _draw(terminal: Terminal, sessions: list[dict[str, Any]]) -> None:

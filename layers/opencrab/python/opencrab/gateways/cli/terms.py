@@ -1,9 +1,17 @@
 """Terms: the Japanese of OpenCrab's own words, such as a status; the word itself is English."""
 
-from opencrab.gateways.cli import approval_words, memory_words, skill_words
+from opencrab.gateways.cli import (
+    approval_words,
+    autonomy_words,
+    goal_words,
+    memory_words,
+    skill_words,
+)
 
 TERMS: dict[str, str] = {
     **approval_words.TERMS,
+    **autonomy_words.TERMS,
+    **goal_words.TERMS,
     **memory_words.TERMS,
     **skill_words.TERMS,
     "active": "活動中",
@@ -114,6 +122,7 @@ TERMS: dict[str, str] = {
     "write_units": "テーブル書き込み単位",
     "read_units": "テーブル読み取り単位",
     "sqs_requests": "SQS リクエスト",
+    "standard_sqs_requests": "SQS 標準キューのリクエスト",
     "http_requests": "HTTP API リクエスト",
     "lambda_requests": "Lambda 呼び出し",
     "lambda_gb_seconds": "Lambda GB 秒",

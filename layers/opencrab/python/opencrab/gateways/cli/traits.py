@@ -38,7 +38,8 @@ def with_traits(soul: dict[str, Any], text: str) -> dict[str, Any]:
         if name in _PLACE_OF:
             if number is None:
                 raise _invalid(f"{name} must be a number, not {value!r}")
-            changed.setdefault(_PLACE_OF[name], {})[name] = number
+            place = _PLACE_OF[name]
+            changed[place] = {**(changed.get(place) or {}), name: number}
         elif number is not None:
             raise _invalid(f"there is no number {name!r}", name)
         else:

@@ -2,10 +2,13 @@
 
 from opencrab.gateways.cli import (
     approval_words,
+    autonomy_words,
     discord_words,
+    goal_words,
     head_words,
     memory_words,
     model_words,
+    schedule_words,
     skill_words,
     task_words,
     view_words,
@@ -16,10 +19,13 @@ from opencrab.gateways.cli.terms import TERMS
 
 _PARTS = (
     approval_words,
+    autonomy_words,
     discord_words,
+    goal_words,
     head_words,
     memory_words,
     model_words,
+    schedule_words,
     skill_words,
     task_words,
     view_words,
@@ -347,6 +353,10 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "トークン代と税は含みません",
     ),
     "cost_idle": ("A month without traffic", "利用のない1か月"),
+    "cost_beating": (
+        "A day of each agent that beats every {seconds} s and has nothing to do",
+        "{seconds} 秒ごとに目を覚まし、することのないエージェント1体の1日",
+    ),
     "cost_turns": (
         "{count} turns, of which each waits {seconds} s for its model",
         "{count} ターン(1ターンにつきモデルの応答を {seconds} 秒待つ場合)",

@@ -136,6 +136,7 @@ def _preview(asked: Asked, profile: Profile, wish: Wish) -> dict[str, Any]:
         *_named(asked, "kept", lineage.kept),
         *_named(asked, "files_stay", lineage.files),
         *_named(asked, "skills_stay", lineage.skills),
+        *_named(asked, "schedules_stay", lineage.schedules),
     ]
     title = say(language, "would_forget", name=plain(profile.agent.name))
     told = f"{_what(asked, profile, wish)}\n\n{say(language, 'confirm')}"
@@ -153,6 +154,7 @@ def _forgotten(asked: Asked, profile: Profile, wish: Wish) -> dict[str, Any]:
         *_named(asked, "kept", tuple(removed)),
         *_named(asked, "files_stay", report.files),
         *_named(asked, "skills_stay", report.skills),
+        *_named(asked, "schedules_stay", report.schedules),
     ]
     key = "forgotten" if report.done else "forgotten_partly"
     colour = Colour.GOOD if report.done else Colour.WAITING

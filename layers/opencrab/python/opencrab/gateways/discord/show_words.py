@@ -83,6 +83,10 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "kept": ("Memories and other things kept", "記憶など"),
     "files_stay": ("Files that came of it (they stay)", "そこから生まれたファイル(残ります)"),
     "skills_stay": ("Skills that came of it (they stay)", "そこから生まれたスキル(残ります)"),
+    "schedules_stay": (
+        "Schedules that have to do with it (they stay)",
+        "関係する予定(残ります)",
+    ),
     # models
     "models_of": ("Models of {name}", "{name} のモデル"),
     "next_turn": (

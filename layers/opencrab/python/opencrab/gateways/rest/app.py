@@ -28,9 +28,13 @@ from opencrab.gateways.rest import (
     discord,
     discord_door,
     events,
+    fairness,
     feedback,
     goals,
     grants,
+    happenings,
+    heartbeats,
+    inner,
     keys,
     live,
     memory,
@@ -43,8 +47,10 @@ from opencrab.gateways.rest import (
     messages,
     models,
     openapi,
+    plans,
     problem,
     providers,
+    schedules,
     sessions,
     skills,
     state,
@@ -53,6 +59,7 @@ from opencrab.gateways.rest import (
     turns,
     views,
     workspace,
+    world,
 )
 from opencrab.gateways.rest.access import CALLER, Caller, identify, secret_in
 from opencrab.gateways.rest.body import ClientLeft, bounded, check_address
@@ -73,7 +80,9 @@ PARTS = (
     memory_views,
     memory_status,
     memory_forgetting,
+    inner,
     sessions,
+    fairness,
     messages,
     live,
     events,
@@ -81,6 +90,10 @@ PARTS = (
     tasks,
     task_events,
     goals,
+    plans,
+    schedules,
+    heartbeats,
+    happenings,
     views,
     feedback,
     approvals,
@@ -94,6 +107,7 @@ PARTS = (
     state,
     discord,
     discord_door,
+    world,
 )
 
 OPEN_PATHS = openapi.OPEN_PATHS | {discord_door.PATH}

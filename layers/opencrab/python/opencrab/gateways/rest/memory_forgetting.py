@@ -57,8 +57,9 @@ class ForgetWish(Value, defer_build=False):
 class ForgottenView(Value):
     """What was done, and what is left: while it is not `done`, send the same again.
 
-    `lines` and `turns` were erased; `removed` are kept things as `agent/kind:id`. `files` and
-    `skills` came of it and remain, each as `agent:name`: nobody but their owner decides on them.
+    `lines` and `turns` were erased; `removed` are kept things as `agent/kind:id`. `files`,
+    `skills` and `schedules` have to do with it and remain, each as `agent:name`: nobody but their
+    owner decides on them.
     """
 
     done: bool
@@ -68,13 +69,14 @@ class ForgottenView(Value):
     removed: tuple[str, ...]
     files: tuple[str, ...]
     skills: tuple[str, ...]
+    schedules: tuple[str, ...]
 
 
 class LineageView(Value):
     """What would go, and what came of it.
 
     `repeated` lines tell it again, `kept` are memories and other things as `agent/kind:id`;
-    `files` and `skills` would remain.
+    `files`, `skills` and `schedules` would remain.
     """
 
     lines: int
@@ -83,6 +85,7 @@ class LineageView(Value):
     kept: tuple[str, ...]
     files: tuple[str, ...]
     skills: tuple[str, ...]
+    schedules: tuple[str, ...]
 
 
 @router.post("/forget", summary="Forget for good", operation_id="forget_memory")

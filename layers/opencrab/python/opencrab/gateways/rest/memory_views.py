@@ -9,7 +9,8 @@ from pydantic import StringConstraints
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.knowledge import Edge, KnowledgeSource, Node
-from opencrab.domain.memory import Experience, Impression, Outcome, SessionImpression
+from opencrab.domain.memory import Experience, Impression, SessionImpression
+from opencrab.domain.outcome import Outcome
 from opencrab.domain.session import Hearing
 from opencrab.domain.summary import Span, Summary
 from opencrab.domain.value import Value

@@ -7,7 +7,15 @@ from fastapi import APIRouter, Response
 
 from opencrab.domain.errors import Refused
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.session import Hearing, Mode, Participant, Phase, Session, SessionStatus
+from opencrab.domain.session import (
+    Ending,
+    Hearing,
+    Mode,
+    Participant,
+    Phase,
+    Session,
+    SessionStatus,
+)
 from opencrab.domain.value import MessageText, Value
 from opencrab.engine.admission import instruct
 from opencrab.engine.creation import NewSession, create_session
@@ -35,6 +43,12 @@ class SessionView(Value):
     turn_number: int
     done_count: int
     max_turns: int | None
+    hop_limit: int | None
+    hops: int
+    quorum: int | None
+    budget_micro_usd: int | None
+    spent_micro_usd: int
+    ended_by: Ending | None
     participants: tuple[Participant, ...]
     facilitator_id: str | None
     goal: str | None

@@ -1,0 +1,17 @@
+"""Takes what worlds tell the agents that are bound to them."""
+
+import gc
+from typing import Any
+
+gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
+
+from opencrab.bootstrap.world_door import receiver  # noqa: E402
+
+_receive = receiver()
+gc.freeze()
+gc.enable()
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answer one invocation."""
+    return _receive(event, context)

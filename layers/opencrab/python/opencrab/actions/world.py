@@ -1,0 +1,104 @@
+"""The world: what an agent may say to an outside world that it is bound to, in that one's protocol.
+
+Each message costs a budget unit of the world; what comes back is an event.
+"""
+
+import hashlib
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from opencrab.actions.registry import Group
+from opencrab.domain.action import ActionResult, Effect, Impact
+from opencrab.domain.agent import Agent
+from opencrab.domain.errors import Refused
+from opencrab.domain.routing import Routing
+from opencrab.domain.value import ShortText, Value
+from opencrab.domain.world_catalogue import outbound, outbound_named
+from opencrab.ports.action import ActionContext, one_line
+from opencrab.ports.world import WorldPost
+
+_SHOWN = 300
+
+group = Group("world")
+
+
+class WorldMessages(Value):
+    target: ShortText = ""
+
+
+class WorldSend(Value):
+    message: ShortText = Field(min_length=1, max_length=60)
+    payload: dict[str, Any] = Field(default_factory=dict)
+
+
+def _is_bound(agent: Agent, _routing: Routing) -> bool:
+    return agent.world is not None
+
+
+def _told(arguments: WorldSend) -> str:
+    return one_line({arguments.message: arguments.payload}, _SHOWN)
+
+
+def _nonce(arguments: WorldSend, context: ActionContext) -> dict[str, Any]:
+    """One nonce and one time for every attempt: the world takes the message once."""
+    outbound_named(arguments.message).to_wire(arguments.payload)
+    digest = hashlib.sha256(f"world {context.key}".encode()).hexdigest()
+    return {"nonce": digest[:32], "at": context.clock.now().isoformat()}
+
+
+def _post(context: ActionContext) -> WorldPost:
+    post = context.reach.world
+    if post is None:
+        raise Refused("this installation has no way to worlds", cure="do without")
+    return post
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("List the messages of the world {target}", "ワールドのメッセージを見る: {target}"),
+    ja="ワールドに送れるメッセージの一覧です。target (Vault など) で中身もわかります。",
+    offered=_is_bound,
+)
+def world_messages(arguments: WorldMessages, context: ActionContext) -> ActionResult:
+    """List what can be sent to your world; with a target such as Vault also what messages hold."""
+    place = _post(context).place(context.agent.id)
+    language = context.agent.language
+    wanted = arguments.target.strip().lower()
+    shown = dict[str, dict[str, str]]()
+    for message in outbound():
+        if wanted in {"", message.other.lower()}:
+            holds = f" {message.notation}" if wanted else ""
+            described = f"{message.descriptions[language]}{holds}"
+            shown.setdefault(message.other, {})[message.name] = described
+    return ActionResult.done(
+        messages=shown,
+        you=place.key_id,
+        role=place.genome.role,
+        units=place.units or 0,
+        balance=place.balance,
+        reputation=place.reputation,
+    )
+
+
+@group.action(
+    impact=Impact.EXTERNAL,
+    effect=Effect.KEYED,
+    sentences=("Send {message} to the world: {payload}", "ワールドに{message}を送る: {payload}"),
+    ja="ワールドにメッセージを送ります。予算を1使い、返事はあとで出来事として届きます。",
+    prepare=_nonce,
+    touches=_told,
+    offered=_is_bound,
+)
+def world_send(arguments: WorldSend, context: ActionContext) -> ActionResult:
+    """Send a message to your world; it costs one budget unit, answers come later as events."""
+    place = _post(context).send(
+        context.agent.id,
+        arguments.message,
+        arguments.payload,
+        nonce=context.prepared["nonce"],
+        at=datetime.fromisoformat(context.prepared["at"]),
+    )
+    return ActionResult.done(sent=arguments.message, units_left=place.units or 0)

@@ -1,0 +1,67 @@
+"""World bus: envelopes to worlds as EventBridge events, and out of those that come from worlds.
+
+An event's detail is `{"v": 1, "envelope": base64, "world", "code", "sender", "recipient"}`; all but
+the envelope is there for rules to choose by, and believed by nobody.
+"""
+
+import base64
+import binascii
+import json
+from typing import Any
+
+from opencrab.adapters.aws_client import AWS_ERRORS, unavailable
+from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.domain.world import ENVELOPE_BYTES, Envelope
+
+SOURCE = "opencrab.agent"
+DETAIL_TYPE = "WorldMessage"
+
+_DETAIL_BYTES = 2 * ENVELOPE_BYTES
+
+
+class EventBridgeBus:
+    """`ports.world.Transport` by `events:PutEvents` on one bus."""
+
+    def __init__(self, client: Any, bus: str) -> None:
+        self._client = client
+        self._bus = bus
+
+    def send(self, raw: bytes, envelope: Envelope) -> None:
+        entry = {
+            "Source": SOURCE,
+            "DetailType": DETAIL_TYPE,
+            "Detail": json.dumps(detail_of(raw, envelope), separators=(",", ":")),
+            "EventBusName": self._bus,
+        }
+        try:
+            answer = self._client.put_events(Entries=[entry])
+        except AWS_ERRORS as error:
+            raise unavailable(
+                f"the bus {self._bus!r} to worlds", error, permissions="events:PutEvents"
+            ) from error
+        if answer.get("FailedEntryCount"):
+            code = str(answer["Entries"][0].get("ErrorCode", "an error"))
+            raise Unavailable(f"the bus to worlds took no message: {code[:100]}")
+
+
+def detail_of(raw: bytes, envelope: Envelope) -> dict[str, Any]:
+    """What an event tells of an envelope."""
+    return {
+        "v": 1,
+        "envelope": base64.b64encode(raw).decode(),
+        "world": envelope.world_id,
+        "code": envelope.code,
+        "sender": envelope.sender,
+        "recipient": envelope.recipient,
+    }
+
+
+def envelope_in(body: str) -> bytes:
+    """The envelope that an event brings, as a queue delivers it; raises Invalid."""
+    if len(body) > 2 * _DETAIL_BYTES:
+        raise Invalid("this event is too long for an envelope")
+    try:
+        packed = json.loads(body)["detail"]["envelope"]
+        return base64.b64decode(packed, validate=True)
+    except (ValueError, TypeError, KeyError, binascii.Error, RecursionError) as error:
+        raise Invalid("this event holds no envelope") from error

@@ -1,0 +1,62 @@
+"""Beliefs: what an agent holds to be true, how sure it is, and what it has seen for and against."""
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.value import Stripped, Unit, Value
+
+BELIEF = "belief"
+"""Kind of the facts that hold beliefs."""
+
+CLAIM, EVIDENCE = 500, 20
+
+Claim = Annotated[Stripped, StringConstraints(min_length=1, max_length=CLAIM)]
+Evidence = Annotated[Stripped, StringConstraints(min_length=1, max_length=200)]
+
+_CONFIRMS = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILURE: 0.0}
+
+
+class Belief(Value):
+    """One claim; `evidence` is the newest of what speaks for or against it: ids, or few words.
+
+    `confirmed` and `refuted` count its tests, a partial outcome half to each. `turn_id`,
+    `session_id` and `person_id` say of what it came, `tainted` that nobody vouches for it.
+    """
+
+    id: str
+    claim: Claim
+    confidence: Unit = 0.5
+    confirmed: Annotated[float, Field(ge=0)] = 0.0
+    refuted: Annotated[float, Field(ge=0)] = 0.0
+    evidence: Annotated[tuple[Evidence, ...], Field(max_length=EVIDENCE)] = ()
+    formed_at: datetime
+    tested_at: datetime | None = None
+    tainted: bool = False
+    turn_id: str = ""
+    session_id: str = ""
+    person_id: str = ""
+
+
+def tested(belief: Belief, outcome: Outcome, evidence: tuple[str, ...], now: datetime) -> Belief:
+    """The belief after an outcome put it to the test.
+
+    Confidence is the mean of a Beta posterior: (1 + confirmed) ÷ (2 + confirmed + refuted), where a
+    partial outcome counts half to each. A confidence that was stated when the belief was formed
+    takes the place of the even start: it weighs as much as two tests. An unknown outcome moves only
+    the time of the test.
+    """
+    if outcome is Outcome.UNKNOWN:
+        return belief.replaced(tested_at=now)
+    known = 2.0 + belief.confirmed + belief.refuted
+    confirms = _CONFIRMS[outcome]
+    kept = dict.fromkeys((*belief.evidence, *evidence))
+    return belief.replaced(
+        confidence=min((belief.confidence * known + confirms) / (known + 1.0), 1.0),
+        confirmed=belief.confirmed + confirms,
+        refuted=belief.refuted + 1.0 - confirms,
+        evidence=tuple(kept)[-EVIDENCE:],
+        tested_at=now,
+    )

@@ -1,0 +1,71 @@
+"""Peers: what an agent has seen of another one in numbers, and how far it trusts it.
+
+Trust weighs attention and priority, never permission.
+"""
+
+import math
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.value import Identifier, Name, Unit, Value
+
+PEER = "peer"
+"""Kind of the facts that hold peers; a fact's id is the peer's."""
+
+INTERESTS = 20
+FADING_A_MINUTE = 0.001
+
+_MINUTE = timedelta(minutes=1)
+
+
+class Peer(Value):
+    """Another agent as one agent knows it; what it thinks of it in words is its impression.
+
+    `interactions` are those whose outcome is known, `successes` those that went well. `tainted`
+    once anything of it came of foreign words.
+    """
+
+    agent_id: Identifier
+    competence: Unit = 0.5
+    reliability: Unit = 0.5
+    interests: Annotated[tuple[Name, ...], Field(max_length=INTERESTS)] = ()
+    interactions: Annotated[int, Field(ge=0)] = 0
+    successes: Annotated[int, Field(ge=0)] = 0
+    last_at: datetime | None = None
+    last_session: str = ""
+    tainted: bool = False
+
+
+def trust(peer: Peer, now: datetime, prior: float) -> float:
+    """Share of collaborations that went well, fading with the time since the last one.
+
+    successes ÷ interactions · exp(−0.001 · minutes since) (Kingdom 10.3); the prior where there was
+    none at all. A last one of the future counts as one of now.
+    """
+    if peer.interactions == 0:
+        return prior
+    since = 0.0 if peer.last_at is None else max((now - peer.last_at) / _MINUTE, 0.0)
+    share = min(peer.successes / peer.interactions, 1.0)
+    return share * math.exp(-FADING_A_MINUTE * since)
+
+
+def met(peer: Peer, outcome: Outcome, session_id: str, now: datetime) -> Peer:
+    """The peer after one more collaboration, of which only a success went well.
+
+    A session counts once: its outcome told again changes nothing; without a session each one
+    counts. An unknown outcome counts as no interaction and moves only the time.
+    """
+    if session_id and session_id == peer.last_session:
+        return peer
+    last_at = now if peer.last_at is None else max(peer.last_at, now)
+    if outcome is Outcome.UNKNOWN:
+        return peer.replaced(last_at=last_at)
+    return peer.replaced(
+        interactions=peer.interactions + 1,
+        successes=peer.successes + (outcome is Outcome.SUCCESS),
+        last_at=last_at,
+        last_session=session_id or peer.last_session,
+    )

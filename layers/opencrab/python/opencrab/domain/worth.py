@@ -1,0 +1,43 @@
+"""Worth: what a goal promises before it begins, and what it brought when it has ended."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.value import MicroUsd, Signed, Unit, Value
+
+ASPIRATIONS, OBJECTIVES = 5, 20
+"""Most goals of each horizon that are open at once."""
+
+
+class Horizon(StrEnum):
+    """How far away a goal lies: an aspiration is never begun, it begets objectives."""
+
+    ASPIRATION = "aspiration"
+    OBJECTIVE = "objective"
+
+
+class Worth(Value):
+    """What a goal promises, each 0..1; an unset capability is worked out from experiences."""
+
+    expected_reward: Unit = 0.5
+    capability_match: Unit | None = None
+    novelty: Unit = 0.5
+    social_value: Unit = 0.0
+
+
+class Satisfaction(Value):
+    """What came of a goal, for the expectations of the next ones (Kingdom 3.9).
+
+    `effort` is the number of turns that it took, `reputation_delta` what the agent gained in its
+    world meanwhile.
+    """
+
+    outcome: Outcome
+    reward_expected: Unit
+    reward_actual: Unit
+    reputation_delta: Signed = 0.0
+    novelty: Unit
+    effort: int
+    spent_micro_usd: MicroUsd = 0
+    at: datetime

@@ -1,0 +1,241 @@
+"""Simulation: agents live some hours of a clock that is moved by hand, and what came of it.
+
+Everything is the product's own: sweep, heartbeats, turns, goals, money. Only the clock, the model
+and what happens in the world around the agents are made up.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from opencrab.domain.authority import Authority
+from opencrab.domain.errors import NotFound
+from opencrab.domain.goal import GOAL, Goal
+from opencrab.domain.happening import Happening
+from opencrab.domain.turn import Trigger
+from opencrab.domain.usage import UsageRow
+from opencrab.domain.value import MicroUsd, Value
+from opencrab.domain.vital_signs import VITALS, VitalSigns
+from opencrab.engine.beating import deliver_beat, logged_turns
+from opencrab.engine.compaction import run_compaction
+from opencrab.engine.delivery import deliver
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.sweep import admit_due, sweep
+from opencrab.engine.turn import Outcome, Pace, run_turn
+from opencrab.engine.waking import happened, stored_signs
+from opencrab.ports.queue import Delivery, Queue
+
+MOST_AGENTS, MOST_HOURS = 1_000, 24 * 31
+
+_MINUTE = timedelta(minutes=1)
+_PAGE = 100
+_CHANCES = 1_000_000
+_PER_HOUR = 0.15
+"""How likely something happens to an agent within an hour."""
+
+_KINDS = ("world.bounty", "world.review", "world.broken_dependency", "speech")
+_OPPORTUNITIES = 3
+
+
+class Days(Protocol):
+    """A clock that stands still until it is moved on."""
+
+    def now(self) -> datetime:
+        """The simulated time."""
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+
+
+class Lived(Value):
+    """What one agent did; `idle_share` is how many of its beats found nothing to do."""
+
+    beats: int = 0
+    idle_beats: int = 0
+    idle_share: float = 0.0
+    turns: int = 0
+    model_calls: int = 0
+    model_calls_without_reason: int = 0
+    spend_micro_usd: MicroUsd = 0
+    events: int = 0
+    goals: dict[str, int] = {}  # noqa: RUF012 - pydantic copies it
+    status: str = "active"
+
+
+class Simulated(Value):
+    """What all agents did, and each of them."""
+
+    agents: int
+    hours: float
+    seed: int
+    beats: int
+    idle_share: float
+    turns: int
+    model_calls: int
+    model_calls_without_reason: int
+    spend_micro_usd: MicroUsd
+    goals_by_source: dict[str, int]
+    by_agent: dict[str, Lived]
+
+
+class World:
+    """What happens around the agents: the same for the same seed."""
+
+    def __init__(self, runtime: Runtime, seed: int) -> None:
+        self._runtime = runtime
+        self._seed = seed
+        self.told: Counter[str] = Counter()
+
+    def pass_hour(self, agent_ids: tuple[str, ...], hour: int) -> None:
+        """Let something happen to some of them."""
+        for place, agent_id in enumerate(agent_ids):
+            chance = _chance(self._seed, hour, place)
+            if chance >= _PER_HOUR:
+                continue
+            kind = _KINDS[int(chance * _CHANCES) % len(_KINDS)]
+            event = Happening(
+                id=f"{hour:06d}-{place:04d}",
+                type=kind,
+                source="world",
+                text=f"{kind} of hour {hour}",
+                authority=Authority.PUBLIC,
+                opportunity=kind in _KINDS[:_OPPORTUNITIES],
+                at=self._runtime.clock.now(),
+            )
+            self.told[agent_id] += happened(self._runtime, agent_id, event)
+
+
+def simulate(
+    runtime: Runtime, clock: Days, names: dict[str, str], *, hours: float, seed: int
+) -> Simulated:
+    """Let agents live; `names` are theirs by their ids."""
+    agent_ids, world = tuple(names), World(runtime, seed)
+    end, hour = clock.now() + timedelta(hours=hours), 0
+    while clock.now() < end:
+        if clock.now() >= end - timedelta(hours=hours) + timedelta(hours=hour + 1):
+            hour += 1
+            world.pass_hour(agent_ids, hour)
+        sweep(runtime)
+        _work(runtime)
+        _pass_minute(runtime, clock)
+    _work(runtime)
+    by_agent = {name: _lived(runtime, id_, world.told[id_]) for id_, name in names.items()}
+    return _together(by_agent, hours, seed)
+
+
+def _pass_minute(runtime: Runtime, clock: Days) -> None:
+    """Go from beat to beat until the next sweep."""
+    until = clock.now() + _MINUTE
+    for moment in _beats_until(runtime, until):
+        if moment > clock.now():
+            clock.advance((moment - clock.now()).total_seconds())
+        _work(runtime)
+    clock.advance(max((until - clock.now()).total_seconds(), 0.0))
+
+
+def _beats_until(runtime: Runtime, until: datetime) -> list[datetime]:
+    due = runtime.home.facts.due(VITALS, until, MOST_AGENTS)
+    return sorted({fact.due_at for fact in due if fact.due_at is not None})
+
+
+def _work(runtime: Runtime) -> None:
+    """Handle everything that can be handled now."""
+    home = runtime.home
+    handled: tuple[tuple[Queue, Callable[[Delivery], Outcome]], ...] = (
+        (home.beats, lambda each: deliver_beat(runtime, each)),
+        (home.turns, lambda each: run_turn(runtime, each, Pace())),
+        (home.deliveries, lambda each: deliver(runtime, each)),
+        (home.compactions, lambda each: run_compaction(runtime, each, Pace())),
+    )
+    while any(_drained(runtime, queue, handle) for queue, handle in handled):
+        admit_due(runtime)
+
+
+def _drained(runtime: Runtime, queue: Queue, handle: Callable[[Delivery], Outcome]) -> bool:
+    any_done = False
+    while True:
+        seconds = runtime.rules.visibility_seconds
+        delivery = queue.receive(visibility_seconds=seconds, wait_seconds=0)
+        if delivery is None:
+            return any_done
+        any_done = True
+        if handle(delivery) is Outcome.FINISHED:
+            queue.done(delivery.receipt)
+
+
+def _lived(runtime: Runtime, agent_id: str, events: int) -> Lived:
+    stored = stored_signs(runtime, agent_id)
+    if stored is None:
+        return Lived()
+    signs, rows = stored.read(VitalSigns), _rows(runtime, agent_id)
+    reasons = logged_turns(runtime, agent_id)
+    unreasoned = [row for row in rows if row.turn_id not in reasons and _unasked(runtime, row)]
+    return Lived(
+        beats=signs.beats,
+        idle_beats=signs.idle,
+        idle_share=_share(signs.idle, signs.beats),
+        turns=len({row.turn_id for row in rows}),
+        model_calls=len(rows),
+        model_calls_without_reason=len(unreasoned),
+        spend_micro_usd=sum(row.cost for row in rows),
+        events=events,
+        goals=dict(sorted(_goals(runtime, agent_id).items())),
+        status=runtime.home.agents.get(agent_id).agent.status.value,
+    )
+
+
+def _rows(runtime: Runtime, agent_id: str) -> list[UsageRow]:
+    rows, after = list[UsageRow](), None
+    while page := runtime.home.usage.rows(agent_id, after=after, limit=_PAGE):
+        rows.extend(page)
+        after = page[-1].id
+    return rows
+
+
+def _unasked(runtime: Runtime, row: UsageRow) -> bool:
+    """Whether a call served neither anybody's words nor a goal."""
+    if row.trigger is not Trigger.HEARTBEAT:
+        return False
+    try:
+        return runtime.home.journal.header(row.turn_id).task is None
+    except NotFound:
+        return True
+
+
+def _goals(runtime: Runtime, agent_id: str) -> Counter[str]:
+    found, after = Counter[str](), ""
+    while page := runtime.home.facts.page(agent_id, GOAL, after=after, limit=_PAGE):
+        found.update(fact.read(Goal).source.value for fact in page)
+        after = page[-1].id
+    return found
+
+
+def _together(by_agent: dict[str, Lived], hours: float, seed: int) -> Simulated:
+    lives = tuple(by_agent.values())
+    sources = sum((Counter(life.goals) for life in lives), Counter[str]())
+    return Simulated(
+        agents=len(lives),
+        hours=hours,
+        seed=seed,
+        beats=sum(life.beats for life in lives),
+        idle_share=_share(sum(life.idle_beats for life in lives), sum(x.beats for x in lives)),
+        turns=sum(life.turns for life in lives),
+        model_calls=sum(life.model_calls for life in lives),
+        model_calls_without_reason=sum(life.model_calls_without_reason for life in lives),
+        spend_micro_usd=sum(life.spend_micro_usd for life in lives),
+        goals_by_source=dict(sorted(sources.items())),
+        by_agent=by_agent,
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0
+
+
+def _chance(seed: int, *places: int) -> float:
+    """A number from 0 to 1 that looks like chance, and is the same every time."""
+    text = ".".join(map(str, (seed, *places)))
+    digest = hashlib.sha256(text.encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64

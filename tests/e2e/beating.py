@@ -1,0 +1,88 @@
+"""Agents that beat in a house, and the minutes that they live through."""
+
+from datetime import timedelta
+from typing import Any
+
+from opencrab.domain.fact import Fact
+from opencrab.domain.gate import Beat
+from opencrab.domain.happening import Happening
+from opencrab.domain.heartbeat import Heartbeat
+from opencrab.domain.turn import Turn
+from opencrab.domain.vital_signs import VitalSigns
+from opencrab.engine import waking
+from opencrab.engine.beating import beats, deliver_beat
+from opencrab.engine.sweep import sweep
+from opencrab.engine.turn import Outcome
+from tests.crash.outside import Reply, Script
+from tests.e2e.house import House
+
+QUIET: Script = (Reply(),)
+
+
+def living(house: House, name: str, script: Script = QUIET, **heartbeat: Any) -> str:
+    """An agent who thinks with a script, and whose first beat is one interval away."""
+    agent = house.agent(name, script)
+    changed = agent.replaced(heartbeat=Heartbeat(**heartbeat))
+    house.home.agents.save(changed)
+    waking.bring_to_life(house.runtime, house.home.agents.get(name))
+    return name
+
+
+def signs(house: House, name: str) -> VitalSigns:
+    """An agent's vital signs as they are stored."""
+    stored = waking.stored_signs(house.runtime, name)
+    assert stored is not None
+    return stored.read(VitalSigns)
+
+
+def note(house: House, name: str, **changes: Any) -> None:
+    """Let an agent's vital signs be others."""
+    waking.stir(house.runtime, name, lambda now: now.replaced(**changes))
+
+
+def tell(house: House, name: str, number: int = 1, **changes: Any) -> bool:
+    """Let something happen that an agent may look at."""
+    event = Happening(
+        id=f"{number:06d}", type="world.bounty", source="world", text="雨", at=house.clock.now()
+    )
+    return waking.happened(house.runtime, name, event.replaced(**changes))
+
+
+def drain(house: House, *, twice: bool = False) -> int:
+    """Handle all beats that are visible now, as often as a queue may deliver each of them."""
+    handled, queue = 0, house.runtime.home.beats
+    while (delivery := queue.receive(visibility_seconds=60, wait_seconds=0)) is not None:
+        outcomes = [deliver_beat(house.runtime, delivery) for _ in range(1 + twice)]
+        if outcomes[0] is Outcome.FINISHED:
+            queue.done(delivery.receipt)
+        handled += 1
+    return handled
+
+
+def minutes(house: House, count: int, *, twice: bool = False, step: int = 1) -> None:
+    """Let minutes pass with their sweeps, beats and turns."""
+    for _ in range(count):
+        for _ in range(1 + twice):
+            sweep(house.runtime)
+        house.work()
+        for _ in range(60 // step):
+            house.clock.advance(step)
+            if drain(house, twice=twice):
+                house.work()
+
+
+def log(house: House, name: str) -> list[Beat]:
+    """The beats with a reason, the newest first."""
+
+    def read(fact: Fact) -> Beat:
+        return fact.read(Beat)
+
+    return [read(fact) for fact in beats(house.runtime, name)]
+
+
+def turns(house: House, name: str) -> list[Turn]:
+    """The turns that an agent's beats began, the newest first."""
+    return [house.turn(beat.turn_id) for beat in log(house, name)]
+
+
+SECOND = timedelta(seconds=1)

@@ -1,0 +1,340 @@
+"""Goals that an agent sets itself, from wanting them to what came of them."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opencrab.domain.agent import AgentStatus
+from opencrab.domain.curiosity import threshold
+from opencrab.domain.expecting import EXPECTATIONS, Expectations
+from opencrab.domain.fact import new_fact
+from opencrab.domain.goal import GoalSource, GoalStatus, TaskStatus
+from opencrab.domain.happening import HAPPENING, Happening
+from opencrab.domain.heartbeat import Heartbeat
+from opencrab.domain.memory import EXPERIENCE, Experience
+from opencrab.domain.message import Channel
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.plan import PLAN, GivenUp, PlanStatus, plan_status
+from opencrab.domain.transcript import Transcript
+from opencrab.domain.value import Language
+from opencrab.domain.vital_signs import VitalSigns
+from opencrab.domain.working_memory import WORKING, WorkingMemory
+from opencrab.domain.world import WORLD, World
+from opencrab.engine import tasks
+from opencrab.engine.agenda import Board
+from opencrab.engine.injecting import NewGoal, inject
+from opencrab.engine.observe import observe
+from opencrab.engine.waking import bring_to_life, stored_signs
+from opencrab.engine.wants import explore, review, take_up, wants
+from opencrab.engine.world import bind
+from tests.crash.errand import OWNER
+from tests.crash.outside import Reply
+from tests.e2e.house import House
+from tests.e2e.instructed import agenda, at_rest, carried, goal, told
+from tests.e2e.wanting import begins, does, gives_up, lives, plans, rows
+from tests.world.reference import ReferenceWorld
+
+NAMES = {Language.EN: "Explore the unknown", Language.JA: "未知を探る"}
+STUCK = {Language.EN: "Tell me how to go on", Language.JA: "どうすればよいか教えてください"}
+
+
+RISKY = [{**row, "risk": 0.9} if n == 3 else row for n, row in enumerate(rows(5))]
+
+
+def expected(house: House) -> Expectations:
+    fact = house.home.facts.get("crab", EXPECTATIONS, EXPECTATIONS)
+    assert fact is not None
+    return fact.read(Expectations)
+
+
+@pytest.mark.parametrize("language", [Language.JA, Language.EN])
+def test_a_goal_of_its_own_goes_from_curiosity_to_satisfaction(
+    home: House, language: Language
+) -> None:
+    lives(home, language)
+    begun = begins(home, explore)
+    assert begun is not None
+    assert (begun.name, begun.source) == (NAMES[language], GoalSource.CURIOSITY)
+    assert begins(home, explore) is None
+    carried(home)
+    done = goal(home)
+    assert (done.status, plan_status(done)) == (GoalStatus.COMPLETED, PlanStatus.COMPLETED)
+    came = done.satisfaction
+    assert came is not None
+    assert (came.outcome, came.reward_actual, came.effort) == (Outcome.SUCCESS, 1.0, 6)
+    assert came.spent_micro_usd == done.spent_micro_usd > 0
+    (kept,) = home.home.facts.page("crab", EXPERIENCE)
+    lived = kept.read(Experience)
+    assert (lived.lesson, lived.outcome) == ("海は深い", Outcome.SUCCESS)
+    assert expected(home).reward(GoalSource.CURIOSITY, 0.5) == 1.0
+    assert expected(home).capability == pytest.approx(2 / 3)
+    at_rest(home)
+
+
+def test_a_task_that_fails_is_planned_anew_and_what_is_done_stays(home: House) -> None:
+    lives(home, G1_T2=gives_up("G1-T2"))
+    begins(home, explore)
+    stuck: list[str] = []
+
+    def watch() -> None:
+        if goal(home).stuck:
+            stuck.append(goal(home).stuck)
+            home.scripts["crab@G1"] = (Reply(calls=(("plan_goal", _arguments()),)),)
+
+    home.interrupt(watch)
+    carried(home)
+    done = goal(home)
+    assert "G1-T2: 暗い" in stuck[0]
+    assert [task.id for task in done.tasks] == ["G1-T1", "G1-T6", "G1-T7"]
+    assert (done.status, done.revision, done.stuck) == (GoalStatus.COMPLETED, 2, "")
+    (kept,) = home.home.facts.page("crab", PLAN)
+    old = kept.read(GivenUp)
+    assert (old.revision, len(old.tasks), old.why) == (1, 5, "G1-T2: 暗い")
+    assert done.satisfaction is not None
+    assert done.satisfaction.outcome is Outcome.SUCCESS
+
+
+def _arguments() -> dict[str, Any]:
+    return {"goal_id": "G1", "tasks": rows(2)}
+
+
+@pytest.mark.parametrize("language", [Language.JA, Language.EN])
+def test_after_two_other_plans_the_owner_is_asked(home: House, language: Language) -> None:
+    lives(home, language)
+    _speaks_at(home)
+    for place in range(1, 31):
+        home.scripts[f"crab@G1-T{place}"] = gives_up(f"G1-T{place}")
+    begins(home, explore)
+    carried(home, 40)
+    waits = goal(home)
+    assert (waits.revision, waits.status) == (3, GoalStatus.ACTIVE)
+    assert waits.pause is not None
+    assert STUCK[language] in waits.pause.reason
+    lines = home.home.journal.lines(waits.session_id, limit=1_000)
+    assert STUCK[language] in lines[-1].text
+    ((_, heard),) = home.wall.shown
+    assert heard == f"[G1] {waits.pause.reason}"
+    assert agenda(home).current is None
+    assert not wants(home.runtime, home.home.agents.get("crab"), home.clock.now()).exploring
+
+
+def test_a_task_goes_on_in_new_turns_up_to_its_limit(home: House) -> None:
+    lives(home, G1_T1=(Reply("考えています"),))
+    begins(home, explore)
+    home.work()
+    for _ in range(6):
+        home.later(1)
+    failed = goal(home).stuck
+    turns = home.runtime.rules.autonomy.task_turns
+    assert told(home)[0] == f"[G1-T1] FAIL 見る1 / it was not over after {turns} turns"
+    assert failed or goal(home).revision > 1
+
+
+def test_a_goal_knows_what_reputation_it_brought_in_a_world(home: House, tmp_path: Path) -> None:
+    kingdom = ReferenceWorld(home.clock)
+    home.runtime = replace(home.runtime, world=kingdom.link(tmp_path / "secrets"))
+    lives(home)
+    bind(home.runtime, "crab", kingdom.binding(reputation=0.25))
+    begins(home, explore)
+    stored = home.home.facts.get("crab", WORLD, WORLD)
+    assert stored is not None
+    home.home.facts.commit(stored.holding(stored.read(World).replaced(reputation=0.75)))
+    home.scripts["crab@G1"] = (Reply(calls=(("plan_goal", {"goal_id": "G1", "tasks": RISKY}),)),)
+    carried(home)
+    done = goal(home)
+    assert (done.risk, {task.risk for task in done.tasks}) == (0.9, {0.9, 0.5})
+    assert done.satisfaction is not None
+    assert done.satisfaction.reputation_delta == 0.5
+
+
+def test_a_turn_of_its_own_reads_its_goal_once_with_all_around_it(home: House) -> None:
+    lives(home)
+    begun = begins(home, explore)
+    turn = home.turn(begun.turn_id)
+    home.calls.clear()
+    work = observe(home.runtime, turn, Transcript())
+    reads = {"agents.get": 1, "sessions.get": 1, "journal.lines": 1, "facts.several": 1}
+    assert home.calls == reads
+    assert work.served == goal(home)
+    assert work.around is not None
+    assert work.around.goals == (goal(home),)
+
+
+def test_silence_ends_a_goal_that_nobody_gave(home: House) -> None:
+    looks: tuple[str, dict[str, Any]] = ("ws_list", {})
+    lives(home, G1=(Reply(calls=(looks,)), Reply("")))
+    bring_to_life(home.runtime, home.home.agents.get("crab"))
+    begins(home, explore)
+    carried(home, 2)
+    assert (goal(home).status, len(goal(home).receipts)) == (GoalStatus.ABANDONED, 1)
+    stored = stored_signs(home.runtime, "crab")
+    assert stored is not None
+    assert stored.read(VitalSigns).in_vain == 1
+    assert expected(home).reward(GoalSource.CURIOSITY, 0.5) == 0.0
+    at_rest(home)
+    home.clock.advance(threshold(0.5) * home.runtime.rules.autonomy.cycle_seconds - 60)
+    assert begins(home, explore) is None
+    home.clock.advance(60)
+    assert begins(home, explore) is not None
+
+
+@pytest.mark.parametrize("asleep", [{"status": AgentStatus.DORMANT}, {"heartbeat": Heartbeat()}])
+@pytest.mark.parametrize("tasks_done", [-1, 0, 2])
+def test_a_goal_of_its_own_rests_while_it_sleeps_and_goes_on_afterwards(
+    home: House, asleep: dict[str, Any], tasks_done: int
+) -> None:
+    lives(home)
+    agent = home.home.agents.get("crab").agent
+    if tasks_done < 0:
+        # It falls asleep between the beat and its turn.
+        board = Board.of(home.home.facts, home.home.agents.get("crab"), home.clock.now())
+        explore(home.runtime, board, home.clock.now())
+        home.home.facts.commit(*board.facts, due=tuple(board.due))
+    else:
+        begins(home, explore)
+        carried(home, tasks_done)
+    sleeping = home.home.agents.save(agent.replaced(**asleep))
+    before = home.provider.bill.received
+    carried(home, 4)
+    rests = goal(home)
+    assert (rests.status, rests.turn_id, rests.pause) == (GoalStatus.PENDING, None, None)
+    assert home.provider.bill.received == before
+    at_rest(home)
+    awake = {"status": agent.status, "heartbeat": agent.heartbeat}
+    home.home.agents.save(sleeping.replaced(**awake))
+    assert begins(home, take_up) is not None
+    carried(home)
+    done = goal(home)
+    assert (done.status, {task.turns for task in done.tasks}) == (GoalStatus.COMPLETED, {1})
+
+
+def test_what_code_can_check_is_checked_before_and_after_a_task(home: House) -> None:
+    planned = plans(5, precondition="要る: file:map.md")
+    lives(home, G1=planned)
+    new = NewGoal(name="地図どおりに見る")
+    inject(home.runtime, "crab", new, OWNER, key="k")
+    assert begins(home, take_up) is not None
+    carried(home)
+    done = goal(home)
+    assert {task.status for task in done.tasks} == {TaskStatus.FAIL}
+    assert done.tasks[0].cause == "its precondition does not hold: file:map.md"
+    assert done.satisfaction is not None
+    assert done.satisfaction.outcome is Outcome.FAILURE
+
+
+def test_a_task_is_not_finished_while_its_file_is_missing(home: House) -> None:
+    planned = plans(5, postcondition="file:G1-T1.md がある")
+    finish = ("finish_task", {"task_id": "G1-T1", "result": "見た"})
+    lives(home, G1=planned, G1_T1=(Reply(calls=(finish,)), *does("G1-T1")))
+    begins(home, explore)
+    carried(home)
+    lines = home.home.journal.lines(goal(home).session_id, limit=100)
+    answers = [str(line.data.get("result")) for line in lines if line.data]
+    assert any("file:G1-T1.md does not hold" in answer for answer in answers)
+    assert goal(home).status is GoalStatus.COMPLETED
+
+
+def test_an_owners_goal_is_begun_by_its_worth_and_never_planned_anew(home: House) -> None:
+    lives(home, G1_T2=gives_up("G1-T2"))
+    small = NewGoal(name="いつか", expected_reward=0.0, novelty=0.0, capability_match=0.0)
+    assert inject(home.runtime, "crab", small, OWNER, key="small").id == "G1"
+    assert begins(home, take_up) is None
+    assert inject(home.runtime, "crab", NewGoal(name="今すぐ"), OWNER, key="k").id == "G2"
+    assert inject(home.runtime, "crab", NewGoal(name="今すぐ"), OWNER, key="k").id == "G2"
+    found = wants(home.runtime, home.home.agents.get("crab"), home.clock.now())
+    assert (found.goal_at, found.taken) == (home.clock.now(), False)
+    begun = begins(home, take_up)
+    assert begun is not None
+    assert (begun.id, begun.authority) == ("G2", OWNER.authority)
+
+
+@pytest.mark.parametrize(("session", "stays"), [("other", False), ("own", True)])
+def test_notes_end_with_a_goal_that_a_beat_began_unless_it_wrote_them(
+    home: House, session: str, *, stays: bool
+) -> None:
+    lives(home)
+    begun = begins(home, explore)
+    wrote = begun.session_id if session == "own" else session
+    noted = WorkingMemory(text="雨のこと", turn_id="x", session_id=wrote, at=home.clock.now())
+    home.home.facts.commit(new_fact("crab", WORKING, WORKING, noted))
+    home.work()
+    home.later(1)
+    assert not goal(home).status.is_end
+    assert home.home.facts.get("crab", WORKING, WORKING) is not None
+    carried(home)
+    assert goal(home).status is GoalStatus.COMPLETED
+    assert (home.home.facts.get("crab", WORKING, WORKING) is not None) is stays
+
+
+def test_an_agent_hears_that_its_goal_was_given_up_or_goes_on(home: House) -> None:
+    lives(home)
+    bring_to_life(home.runtime, home.home.agents.get("crab"))
+    begins(home, explore)
+    tasks.pause(home.runtime, "crab", "G1", by="owner")
+    for _ in range(2):
+        tasks.resume(home.runtime, "crab", "G1")
+    for _ in range(2):
+        tasks.cancel(home.runtime, "crab", "G1", by="owner", reason="遅い")
+    inject(home.runtime, "crab", NewGoal(name="掃除"), OWNER, key="k")
+    tasks.cancel(home.runtime, "crab", "G2", by="owner")
+    events = [fact.read(Happening) for fact in home.home.facts.page("crab", HAPPENING)]
+    assert [(event.type, event.text) for event in events] == [
+        ("goal.resumed", "G1 Explore the unknown"),
+        ("goal.abandoned", "G1 Explore the unknown: 遅い"),
+    ]
+    assert {event.tainted for event in events} == {False}
+
+
+def _speaks_at(house: House, **heartbeat: Any) -> Channel:
+    """Where the agent's heartbeat speaks from now on."""
+    wall = Channel(kind="wall", address="x")
+    agent = house.home.agents.get("crab").agent
+    changed = agent.heartbeat.replaced(channel=wall, **heartbeat)
+    house.home.agents.save(agent.replaced(heartbeat=changed))
+    bring_to_life(house.runtime, house.home.agents.get("crab"))
+    return wall
+
+
+def test_what_it_says_in_goals_of_its_own_is_heard_once_in_the_cooldown(home: House) -> None:
+    lives(home, G1_T2=(*does("G1-T2")[:1], Reply("二つ目が終わった")))
+    wall = _speaks_at(home, cooldown_seconds=600)
+    begins(home, explore)
+    carried(home)
+    assert goal(home).status is GoalStatus.COMPLETED
+    assert [text for _, text in home.wall.shown] == ["二つ目が終わった"]
+    stored = stored_signs(home.runtime, "crab")
+    assert stored is not None
+    assert list(stored.read(VitalSigns).spoke) == [wall.target]
+
+
+@pytest.mark.parametrize("tainted", [False, True])
+def test_one_that_waits_for_its_owner_for_a_day_sleeps_until_the_goal_goes_on(
+    home: House, *, tainted: bool
+) -> None:
+    lives(home, G1=(*plans(1), Reply("できません")))
+    _speaks_at(home)
+    begun = begins(home, explore)
+    if tainted:
+        board = Board.of(home.home.facts, home.home.agents.get("crab"), home.clock.now())
+        board.goal("G1")
+        board.put_goal(begun.replaced(taint=True))
+        home.home.facts.commit(*board.facts)
+    carried(home, 2)
+    (_, spoken), (_, asked) = home.wall.shown
+    assert spoken == "できません"
+    pause = goal(home).pause
+    assert pause is not None
+    assert "refused" in pause.reason
+    assert (
+        asked
+        == f"[G1] {'I cannot go on. See why, and tell me how to.' if tainted else pause.reason}"
+    )
+    for hours, status in ((23, AgentStatus.ACTIVE), (1, AgentStatus.DORMANT)):
+        home.clock.advance(hours * 3_600)
+        begins(home, review)
+        assert home.home.agents.get("crab").agent.status is status
+    tasks.resume(home.runtime, "crab", "G1")
+    begins(home, review)
+    assert home.home.agents.get("crab").agent.status is AgentStatus.ACTIVE

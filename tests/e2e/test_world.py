@@ -1,0 +1,54 @@
+"""A bound agent in a world, in each home: units and an event come in, a signed claim goes out."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from opencrab.domain.turn import Trigger, TurnStatus
+from opencrab.engine import approvals
+from opencrab.engine.approvals import Decider
+from opencrab.engine.waking import bring_to_life
+from opencrab.engine.world import Reception, bind, place, received
+from tests.crash.outside import Reply
+from tests.e2e.house import House
+from tests.world.reference import ReferenceWorld
+
+OWNER = Decider(id="owner", is_owner=True)
+CLAIM = {"message": "BOUNTY_CLAIM", "payload": {"bounty_id": "b1", "claimer": "crab"}}
+ASK = {"message": "BALANCE_QUERY", "payload": {"agent_id": "crab"}}
+
+
+def test_a_bounty_is_claimed_with_a_heartbeat_and_the_owners_leave(
+    house: House, tmp_path: Path
+) -> None:
+    kingdom = ReferenceWorld(house.clock)
+    house.runtime = replace(house.runtime, world=kingdom.link(tmp_path / "secrets"))
+    claim = ("use_action", {"name": "world_send", "arguments": CLAIM})
+    steps = (
+        Reply(calls=(claim,)),
+        Reply(calls=(("world_send", ASK),)),
+        Reply(text="引き受けました"),
+    )
+    house.agent("crab", steps)
+    bring_to_life(house.runtime, house.home.agents.get("crab"))
+    crab = kingdom.admit(bind(house.runtime, "crab", kingdom.binding(balance=30)))
+
+    bounty = {"kind": "bounty", "bounty_id": "b1", "reward": 50}
+    event = kingdom.say(crab.key_id, "EVENT", bounty)
+    assert received(house.runtime, kingdom.allocation(crab, 5)) is Reception.TAKEN
+    assert [received(house.runtime, event) for _ in range(2)] == [Reception.TAKEN, Reception.AGAIN]
+
+    house.later(61)
+    (asked,) = approvals.page(house.runtime, decided=False)
+    turn = house.turn(asked.turn_id)
+    assert (turn.trigger, turn.status) == (Trigger.HEARTBEAT, TurnStatus.WAITING)
+    assert turn.taint, "an event of a world is foreign words"
+    assert kingdom.heard == []
+    while pending := approvals.page(house.runtime, decided=False):
+        approvals.decide(house.runtime, pending[0].id, approved=True, who=OWNER)
+        house.work()
+
+    assert house.turn(turn.id).status is TurnStatus.COMPLETED
+    assert [name for name, _ in kingdom.heard] == ["BOUNTY_CLAIM", "BALANCE_QUERY"]
+    assert place(house.runtime, "crab").units == 3
+    assert kingdom.deliver(house.runtime) == [Reception.TAKEN]
+    assert place(house.runtime, "crab").reputation == 0.5
