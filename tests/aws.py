@@ -6,14 +6,15 @@ Moto lacks some of what AWS promises. What the adapters rely on is added here an
 
 import json
 import threading
-from collections import deque
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import count
 from typing import Any
+from urllib.parse import urlsplit
 
 import botocore.session
 import time_machine
@@ -21,6 +22,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from moto import mock_aws
 from moto.core.models import botocore_stubber
+from moto.sqs.models import sqs_backends
 
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.ports.clock import Clock
@@ -29,10 +31,16 @@ from tests.aws_faults import Fault
 from tests.sqs_rules import SqsRules
 
 REGION = "ap-northeast-1"
+ACCOUNT_ID = "123456789012"
+"""Whose account moto takes every request for."""
+
 MAX_RECEIVES = 1_000
 RETENTION_SECONDS = 14 * 24 * 3_600
 
 _numbers = count(1)
+_idle: dict[str, list[Any]] = defaultdict(list)
+"""Clients of accounts that are closed, by their kind: making one takes longer than most tests."""
+
 _one_call = threading.RLock()
 """AWS's calls are atomic; moto's interleave where threads happen to switch."""
 
@@ -45,6 +53,15 @@ class QueueUrls:
     dead_url: str
 
 
+def _itself(client: Any) -> Any:
+    return client
+
+
+def _url(queue: Any) -> str:
+    """Where moto serves a queue."""
+    return str(queue.url(urlsplit(f"https://sqs.{REGION}.amazonaws.com")))
+
+
 class Account:
     """What one installation has on AWS; every name in it is its own."""
 
@@ -54,13 +71,30 @@ class Account:
         self._time = _Time(clock)
         self._sqs = SqsRules(self._time.now)
         self._clients: dict[str, Any] = {}
+        self._lent: list[tuple[str, Any, Any]] = []
         self._faults: deque[Fault] = deque()
 
     def client(self, service: str) -> Any:
         """A client of one service of this account; always the same."""
         if service not in self._clients:
-            self._clients[service] = self.served(open_client(service))
+            self._clients[service] = self.lent(service, lambda: open_client(service))
         return self._clients[service]
+
+    def lent(self, kind: str, make: Callable[[], Any], of: Callable[[Any], Any] = _itself) -> Any:
+        """Something with a client that this account answers until it closes; `of` is the client.
+
+        It may have been another account's, which is closed.
+        """
+        found = _idle[kind].pop() if _idle[kind] else make()
+        self._lent.append((kind, found, self.served(of(found))))
+        return found
+
+    def close(self) -> None:
+        """Answer no more; another account may have what was lent."""
+        while self._lent:
+            kind, found, client = self._lent.pop()
+            client.meta.events.unregister("before-send", self._answer)
+            _idle[kind].append(found)
 
     def served(self, client: Any) -> Any:
         """The client, answered by this account: also for one that a library made (pynamodb)."""
@@ -82,19 +116,16 @@ class Account:
         """A FIFO queue with dead letters, as infra/data.yaml makes it."""
         name = f"opencrab-{self.stage}-{purpose}"
         dead = self._create(f"{name}-dead.fifo", {"FifoQueue": "true"})
-        attributes = self.client("sqs").get_queue_attributes(
-            QueueUrl=dead, AttributeNames=["QueueArn"]
-        )["Attributes"]
-        policy = {"deadLetterTargetArn": attributes["QueueArn"], "maxReceiveCount": MAX_RECEIVES}
-        url = self._create(
+        policy = {"deadLetterTargetArn": dead.queue_arn, "maxReceiveCount": MAX_RECEIVES}
+        fifo = self._create(
             f"{name}.fifo", {"FifoQueue": "true", "RedrivePolicy": json.dumps(policy)}
         )
-        return QueueUrls(url, dead)
+        return QueueUrls(_url(fifo), _url(dead))
 
     def standard_queue(self, purpose: str) -> QueueUrls:
         """A standard queue with dead letters."""
         name = f"opencrab-{self.stage}-{purpose}"
-        return QueueUrls(self._create(name, {}), self._create(f"{name}-dead", {}))
+        return QueueUrls(_url(self._create(name, {})), _url(self._create(f"{name}-dead", {})))
 
     def bucket(self, purpose: str = "data") -> str:
         """An empty bucket that keeps versions."""
@@ -104,10 +135,11 @@ class Account:
         s3.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
         return name
 
-    def _create(self, name: str, attributes: dict[str, str]) -> str:
+    def _create(self, name: str, attributes: dict[str, str]) -> Any:
+        """Past botocore, since each home has a dozen queues, and most tests need none of them."""
         attributes["MessageRetentionPeriod"] = str(RETENTION_SECONDS)
-        url = self.client("sqs").create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
-        return str(url)
+        with _one_call, self._time.standing_still():
+            return sqs_backends[ACCOUNT_ID][REGION].create_queue(name, None, **attributes)
 
     def _answer(self, event_name: str, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
         """Answer a request before it would be sent; botocore calls this for every attempt."""
@@ -151,7 +183,11 @@ def account(clock: Clock) -> Iterator[Account]:
     """An empty account, as long as the block lasts; what it kept goes with the last one open."""
     # Credentials are given to each client, so that the environment stays as it is.
     with mock_aws(config={"core": {"mock_credentials": False, "reset_boto3_session": False}}):
-        yield Account(clock)
+        opened = Account(clock)
+        try:
+            yield opened
+        finally:
+            opened.close()
 
 
 @contextmanager
@@ -177,9 +213,9 @@ def queue_of(opened: Account, name: str) -> Queue:
     return SqsQueue(opened.client("sqs"), urls.url, urls.dead_url)
 
 
-def beats_of(opened: Account) -> Queue:
-    """The queue of beats, which keeps no order."""
-    urls = opened.standard_queue("beats")
+def beats_of(opened: Account, purpose: str = "beats") -> Queue:
+    """The queue of beats, or of nights, which keeps no order."""
+    urls = opened.standard_queue(purpose)
     return SqsQueue(opened.client("sqs"), urls.url, urls.dead_url)
 
 

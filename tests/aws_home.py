@@ -10,6 +10,7 @@ from pynamodb.connection import Connection
 
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.table import Dispatch, Table
+from opencrab.adapters.dynamodb.tally import DynamoTallies
 from opencrab.adapters.dynamodb.usage import DynamoUsage
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.s3_files import S3Blobs, S3Files
@@ -76,6 +77,7 @@ def home_on(
         compactions=queue_of(opened, "compactions"),
         interactions=queue_of(opened, "interactions"),
         beats=beats_of(opened),
+        nights=beats_of(opened, "nights"),
         outbox=stores.outbox,
         due=stores.due,
         facts=stores.facts,
@@ -86,6 +88,7 @@ def home_on(
         switches=stores.switches,
         budgets=stores.budgets,
         usage=DynamoUsage(table, clock),
+        tallies=DynamoTallies(table),
         health=stores.health,
         preferences=stores.preferences,
         eraser=stores.eraser,
@@ -95,6 +98,11 @@ def home_on(
 
 def dispatch_in(opened: Account) -> Dispatch:
     """Calls of DynamoDB in an account, through pynamodb as in production."""
+    connection: Connection = opened.lent("pynamodb", _connection, lambda made: made.client)
+    return connection.dispatch
+
+
+def _connection() -> Connection:
     connection = Connection(
         region=REGION,
         max_retry_attempts=0,
@@ -103,8 +111,7 @@ def dispatch_in(opened: Account) -> Dispatch:
     )
     # A session of its own would read botocore's data anew for every test.
     connection._local.session = _session()
-    opened.served(connection.client)
-    return connection.dispatch
+    return connection
 
 
 @cache

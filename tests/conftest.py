@@ -18,7 +18,6 @@ ROOT = Path(__file__).resolve().parent.parent
 hypothesis.settings.register_profile(
     "opencrab",
     deadline=None,
-    max_examples=60,  # of two hundred properties: more would take CI beyond its quarter of an hour
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("opencrab")

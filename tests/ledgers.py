@@ -5,15 +5,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 
-from pynamodb.connection import Connection
-
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.s3_files import S3Files
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.files import Files
 from opencrab.ports.ledger import Entry, name_taken, over_quota, twin_names
-from tests.aws import REGION, Account, account
+from tests.aws import Account, account
+from tests.aws_home import dispatch_in
 
 
 class MemoryLedger:
@@ -80,10 +79,8 @@ def open_table(opened: Account, name: str = "opencrab") -> Table:
         ],
         BillingMode="PAY_PER_REQUEST",
     )
-    connection = Connection(region=REGION)
-    connection.session.set_credentials("made-up", "made-up")
-    opened.served(connection.client)
-    return Table(f"{name}-{opened.stage}", connection.dispatch, pause=lambda seconds: None)
+    dispatch = dispatch_in(opened)
+    return Table(f"{name}-{opened.stage}", dispatch, pause=lambda seconds: None)
 
 
 @contextmanager

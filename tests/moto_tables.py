@@ -1,15 +1,20 @@
-"""Moto's tables, copied fast: a transaction keeps a copy of the whole table to fall back on.
+"""Moto made fast, above all its tables: a transaction keeps a copy of one to fall back on.
 
 Moto copies it object by object, once for each item of the transaction, which takes seconds for a
 table of a few hundred items. What our updates can change are an item's attributes and which items
 there are; copying that much gives the same fallback.
+
+For each request it also lists the methods of a class and spells names anew; those are remembered.
 """
 
 import copy
+from functools import cache
 from typing import Any
 
+from moto.core import responses, utils
 from moto.dynamodb.models.dynamo_type import Item, LimitedSizeDict
 from moto.dynamodb.models.table import Table
+from moto.sqs import models as sqs_models
 
 
 def copied(table: Table, _memo: dict[int, Any]) -> Table:
@@ -38,3 +43,6 @@ def _copied_item(item: Any) -> Any:
 def install() -> None:
     """From here on moto copies tables so."""
     Table.__deepcopy__ = copied  # type: ignore[attr-defined]  # moto has none
+    vars(responses)["method_names_from_class"] = cache(utils.method_names_from_class)
+    for module in (responses, sqs_models):
+        vars(module)["camelcase_to_underscores"] = cache(utils.camelcase_to_underscores)

@@ -1,7 +1,7 @@
-"""The package as source: its modules, their names, and what they define and import."""
+"""Code as source: modules, their names, what they define and import, and rules for them."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ Definition = Function | ast.ClassDef
 
 @dataclass(frozen=True)
 class Module:
-    """One module of the package, read but not run."""
+    """One module, of the package or of the tests, read but not run."""
 
     name: str
     path: Path
@@ -31,20 +31,25 @@ class Module:
         """Its syntax."""
         return ast.parse(self.text)
 
-    @property
-    def functions(self) -> Iterator[Function]:
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every part of its syntax."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
+    def functions(self) -> tuple[Function, ...]:
         """Its functions and methods, inner ones included."""
-        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+        return tuple(node for node in self.nodes if isinstance(node, Function))
 
     @property
     def definitions(self) -> Iterator[Definition]:
         """Its functions, methods and classes."""
-        return (node for node in ast.walk(self.tree) if isinstance(node, Definition))
+        return (node for node in self.nodes if isinstance(node, Definition))
 
     @property
     def imports(self) -> Iterator[str]:
         """Every module that it imports, wherever it does so: `from a import b` gives a and a.b."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -80,6 +85,18 @@ def modules_of(*packages: str) -> tuple[Module, ...]:
 def part(module: Module) -> str:
     """The part of the package that a module belongs to, as in `domain`; empty for the root."""
     return module.name.partition(".")[2].partition(".")[0]
+
+
+def obey(rule: Callable[[Module], Iterable[str]], found: Iterable[Module]) -> None:
+    """Hold modules to a rule; AssertionError names each that breaks it, with what the rule says.
+
+    Raises LookupError when there are no modules, since they would all obey.
+    """
+    said = {module.name: sorted(rule(module)) for module in found}
+    if not said:
+        raise LookupError("no modules to hold to a rule")
+    broken = [f"{name}: {', '.join(wrong)}" for name, wrong in said.items() if wrong]
+    assert not broken, "\n" + "\n".join(broken)
 
 
 def _name(path: Path) -> str:

@@ -152,7 +152,7 @@ def test_the_sheet_counts_the_alarms_dashboards_and_queues_of_the_template() -> 
     polling = sheet().polling
     assert polling.queues + polling.standard_queues == events("SQS")
     assert polling.standard_queues == 1 < ordered
-    assert events("Schedule") == 1
+    assert events("Schedule") == 2
 
 
 def test_the_page_says_what_discord_and_websocket_cost_while_nobody_speaks() -> None:
@@ -180,7 +180,8 @@ def conditional_alarms() -> list[dict[str, Any]]:
 
 def test_the_sheet_knows_every_function_and_its_memory() -> None:
     assert sheet().beat.functions.keys() == sheet().heartbeat.functions.keys()
-    runs = sheet().turn.functions | sheet().heartbeat.functions | sheet().memory.functions
+    works = (sheet().turn, sheet().heartbeat, sheet().memory, sheet().night)
+    runs = {name: run for work in works for name, run in work.functions.items()}
     assert {name: run.memory_mb for name, run in runs.items()} == functions()
 
 

@@ -4,16 +4,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-import pytest
-
-from tests.architecture.source import PACKAGE, Function, Module, modules, modules_of
+from tests.architecture.source import PACKAGE, Function, Module, modules, modules_of, obey
 
 MODULE_LINES = 400
 FUNCTION_LINES = 50
 PARAMETERS = 8
 VAGUE = {"manager", "helper", "util", "service", "tick", "cycle", "iteration"}
-
-every_module = pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
 
 
 def test_the_walk_finds_the_whole_package() -> None:
@@ -23,44 +19,24 @@ def test_the_walk_finds_the_whole_package() -> None:
     assert len(found) == sum(1 for _ in PACKAGE.rglob("*.py"))
 
 
-@every_module
-def test_a_module_begins_with_its_purpose_in_one_sentence(module: Module) -> None:
-    first, *rest = (_docstring(module) or "").split("\n")
-    assert first, "it has no docstring"
-    assert first.endswith((".", "?")), f"its first line is no sentence: {first!r}"
-    assert not re.search(r"[.?!] [A-Z]", first), f"that is more than one sentence: {first!r}"
-    assert not rest or not rest[0], "the sentence must fit its line"
+def test_a_module_begins_with_its_purpose_in_one_sentence() -> None:
+    obey(_without_purpose, modules())
 
 
-@every_module
-def test_a_module_fits_four_hundred_lines(module: Module) -> None:
-    assert len(module.text.splitlines()) <= MODULE_LINES
+def test_a_module_fits_four_hundred_lines() -> None:
+    obey(_too_long, modules())
 
 
-@every_module
-def test_a_function_fits_fifty_lines(module: Module) -> None:
-    assert not {
-        function.name: _length(function)
-        for function in module.functions
-        if _length(function) > FUNCTION_LINES
-    }
+def test_a_function_fits_fifty_lines() -> None:
+    obey(_long_functions, modules())
 
 
-@every_module
-def test_nothing_takes_more_than_eight_parameters(module: Module) -> None:
-    assert not {
-        function.name: _parameters(function)
-        for function in module.functions
-        if _parameters(function) > PARAMETERS
-    }
+def test_nothing_takes_more_than_eight_parameters() -> None:
+    obey(_wide_functions, modules())
 
 
-@pytest.mark.parametrize(
-    "module", modules_of("domain", "engine", "ports"), ids=lambda module: module.name
-)
-def test_a_name_says_what_it_is_about(module: Module) -> None:
-    names = [module.name.rpartition(".")[2], *(each.name for each in module.definitions)]
-    assert not {name for name in names if VAGUE & set(_words(name))}
+def test_a_name_says_what_it_is_about() -> None:
+    obey(_vague_names, modules_of("domain", "engine", "ports"))
 
 
 def test_a_vague_name_is_recognised_in_any_spelling() -> None:
@@ -70,8 +46,38 @@ def test_a_vague_name_is_recognised_in_any_spelling() -> None:
         assert not VAGUE & set(_words(name)), name
 
 
-def _docstring(module: Module) -> str | None:
-    return ast.get_docstring(module.tree)
+def _without_purpose(module: Module) -> Iterator[str]:
+    first, *rest = (ast.get_docstring(module.tree) or "").split("\n")
+    if not first:
+        yield "it has no docstring"
+    elif not first.endswith((".", "?")):
+        yield f"its first line is no sentence: {first!r}"
+    if re.search(r"[.?!] [A-Z]", first):
+        yield f"that is more than one sentence: {first!r}"
+    if rest and rest[0]:
+        yield "the sentence must fit its line"
+
+
+def _too_long(module: Module) -> Iterator[str]:
+    if (lines := len(module.text.splitlines())) > MODULE_LINES:
+        yield f"{lines} lines"
+
+
+def _long_functions(module: Module) -> Iterator[str]:
+    for function in module.functions:
+        if (lines := _length(function)) > FUNCTION_LINES:
+            yield f"{function.name} has {lines} lines"
+
+
+def _wide_functions(module: Module) -> Iterator[str]:
+    for function in module.functions:
+        if (count := _parameters(function)) > PARAMETERS:
+            yield f"{function.name} takes {count} parameters"
+
+
+def _vague_names(module: Module) -> set[str]:
+    names = [module.name.rpartition(".")[2], *(each.name for each in module.definitions)]
+    return {name for name in names if VAGUE & set(_words(name))}
 
 
 def _length(function: Function) -> int:

@@ -17,6 +17,7 @@ SHIPPED = FileSkills(FOLDER).all()
 NAMES = {
     "autonomous",
     "knowledge-vault",
+    "llm-meta-analysis",
     "llm-selection",
     "self-learning",
     "task-execution",

@@ -3,11 +3,11 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
+from tests.architecture.source import Module, obey
 from tests.conftest import ROOT
 
 PATCHING = ("mock" + ".patch", "unittest" + ".mock", "monkeypatch" + ".setattr")
@@ -66,51 +66,28 @@ def test_of_a_real_provider() -> None:
 
 
 @cache
-def suite() -> dict[str, ast.Module]:
-    """Every module of the tests as syntax, by its path."""
-    return {
-        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-        for path in sorted((ROOT / "tests").rglob("*.py"))
-    }
+def suite() -> tuple[Module, ...]:
+    """Every module of the tests, named by its path."""
+    paths = sorted((ROOT / "tests").rglob("*.py"))
+    return tuple(Module(path.relative_to(ROOT).as_posix(), path) for path in paths)
 
 
-@pytest.mark.parametrize("path", suite())
-def test_no_test_replaces_what_it_tests(path: str) -> None:
-    used = {
-        ast.unparse(node)
-        for node in ast.walk(suite()[path])
-        if isinstance(node, ast.Attribute | ast.Import | ast.ImportFrom)
-    }
-    assert not {name for name in used if any(word in name for word in PATCHING)}
+def test_the_walk_finds_the_whole_suite() -> None:
+    found = {module.name for module in suite()}
+    assert len(found) > 400
+    assert Path(__file__).relative_to(ROOT).as_posix() in found
 
 
-@pytest.mark.parametrize("path", [path for path in suite() if "/test_" in path])
-def test_every_test_reads_as_a_sentence(path: str) -> None:
-    names = {
-        node.name
-        for node in ast.walk(suite()[path])
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
-    }
-    assert names, "it holds no test"
-    assert not {name for name in names if len(name.removeprefix("test_").split("_")) < 3}
+def test_no_test_replaces_what_it_tests() -> None:
+    obey(_patches, suite())
 
 
-@pytest.mark.parametrize("path", suite())
-def test_a_test_module_is_found_by_its_name_and_fits_its_limits(path: str) -> None:
-    tree = suite()[path]
-    tests = [
-        node.name
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
-    ]
-    assert not tests or Path(path).name.startswith("test_"), "pytest would not find these"
-    assert ast.get_docstring(tree), "it does not say what it is for"
-    assert len((ROOT / path).read_text(encoding="utf-8").splitlines()) <= 400
-    assert not [
-        node.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= 50
-    ]
+def test_every_test_reads_as_a_sentence() -> None:
+    obey(_no_sentences, [module for module in suite() if "/test_" in module.name])
+
+
+def test_a_test_module_is_found_by_its_name_and_fits_its_limits() -> None:
+    obey(_misfits, suite())
 
 
 def test_a_test_that_reaches_for_the_network_fails_even_if_it_hides_it(tmp_path: Path) -> None:
@@ -140,3 +117,33 @@ def test_a_test_that_reaches_for_the_network_fails_even_if_it_hides_it(tmp_path:
         "test_of_this_machine_alone": "PASSED",
         "test_of_a_real_provider": "PASSED",
     }, run.stdout
+
+
+def _patches(module: Module) -> set[str]:
+    """Whatever it names that would replace a part of what is tested."""
+    if not any(all(part in module.text for part in word.split(".")) for word in PATCHING):
+        return set()
+    naming = ast.Attribute | ast.Import | ast.ImportFrom
+    used = {ast.unparse(node) for node in module.nodes if isinstance(node, naming)}
+    return {name for name in used if any(word in name for word in PATCHING)}
+
+
+def _no_sentences(module: Module) -> Iterator[str]:
+    names = {each.name for each in module.functions if each.name.startswith("test")}
+    if not names:
+        yield "it holds no test"
+    yield from (name for name in names if len(name.removeprefix("test_").split("_")) < 3)
+
+
+def _misfits(module: Module) -> Iterator[str]:
+    found = Path(module.name).name.startswith("test_")
+    for node in module.tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and not found:
+            yield f"pytest would not find {node.name}"
+    if not ast.get_docstring(module.tree):
+        yield "it does not say what it is for"
+    if (lines := len(module.text.splitlines())) > 400:
+        yield f"{lines} lines"
+    for each in module.functions:
+        if isinstance(each, ast.FunctionDef) and (each.end_lineno or 0) - each.lineno >= 50:
+            yield f"{each.name} has {(each.end_lineno or 0) - each.lineno + 1} lines"

@@ -10,6 +10,7 @@ from opencrab.domain.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.domain.vital_signs import VitalSigns
 from opencrab.engine.beating import deliver_beat, sweep_beats
+from opencrab.engine.nights import nightfall
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.sweep import sweep
 from opencrab.engine.turn import Outcome
@@ -19,6 +20,12 @@ from tests.bench.standard import SAID, Installation, installation
 from tests.bench.units import Charge
 
 WRITE_UNITS = 60
+MEASURING = 6
+"""Write units that measuring adds to a turn: a count for each of two calls, and its signals."""
+
+ACTIVE = 2
+"""Write units of a day's first call of an agent in a worker, which says that it was active."""
+
 READ_UNITS = 6
 HISTORIES = (10, 1_000, 10_000)
 BEATS = 60
@@ -131,6 +138,17 @@ def beating() -> Beating:
         usual = _beat(home, worker, saved.id, standing)
         assert usual == _beat(home, worker, saved.id, standing)
         return Beating(usual, [_looked(home, worker, standing) for _ in range(2)][-1])
+
+
+def night_look() -> float:
+    """Read units of an hour that looks for a night and finds that all of them were sent."""
+    with installation() as home:
+        worker = home.worker()
+        nightfall(worker)
+        home.clock.advance(3_600)
+        home.meter.taken()
+        assert nightfall(worker) == home.meter.writes == 0
+        return home.meter.reads
 
 
 def _looked(home: Installation, worker: Runtime, standing: float) -> Beat:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.domain.value import Language
-from tests.bench import autonomy, bill, door, handler, models, process, searching, turns
+from tests.bench import autonomy, bill, door, handler, learning, models, process, searching, turns
 from tests.bench.world import ROOT, model_server, world
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -289,7 +289,8 @@ def main() -> None:
         text = page(rows, living, on_aws(Path(folder) / "aws"))
     sys.stdout.write(text)
     if "--print" not in sys.argv:
-        PAGE.write_text(text, encoding="utf-8")
+        before = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(text + learning.kept(before), encoding="utf-8")
 
 
 if __name__ == "__main__":

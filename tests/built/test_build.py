@@ -150,7 +150,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def _loaded_by(function: Path, folder: Path) -> set[str]:
     """The packages that a fresh interpreter has loaded when a function is ready."""
-    kinds = ("TURNS", "DELIVERIES", "COMPACTIONS", "INTERACTIONS", "BEATS")
+    kinds = ("TURNS", "DELIVERIES", "COMPACTIONS", "INTERACTIONS", "BEATS", "NIGHTS")
     queues = [f"{kind}_{end}" for kind in kinds for end in ("QUEUE", "DEAD_QUEUE")]
     run = subprocess.run(
         [sys.executable, "-c", IMPORTING],

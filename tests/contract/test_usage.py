@@ -1,5 +1,6 @@
-"""The usage ledger: a row for each call of a model, by agent and time, in either direction."""
+"""The usage ledger: a row for each call of a model, by agent and time, which is judged once."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.errors import Invalid, NotFound, Superseded
+from opencrab.domain.errors import Conflict, Invalid, NotFound, Superseded
 from opencrab.domain.fault import Fault
 from opencrab.domain.record import CallState
-from opencrab.domain.usage import UsageRow
+from opencrab.domain.usage import Judgement, UsageRow
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, NOW, profile, running, step, usage_row
 from tests.contract.homes import OpenHome
@@ -222,3 +223,63 @@ def test_any_span_shows_exactly_its_rows(opens: OpenHome, tmp_path: Path) -> Non
             assert list(up) == expected[::-1][:limit]
 
         check()
+
+
+GRADE = Judgement(
+    quality_score=0.9,
+    task_success=True,
+    self_evaluation=f"{JAPANESE}\n{ENGLISH}",
+    would_use_again=True,
+    better_model_suggestion="花:model",
+)
+
+
+def test_an_answer_is_judged_once_and_nothing_else_of_its_row_changes(home: Home) -> None:
+    write(home, usage_row(1), usage_row(2, agent_id="ken"))
+    tallies = home.tallies.between("hana", "2026-01-01", "2027-01-01")
+    judged = home.usage.judge("hana", usage_row(1).id, GRADE)
+    assert judged == usage_row(1, **dict(GRADE))
+    assert home.usage.row("hana", judged.id) == judged
+    assert home.usage.rows("hana") == (judged,)
+    assert home.usage.judge("hana", judged.id, GRADE) == judged, "the same again is no change"
+    for other in (GRADE.replaced(quality_score=1.0), GRADE.replaced(task_success=None)):
+        with pytest.raises(Conflict) as refusal:
+            home.usage.judge("hana", judged.id, other)
+        assert refusal.value.field == "metrics_id"
+    assert home.usage.row("hana", judged.id) == judged
+    assert home.tallies.between("hana", "2026-01-01", "2027-01-01") == tallies
+
+
+def test_nobody_judges_what_is_not_his_or_not_there(home: Home) -> None:
+    write(home, usage_row(1), usage_row(2, agent_id="ken"))
+    for row_id in (*NO_IDS, usage_row(2).id, usage_row(3).id):
+        with pytest.raises(NotFound):
+            home.usage.judge("hana", row_id, GRADE)
+    assert home.usage.rows("ken") == (usage_row(2, agent_id="ken"),)
+
+
+def test_the_words_of_a_judgement_are_taken_away_and_its_marks_stay(home: Home) -> None:
+    write(home, usage_row(1), usage_row(2), usage_row(3, agent_id="ken"))
+    judged = home.usage.judge("hana", usage_row(1).id, GRADE)
+    for _ in range(2):
+        for row in (judged, usage_row(2)):
+            home.usage.unsay("hana", row.id)
+        assert home.usage.rows("hana") == (usage_row(2), judged.replaced(self_evaluation=None))
+    for row_id in (*NO_IDS, usage_row(3).id):
+        with pytest.raises(NotFound):
+            home.usage.unsay("hana", row_id)
+
+
+def test_of_those_who_judge_at_the_same_time_one_is_heard(home: Home) -> None:
+    write(home, usage_row(1))
+
+    def judge(tenths: int) -> float | None:
+        try:
+            grade = GRADE.replaced(quality_score=tenths / 10)
+            return home.usage.judge("hana", usage_row(1).id, grade).quality_score
+        except Conflict:
+            return None
+
+    with ThreadPoolExecutor(4) as pool:
+        heard = {score for score in pool.map(judge, range(1, 9)) if score is not None}
+    assert heard == {home.usage.row("hana", usage_row(1).id).quality_score}

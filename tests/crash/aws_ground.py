@@ -23,6 +23,7 @@ from opencrab.adapters.dynamodb.item import Item, plain
 from opencrab.adapters.dynamodb.journal import DynamoJournal
 from opencrab.adapters.dynamodb.session import Counted, DynamoSessions, Seen
 from opencrab.adapters.dynamodb.table import Table
+from opencrab.adapters.dynamodb.tally import DynamoTallies
 from opencrab.adapters.dynamodb.usage import DynamoUsage
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.s3_files import S3Blobs, S3Files
@@ -39,8 +40,8 @@ from tests.crash.watching import Watch
 from tests.crash.weather import Memory
 from tests.crash.wire import Client, Wire
 
-QUEUES = ("turns", "deliveries", "compactions", "interactions", "beats")
-UNORDERED = {"beats"}
+QUEUES = ("turns", "deliveries", "compactions", "interactions", "beats", "nights")
+UNORDERED = {"beats", "nights"}
 
 
 class Forgetful(Seen):
@@ -172,7 +173,7 @@ class AwsGround:
             Client(client, partial(through, service)) for service, client in self._clients.items()
         )
         stores = stores_on(table, consistent=False)
-        turns, deliveries, compactions, interactions, beats = (
+        turns, deliveries, compactions, interactions, beats, nights = (
             SqsQueue(sqs, urls.url, urls.dead_url) for urls in self._queues.values()
         )
         files = S3Files(
@@ -192,6 +193,7 @@ class AwsGround:
             compactions=compactions,
             interactions=interactions,
             beats=beats,
+            nights=nights,
             outbox=stores.outbox,
             due=stores.due,
             facts=stores.facts,
@@ -202,6 +204,7 @@ class AwsGround:
             switches=stores.switches,
             budgets=stores.budgets,
             usage=DynamoUsage(table, self.clock),
+            tallies=DynamoTallies(table),
             health=stores.health,
             preferences=stores.preferences,
             eraser=stores.eraser,

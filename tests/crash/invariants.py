@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from opencrab.domain.signals import SIGNALS, Signals
 from opencrab.domain.utterance import DeliveryState
 from tests.crash.outside import TEAR
 from tests.crash.rest import ENDS, Json, Rest
@@ -275,6 +276,7 @@ def _money(world: World, rest: Rest) -> Iterator[str]:
         if charged > kept[model]:
             yield f"{model} charged {charged}, the journal knows of {kept[model]}"
     yield from _ledger(world, rest)
+    yield from _signals(world, rest)
     yield from _limits(world, rest)
     lost, faults = lost_calls(world, rest), world.scheduler.faults
     if lost > faults:
@@ -307,6 +309,24 @@ def _ledger(world: World, rest: Rest) -> Iterator[str]:
     )
     if rows != ended:
         yield f"the ledger has other rows than calls: {dict(rows - ended)}, {dict(ended - rows)}"
+
+
+def _signals(world: World, rest: Rest) -> Iterator[str]:
+    """An ended turn that asked a model tells so once, with all its calls and their cost."""
+    agents = {agent_id for cast in world.casts for agent_id in agent_ids(cast.scenario)}
+    told = Counter[tuple[str, str, int, int]]()
+    for fact in (f for name in agents for f in world.raw.facts.page(name, SIGNALS, limit=10_000)):
+        each = fact.read(Signals)
+        calls, cost = sum(s.calls for s in each.served), sum(s.cost for s in each.served)
+        told[each.turn_id, each.status.value, calls, cost] += 1
+    expected = Counter[tuple[str, str, int, int]]()
+    for turn_id, turn in rest.turns.items():
+        results = [r for r in rest.records[turn_id].values() if r["kind"] == "model_result"]
+        if turn["status"] in ENDS and results:
+            cost = sum(record["cost"] for record in results)
+            expected[turn_id, turn["status"], len(results), cost] += 1
+    if told != expected:
+        yield f"signals tell {dict(told - expected)} instead of {dict(expected - told)}"
 
 
 def _limits(world: World, rest: Rest) -> Iterator[str]:

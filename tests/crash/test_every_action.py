@@ -121,6 +121,20 @@ CALLS: dict[str, tuple[Call, ...]] = {
         ("link_knowledge", {"origin": "蟹", "relation": "lives_in", "target": "sea"}),
     ),
     "rate_peer": (("rate_peer", {"peer_id": "ken", "outcome": "success"}),),
+    "evaluate_response": (
+        ("evaluate_response", {"quality_score": 0.8, "task_success": True, "evaluation": "良い"}),
+    ),
+    "analyze_llm_usage": (("analyze_llm_usage", {}),),
+    "get_llm_metrics": (("get_llm_metrics", {}),),
+    "compare_models": (("compare_models", {"models": ["fast", "fake:other"]}),),
+    "recall_model_experiences": (("recall_model_experiences", {"model": "fast"}),),
+    "save_model_insight": (
+        (
+            "save_model_insight",
+            {"situation": "短", "observation": "速", "recommendation": "使う"},
+        ),
+    ),
+    "optimize_model_selection": (("optimize_model_selection", {"apply_immediately": True}),),
 }
 """For each action calls of one turn, of which the last one is its own."""
 
@@ -193,7 +207,7 @@ def _left(errand: Errand, agent_id: str, turn_id: str, session_id: str) -> str:
     kinds = (
         *("memory", "experience", "impression", "skill", "goal", "mind", "foreign_name"),
         *("memory_gate", "forgotten", "rewritten", "belief", "peer", "outlook", "working"),
-        *("node", "edge", "knowledge"),
+        *("node", "edge", "knowledge", "adjustment"),
     )
     left = {
         "status": home.journal.header(turn_id).status.value,
@@ -205,6 +219,7 @@ def _left(errand: Errand, agent_id: str, turn_id: str, session_id: str) -> str:
         "facts": {kind: [f.body for f in home.facts.page(agent_id, kind)] for kind in kinds},
         "lines": [(x.kind, x.text) for x in home.journal.lines(session_id, limit=100)],
         "purpose": home.agents.get(agent_id).agent.purpose,
+        "grades": [row.quality_score for row in home.usage.rows(agent_id) if row.quality_score],
     }
     text = json.dumps(left, ensure_ascii=False, sort_keys=True)
     for name, place in ((agent_id, "AGENT"), (turn_id, "TURN"), (session_id, "SESSION")):

@@ -23,7 +23,7 @@ from tests.crash.scheduling import Straight
 from tests.crash.sqlite_ground import SqliteGround
 from tests.crash.world import Mutation, World
 
-CHANCE = 250
+CHANCE = 400
 SAMPLE = 6
 
 

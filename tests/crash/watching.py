@@ -25,7 +25,8 @@ def items_of(change: Change) -> int:
         change.due,
         change.facts,
         change.draws,
-        change.usage,
+        # A row is counted in a tally, and makes its agent an active one.
+        change.usage * 3,
     )
     return 1 + sum(len(part) for part in parts) + (change.session is not None)
 

@@ -30,7 +30,8 @@ ORIGIN = "https://crab.example.org"
 SECRETS = {"STUB_API_KEY": "sk-kept-in-secrets-manager"}
 ROLES = (
     *("RestAuthorizer", "RestGateway", "AgentTurn", "Delivery", "Heartbeat"),
-    *("Compaction", "SearchIndexer", "DiscordGateway", "DiscordInteractions", "WebsocketGateway"),
+    *("MetaAnalysis", "Compaction", "SearchIndexer"),
+    *("DiscordGateway", "DiscordInteractions", "WebsocketGateway"),
 )
 
 _BASE = "import sys; print(getattr(sys, '_base_executable', sys.executable))"

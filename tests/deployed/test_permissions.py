@@ -48,6 +48,18 @@ LIST_FILES: Call = ("s3", "list_objects_v2", {"Bucket": "BucketName"})
 READ_BEATS: Call = ("sqs", "receive_message", {"QueueUrl": "BeatsQueueUrl"})
 OF_NOBODY = '={"v":1,"agent":"nobody","slot":0}'
 SEND_BEAT: Call = ("sqs", "send_message", {"QueueUrl": "BeatsQueueUrl", "MessageBody": OF_NOBODY})
+READ_NIGHTS: Call = ("sqs", "receive_message", {"QueueUrl": "NightsQueueUrl"})
+OF_NO_NIGHT = '={"v":1,"agent":"nobody","period":"daily-2026-01-01"}'
+SEND_NIGHT: Call = (
+    "sqs",
+    "send_message",
+    {"QueueUrl": "NightsQueueUrl", "MessageBody": OF_NO_NIGHT},
+)
+WRITE_REPORT: Call = (
+    "s3",
+    "put_object",
+    {"Bucket": "BucketName", "Key": "=agents/a/workspace/reports/learning/x.md"},
+)
 READ_INTERACTIONS: Call = ("sqs", "receive_message", {"QueueUrl": "InteractionsQueueUrl"})
 SEND_INTERACTION: Call = ("sqs", "send_message", {"QueueUrl": "InteractionsQueueUrl", **MESSAGE})
 OWNER_HASH: Call = (
@@ -65,6 +77,9 @@ FORBIDDEN = [
     ("AgentTurn", [WRITE_INDEX, READ_SUMMARIES]),
     ("Heartbeat", [READ_TURNS, READ_SECRET, LIST_FILES]),
     *((role, [SEND_BEAT, READ_BEATS]) for role in ("RestGateway", "AgentTurn", "Delivery")),
+    ("MetaAnalysis", [READ_SECRET, SEND_TURN, SEND_DELIVERY, READ_TURNS]),
+    ("MetaAnalysis", [WRITE_FILE, WRITE_BLOB, WRITE_INDEX, LIST_VERSIONS]),
+    *((role, [SEND_NIGHT, READ_NIGHTS]) for role in ("RestGateway", "AgentTurn", "Heartbeat")),
     ("Compaction", [SEND_TURN, SEND_DELIVERY, READ_TURNS, DELETE_TURN, WRITE_FILE, WRITE_INDEX]),
     ("SearchIndexer", [PUT_KEY, DELETE_TURN, SEND_TURN, SEND_SUMMARY, READ_SECRET, WRITE_FILE]),
     ("DiscordGateway", [PUT_KEY, DELETE_TURN, LIST_FILES, READ_SECRET, READ_INTERACTIONS]),
@@ -81,6 +96,7 @@ ALLOWED = [
     ("Delivery", [READ_KEY, READ_SECRET]),
     ("AgentTurn", [SEND_SUMMARY]),
     ("Heartbeat", [READ_KEY, READ_BEATS, SEND_BEAT]),
+    ("MetaAnalysis", [SEND_NIGHT, READ_NIGHTS, WRITE_REPORT, LIST_FILES]),
     ("Compaction", [READ_KEY, READ_SECRET, READ_SUMMARIES, WRITE_BLOB]),
     ("SearchIndexer", [READ_KEY, WRITE_INDEX]),
     ("DiscordGateway", [SEND_INTERACTION]),
@@ -166,6 +182,12 @@ def judged(stack: Stack, role: str, action: str, partition: str) -> str:
         ("Heartbeat", "DeleteItem", "DUE#x", "Allow"),
         ("Heartbeat", "DeleteItem", "FACT#x", "Allow"),
         ("Heartbeat", "DeleteItem", "WORKSPACE#x", "ImplicitDeny"),
+        ("MetaAnalysis", "PutItem", "FACT#x", "Allow"),
+        ("MetaAnalysis", "DeleteItem", "FACT#x", "Allow"),
+        ("MetaAnalysis", "DeleteItem", "TALLY#x", "ImplicitDeny"),
+        ("MetaAnalysis", "DeleteItem", "TURN#x", "ImplicitDeny"),
+        ("MetaAnalysis", "PutItem", "TURN#x", "Deny"),
+        ("MetaAnalysis", "UpdateItem", "KEY#x", "Deny"),
         ("DiscordGateway", "GetItem", "FACT#installation", "Allow"),
         ("DiscordGateway", "GetItem", "FACT#x", "ImplicitDeny"),
         ("DiscordGateway", "GetItem", "KEY#x", "ImplicitDeny"),

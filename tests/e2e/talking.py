@@ -1,4 +1,4 @@
-"""Agents who talk: models that say the next thing of a list, whoever is asked."""
+"""Agents who talk: models that say the next thing of a list, or what they took to say it."""
 
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -30,11 +30,10 @@ class Talk:
 
 
 @dataclass(frozen=True)
-class Talking:
-    """A model of this talk."""
+class _Instead:
+    """A model that stands before another one, and answers in its place."""
 
     model: ChatModel
-    talk: Talk
 
     @property
     def info(self) -> Any:
@@ -42,6 +41,23 @@ class Talking:
 
     def encode(self, request: ChatRequest) -> bytes:
         return self.model.encode(request)
+
+
+@dataclass(frozen=True)
+class Telling(_Instead):
+    """A model that says of itself that it took so many tokens."""
+
+    usage: Usage
+
+    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+        return self.model.chat(request, body).replaced(usage=self.usage)
+
+
+@dataclass(frozen=True)
+class Talking(_Instead):
+    """A model of this talk."""
+
+    talk: Talk
 
     def chat(self, request: ChatRequest, body: bytes) -> Answer:
         name = self.model.info.name.partition(":")[2]

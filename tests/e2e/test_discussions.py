@@ -26,9 +26,9 @@ from opencrab.domain.value import Language
 from opencrab.domain.vital_signs import VitalSigns
 from opencrab.engine.admission import instruct
 from opencrab.engine.discussion import settle
+from opencrab.engine.due_items import admit_item
 from opencrab.engine.runtime import Rules
 from opencrab.engine.sweep import admit_due
-from opencrab.engine.tasks import admit_item
 from opencrab.engine.waking import bring_to_life, stored_signs
 from tests.contract.homes import sqlite
 from tests.e2e.house import START, House

@@ -5,6 +5,7 @@ import pytest
 from opencrab.domain.line import LineKind
 from opencrab.domain.money import INSTALLATION, Limits, agent_scope
 from opencrab.domain.routing import Manner
+from opencrab.domain.signals import SIGNALS, Signals
 from opencrab.domain.transcript import Transcript
 from opencrab.domain.turn import TurnStatus
 from opencrab.domain.value import Language
@@ -86,6 +87,9 @@ def test_writes_are_one_admission_one_claim_and_a_known_number_of_steps(house: H
     most = 2 * model_calls + 2 * keyed_or_once + transactional
     assert house.calls["journal.commit"] == most
     assert house.calls["turns.send"] == house.calls["turns.done"] == 1
+    assert house.calls["facts.commit"] == house.calls["usage.rows"] == 0
+    (told,) = house.home.facts.page("crab", SIGNALS)
+    assert told.read(Signals).served, "what was measured came with the end of the turn"
 
 
 def test_agent_and_session_are_loaded_in_two_reads_whatever_the_turn_does(house: House) -> None:

@@ -1,37 +1,18 @@
 """What a turn costs when a provider tells less, or more, than was agreed."""
 
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
-from opencrab.domain.money import INSTALLATION, Usage, agent_scope
-from opencrab.domain.record import Answer
+from opencrab.domain.money import Usage
 from opencrab.domain.turn import Turn, TurnStatus
-from opencrab.ports.model import ChatModel, ChatRequest
+from opencrab.ports.model import ChatModel
 from tests.crash.outside import PRICE, Reply
 from tests.e2e.house import House
+from tests.e2e.talking import Telling
+from tests.e2e.thinking import drawn
 
-DAY = "2026-01-05"
 MODEST = Usage(input_tokens=100, output_tokens=10)
-
-
-@dataclass(frozen=True)
-class Telling:
-    """A model that says of itself that it took so many tokens."""
-
-    model: ChatModel
-    usage: Usage
-
-    @property
-    def info(self) -> Any:
-        return self.model.info
-
-    def encode(self, request: ChatRequest) -> bytes:
-        return self.model.encode(request)
-
-    def chat(self, request: ChatRequest, body: bytes) -> Answer:
-        return self.model.chat(request, body).replaced(usage=self.usage)
 
 
 def _turn_with(house: House, usage: Usage) -> Turn:
@@ -42,21 +23,17 @@ def _turn_with(house: House, usage: Usage) -> Turn:
     return house.turn(turn.id)
 
 
-def _drawn(house: House) -> set[int]:
-    return {house.home.budgets.drawn(scope, DAY) for scope in (INSTALLATION, agent_scope("crab"))}
-
-
 def test_an_answer_costs_what_it_took_and_the_rest_goes_back(house: House) -> None:
     turn = _turn_with(house, MODEST)
     assert turn.status is TurnStatus.COMPLETED
     assert turn.spent == PRICE.cost(MODEST)
-    assert _drawn(house) == {turn.spent}
+    assert drawn(house) == {turn.spent}
 
 
 def test_an_answer_that_does_not_say_what_it_took_costs_its_reservation(house: House) -> None:
     turn = _turn_with(house, Usage())
     assert turn.spent > PRICE.cost(MODEST)
-    assert _drawn(house) == {turn.spent}
+    assert drawn(house) == {turn.spent}
 
 
 @pytest.mark.parametrize("tokens", [10_000, 2**31 - 1])
@@ -65,7 +42,7 @@ def test_what_a_provider_counts_beyond_the_reservation_is_in_the_days_budget(
 ) -> None:
     turn = _turn_with(house, Usage(input_tokens=10, output_tokens=tokens))
     assert turn.spent == PRICE.cost(Usage(input_tokens=10, output_tokens=tokens))
-    assert _drawn(house) == {turn.spent}
+    assert drawn(house) == {turn.spent}
     house.provider.wrap = lambda model: model
     (next_turn,) = house.say("もう一度", "m2")
     house.work()

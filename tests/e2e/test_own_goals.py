@@ -1,6 +1,7 @@
 """Goals that an agent sets itself, from wanting them to what came of them."""
 
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,14 @@ from opencrab.engine import tasks
 from opencrab.engine.agenda import Board
 from opencrab.engine.injecting import NewGoal, inject
 from opencrab.engine.observe import observe
+from opencrab.engine.runtime import Runtime
 from opencrab.engine.waking import bring_to_life, stored_signs
-from opencrab.engine.wants import explore, review, take_up, wants
+from opencrab.engine.wants import take_up, waits_in_vain, wants
+from opencrab.engine.wishes import explore
 from opencrab.engine.world import bind
 from tests.crash.errand import OWNER
 from tests.crash.outside import Reply
+from tests.e2e.beating import minutes
 from tests.e2e.house import House
 from tests.e2e.instructed import agenda, at_rest, carried, goal, told
 from tests.e2e.wanting import begins, does, gives_up, lives, plans, rows
@@ -331,10 +335,20 @@ def test_one_that_waits_for_its_owner_for_a_day_sleeps_until_the_goal_goes_on(
         asked
         == f"[G1] {'I cannot go on. See why, and tell me how to.' if tainted else pause.reason}"
     )
-    for hours, status in ((23, AgentStatus.ACTIVE), (1, AgentStatus.DORMANT)):
+    for hours, vain in ((23, False), (1, True)):
         home.clock.advance(hours * 3_600)
-        begins(home, review)
-        assert home.home.agents.get("crab").agent.status is status
+        assert begins(home, _waits) is vain
+    _speaks_at(home, enabled=True)
+    assert _status_after_a_beat(home) is AgentStatus.DORMANT
     tasks.resume(home.runtime, "crab", "G1")
-    begins(home, review)
-    assert home.home.agents.get("crab").agent.status is AgentStatus.ACTIVE
+    assert begins(home, _waits) is False
+    assert _status_after_a_beat(home) is AgentStatus.ACTIVE
+
+
+def _waits(_runtime: Runtime, board: Board, now: datetime) -> bool:
+    return waits_in_vain(board, None, now)
+
+
+def _status_after_a_beat(house: House) -> AgentStatus:
+    minutes(house, 2, step=30)
+    return house.home.agents.get("crab").agent.status

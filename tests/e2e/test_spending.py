@@ -24,7 +24,7 @@ from tests.crash.outside import PRICE
 from tests.crash.scheduling import Killed
 from tests.e2e.conftest import Build
 from tests.e2e.house import House
-from tests.e2e.test_money import Telling
+from tests.e2e.talking import Telling
 from tests.e2e.thinking import DAY, HELLO, crab, done, drawn, failing, rows
 
 

@@ -10,7 +10,7 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine import approvals, tasks
-from opencrab.engine.wants import explore
+from opencrab.engine.wishes import explore
 from opencrab.engine.work import ITEMS
 from tests.crash.errand import GUARDED, OWNER, plan
 from tests.crash.outside import Reply, Script

@@ -25,16 +25,8 @@ from opencrab.engine.agenda import Board
 from opencrab.engine.injecting import NewGoal, inject
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.waking import bring_to_life, put_to_sleep, stored_signs
-from opencrab.engine.wants import (
-    STEPS,
-    befriend,
-    explore,
-    review,
-    seize,
-    survive,
-    take_up,
-    wants,
-)
+from opencrab.engine.wants import take_up, wants
+from opencrab.engine.wishes import STEPS, befriend, explore, review, seize, survive
 from tests.crash.errand import OWNER
 from tests.crash.outside import Reply
 from tests.e2e.house import START, House

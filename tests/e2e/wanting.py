@@ -4,8 +4,8 @@ from typing import Any
 
 from opencrab.domain.heartbeat import Heartbeat
 from opencrab.domain.value import Language
-from opencrab.engine import tasks
 from opencrab.engine.agenda import Board
+from opencrab.engine.due_items import admit_item
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
 
@@ -55,6 +55,6 @@ def begins(house: House, way: Any) -> Any:
     begun = way(house.runtime, board, now)
     house.home.facts.commit(*board.facts, due=tuple(board.due))
     for item in board.due:
-        tasks.admit_item(house.runtime, item)
+        admit_item(house.runtime, item)
         house.home.due.done(item.id)
     return begun

@@ -25,12 +25,13 @@ TARGETS = {
     "rest_authorizer": None,
     "heartbeat": None,
     **dict.fromkeys(("discord_gateway", "discord_interactions", "websocket_gateway", "delivery")),
+    "meta_analysis": None,
 }
 """CPU milliseconds; None where there is no target, or where it counts the first request as well."""
 
 RUNS = 7
 ELSEWHERE = "https://127.0.0.1:9"
-KINDS = ("TURNS", "DELIVERIES", "COMPACTIONS", "INTERACTIONS", "BEATS")
+KINDS = ("TURNS", "DELIVERIES", "COMPACTIONS", "INTERACTIONS", "BEATS", "NIGHTS")
 QUEUES = [f"{kind}_{end}" for kind in KINDS for end in ("QUEUE", "DEAD_QUEUE")]
 
 # Stands where the function's own handler does, and answers what the process had used when that

@@ -149,6 +149,15 @@ def test_a_sample_of_a_change_tells_nobody(start: Start, wire: Path, name: str) 
 
 
 @pytest.mark.parametrize("name", BEATS)
+def test_a_sample_hour_finds_no_night_of_anybody_without_turns(
+    start: Start, wire: Path, name: str
+) -> None:
+    told = start("meta_analysis").invoke(sample(wire, name))
+    assert set(told) == {"sent", "prices", "done", "later", "failed"}
+    assert told["failed"] == 0
+
+
+@pytest.mark.parametrize("name", BEATS)
 def test_a_sample_beat_finds_nothing_to_do(start: Start, wire: Path, name: str) -> None:
     told = start("heartbeat").invoke(sample(wire, name))
     assert set(told) == {"requeued", "freed", "resent", "admitted", "approvals", "beats"}

@@ -29,6 +29,10 @@ READING = frozenset(
         "get_vault_structure",
         "get_available_models",
         "get_current_llm_config",
+        "analyze_llm_usage",
+        "get_llm_metrics",
+        "compare_models",
+        "recall_model_experiences",
         "web_fetch",
         "world_messages",
     ]
@@ -53,10 +57,10 @@ FOR_PEERS = frozenset({"learn_from_peer", "update_impression", "rate_peer"})
 
 OUTSIDERS = frozenset({Authority.PUBLIC, Authority.PEER})
 INSIDERS = frozenset({Authority.OWNER, Authority.SELF})
-LOOKING = frozenset({"browse_history", "search_my_history"})
+LOOKING = frozenset({"browse_history", "search_my_history", "recall_model_experiences"})
 """Who may hear of every session of the agent, and by which actions."""
 
-BESIDE = frozenset({"turn", "approval", "decided_approval", "grant"})
+BESIDE = frozenset({"turn", "approval", "decided_approval", "grant", "signals"})
 OF_PEERS = BESIDE | {"skill", "mind", "experience", "impression", "peer", "outlook"}
 UNASKED = {
     ApprovalPolicy.STRICT: {"speech"},

@@ -192,18 +192,26 @@ def _caps(world: World, agent_id: str) -> Iterator[str]:
     goals = [fact.read(Goal) for fact in facts.page(agent_id, GOAL, limit=500)]
     if sum(not goal.status.is_end for goal in goals) > OPEN_GOALS:
         yield f"{agent_id} has too many goals"
-    skills = [fact.read(AcquiredSkill) for fact in facts.page(agent_id, SKILL, limit=500)]
+    yield from _skill_caps(world, agent_id)
+
+
+def _skill_caps(world: World, agent_id: str) -> Iterator[str]:
+    page = world.raw.facts.page(agent_id, SKILL, limit=500)
+    skills = [fact.read(AcquiredSkill) for fact in page]
     if sum(skill.status is not SkillStatus.ARCHIVED for skill in skills) > ACQUIRED_SKILLS:
         yield f"{agent_id} has too many skills"
     if sum(skill.status is SkillStatus.QUARANTINED for skill in skills) > QUARANTINED_SKILLS:
         yield f"{agent_id} has too many skills in quarantine"
+    trials = world.runtime.rules.trials
+    if sum(skill.status is SkillStatus.CANDIDATE for skill in skills) > trials.candidates:
+        yield f"{agent_id} has too many skills on trial"
     for skill in skills:
         if skill.name.replace("-", "_") in _TAKEN or SKILLS.find(skill.name):
             yield f"skill {skill.name} shadows something"
         told = f"{skill.name} {skill.description} {skill.guidance}"
         marks = set(words.FOREIGN.findall(told)) - world.watcher.vouched
-        if marks and skill.status is SkillStatus.ACTIVE:
-            yield f"skill {skill.name} is active and holds foreign words"
+        if marks and skill.status.is_live:
+            yield f"skill {skill.name} is live and holds foreign words"
 
 
 def _noted(world: World, totals: Totals) -> None:

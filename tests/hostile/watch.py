@@ -11,6 +11,7 @@ from opencrab.domain.authority import Authority
 from opencrab.domain.fact import Fact
 from opencrab.domain.line import Audience, Line
 from opencrab.domain.record import ActionIntent, CallResult, ModelIntent, ModelResult, Record
+from opencrab.domain.skill import SkillStatus
 from opencrab.domain.turn import Trigger, Turn
 from opencrab.engine.record import resolved
 from opencrab.ports.action import Action, ActionContext
@@ -321,8 +322,8 @@ class Watcher:
         body = fact.body or {}
         if fact.kind == "summary":
             self._summed_up(turn, body)
-        if fact.kind == "skill" and unsure and body.get("status", "active") == "active":
-            self.problem(f"skill {fact.id} became active in a turn that does not vouch")
+        if fact.kind == "skill" and unsure and _is_live(body):
+            self.problem(f"skill {fact.id} became live in a turn that does not vouch")
 
     def _summed_up(self, turn: Turn, body: dict[str, Any]) -> None:
         """A summary says what it was made of: foreign words, and a session that others hear not."""
@@ -344,9 +345,8 @@ class Watcher:
         if fact.kind == "goal":
             self._goal(fact, body)
         by_peer = fact.kind == "skill" and body.get("source_type") == "peer"
-        active = body.get("status", "active") == "active"
-        if by_peer and active and not body.get("approved_by"):
-            self.problem(f"skill {fact.id} of a peer is active without an owner")
+        if by_peer and _is_live(body) and not body.get("approved_by"):
+            self.problem(f"skill {fact.id} of a peer is live without an owner")
 
     def _goal(self, fact: Fact, body: dict[str, Any]) -> None:
         for name, status in _stages(fact, body):
@@ -355,6 +355,11 @@ class Watcher:
                 self.problem(f"{name} was {before} and became {status}")
             if status in {"done", "fail", "completed", "abandoned"}:
                 self.ended[name] = status
+
+
+def _is_live(skill: dict[str, Any]) -> bool:
+    """Whether a model may be shown a skill that is stored so."""
+    return SkillStatus(skill.get("status", SkillStatus.ACTIVE)).is_live
 
 
 def _stages(fact: Fact, body: dict[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:

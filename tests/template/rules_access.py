@@ -48,6 +48,11 @@ WILDCARDS = (
         "the files of all agents, whose names agents choose, and their indexes",
     ),
     Wildcard(
+        r"s3:(?:Get|Put)Object",
+        r"(?:\$\{data\.\w+\.Arn\}|arn:[^*]+:s3:::[^*/]+)/agents/\*/workspace/reports/\*",
+        "the reports of all agents, one for each of their nights",
+    ),
+    Wildcard(
         r"dynamodb:ListStreams",
         r"(?:\$\{data\.\w+\.Arn\}|arn:[^*]+:table/[^*/]+)/stream/\*",
         "Lambda looks for the stream of one table, whose label is made with it",

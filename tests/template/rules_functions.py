@@ -22,6 +22,7 @@ IN_A_NETWORK = {
 
 UNTRACED = {
     "functions/heartbeat": "nobody waits for it, and a trace costs more than a beat",
+    "functions/search_indexer": "nobody waits for it, and a trace costs more than its work",
 }
 """Functions that Lambda does not trace, with the reason."""
 
@@ -80,11 +81,11 @@ def functions_run_where_they_were_built_for(stacks: Stacks) -> Iterator[Violatio
 
 
 def functions_are_traced(stacks: Stacks) -> Iterator[Violation]:
-    """Every function is traced by Lambda itself, but for the heartbeat.
+    """Every function is traced by Lambda itself, but for the heartbeat and the search indexer.
 
     One switch shows where the time of a turn went, without an SDK that costs 250 ms to import. At
-    our pace X-Ray records every invocation, and for a beat that finds nothing to do this would
-    cost more than all the rest of it.
+    our pace X-Ray records every invocation, and for a beat that finds nothing to do, or the lines
+    of one turn, this would cost more than all the rest of it.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html
     """
     for function in stacks.of(FUNCTION):

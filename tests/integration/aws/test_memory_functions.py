@@ -66,7 +66,7 @@ def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deploy
         made = Deployed(opened, home, table)
         made.life = Life(home, clock)
         made.bucket = opened.bucket("memory")
-        names = ("turns", "deliveries", "compactions", "beats")
+        names = ("turns", "deliveries", "compactions", "beats", "nights")
         queues = {name: opened.queue(f"deployed-{name}") for name in names}
         made.dead_summaries = queues["compactions"].dead_url
         places = {"TABLE": table, "BUCKET": made.bucket, "SECRETS": "ssm:/opencrab/dev/"}

@@ -173,6 +173,7 @@ def places(house: House, api: Api) -> dict[str, str]:
         "DELIVERIES": home.deliveries,
         "COMPACTIONS": home.compactions,
         "BEATS": home.beats,
+        "NIGHTS": home.nights,
     }
     port = api.server_address[1]
     found = {

@@ -12,7 +12,7 @@ def test_a_skill_is_added_listed_and_retired(house: House) -> None:
     name = json.loads(added.out)["name"]
     listed = json.loads(house.run("skills", "list", "さくら", "--json").out)
     known = {skill["name"]: skill["status"] for skill in listed}
-    assert known[name] == "active"
+    assert known[name] == "candidate"
     assert known["workspace-management"] == "active"
     assert house.run("skills", "retire", "さくら", name, LANG="ja_JP.UTF-8").out == (
         f"{name}: 使用停止です\n"

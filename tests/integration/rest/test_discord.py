@@ -10,6 +10,7 @@ import pytest
 
 from opencrab.adapters.providers.script import ScriptedAnswer
 from opencrab.domain.discord import Community, channel_of
+from opencrab.domain.memory import EXPERIENCE, Experience
 from opencrab.engine.discord_setup import Application
 from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.watch import PollingWatch
@@ -186,6 +187,8 @@ def test_a_thumb_under_our_message_is_feedback(guild: Guild) -> None:
     agent_id = guild.got(f"/turns/{turn_id}")["agent_id"]
     kept = guild.got(f"/agents/{agent_id}/memory/experiences")["items"]
     assert [each["from_person"] for each in kept] == ["discord-700"]
+    (fact,) = guild.runtime.home.facts.page(agent_id, EXPERIENCE)
+    assert fact.read(Experience).by_owner
 
 
 def test_other_reactions_are_no_feedback(guild: Guild) -> None:

@@ -2,14 +2,15 @@
 
 import pytest
 
+from opencrab.domain.authority import Scope
 from opencrab.domain.memory import Experience
 from tests.integration.rest.house import House
 
 
 @pytest.fixture
 def turn(shared: House) -> str:
-    """A turn that has ended."""
-    (turn_id,) = shared.say(shared.session(), "こんにちは")
+    """A turn that has ended, started by the key that may talk."""
+    (turn_id,) = shared.say(shared.session(), "こんにちは", key=shared.chat)
     shared.work()
     return turn_id
 
@@ -33,6 +34,27 @@ def test_a_key_that_may_talk_says_what_it_thinks_once(
     assert (kept.id, kept.lesson, kept.about_turn) == (view["id"], remark, turn)
     other = shared.call("POST", f"/turns/{turn}/feedback", {"thumbs": "down"}, **sent)
     assert other.status_code == 409
+
+
+def test_a_key_that_may_talk_judges_only_where_it_had_a_part(shared: House) -> None:
+    owners, opened = shared.session(), shared.session(key=shared.chat)
+    other, _ = shared.key(Scope.CHAT)
+    turns = [shared.say(each, "こんにちは")[0] for each in (owners, opened)]
+    shared.work()
+    asked = [(turn, key) for turn in turns for key in (shared.owner, shared.chat, other)]
+    codes = [
+        shared.call("POST", f"/turns/{turn}/feedback", {"thumbs": "down"}, key=key).status_code
+        for turn, key in asked
+    ]
+    assert codes == [201, 403, 403, 201, 201, 403]
+    kept = [
+        fact.read(Experience)
+        for turn in turns
+        for fact in shared.runtime.home.facts.page(
+            shared.got(f"/turns/{turn}")["agent_id"], "experience"
+        )
+    ]
+    assert [each.by_owner for each in sorted(kept, key=lambda each: each.at)] == [True, True, False]
 
 
 def test_a_key_that_may_only_read_says_nothing(shared: House, turn: str) -> None:

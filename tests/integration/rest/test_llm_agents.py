@@ -42,6 +42,7 @@ def test_an_agent_without_a_say_thinks_as_the_installation_does(house: House) ->
         "model": "scripted:rules",
         "by": "default",
         "problem": "",
+        "learned": {},
     }
     thinking = found["effective"]["thinking"]
     assert (thinking["model"], thinking["by"]) == ("openai:dear", "use")
@@ -56,6 +57,13 @@ def test_an_agents_own_say_wins_over_the_installations(house: House) -> None:
         "self_selection": False,
         "selectable": ["fast"],
         "private": False,
+        "aim": {
+            "leave": "apply",
+            "goal": "minimize_cost",
+            "min_quality": 0.8,
+            "day_micro_usd": 50_000,
+            "explore": 0.1,
+        },
     }
     answer = house.call("PUT", f"/agents/{agent_id}/llm/config", body)
     found = answer.json()
@@ -74,6 +82,13 @@ def test_an_agents_own_say_wins_over_the_installations(house: House) -> None:
     assert house.got(f"/agents/{agent_id}")["model"] == "scripted:rules"
     back = house.call("PUT", f"/agents/{agent_id}/llm/config", {}).json()
     assert (back["model"], back["models"], back["selectable"]) == (None, {}, None)
+    assert back["aim"] == {
+        "leave": "recommend",
+        "goal": "balance",
+        "min_quality": 0.7,
+        "day_micro_usd": None,
+        "explore": 0.0,
+    }
 
 
 def test_a_change_of_the_settings_leaves_the_say_alone(house: House) -> None:
@@ -101,6 +116,12 @@ def test_a_change_of_the_settings_leaves_the_say_alone(house: House) -> None:
         ({"private": None}, "private"),
         ({"private": 1}, "private"),
         ({"private": True, "models": {"thinking": "fast"}}, "models.thinking"),
+        ({"aim": {"leave": "always"}}, "aim.leave"),
+        ({"aim": {"goal": "win"}}, "aim.goal"),
+        ({"aim": {"min_quality": 7}}, "aim.min_quality"),
+        ({"aim": {"day_micro_usd": -1}}, "aim.day_micro_usd"),
+        ({"aim": {"explore": 0.6}}, "aim.explore"),
+        ({"aim": None}, "aim"),
     ],
 )
 def test_a_say_that_cannot_be_is_refused(house: House, body: Any, field: str | None) -> None:

@@ -75,6 +75,7 @@ def test_a_key_makes_a_provider_ready_at_once(house: House) -> None:
         "model": "openai:gpt-5-mini",
         "by": "permanent",
         "problem": "",
+        "learned": {},
     }
 
 

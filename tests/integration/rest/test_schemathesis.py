@@ -12,7 +12,7 @@ from tests.running import KEY, server
 
 HOME = ROOT / ".venv-schemathesis"
 SEED = 20_260_217
-EXAMPLES = 2
+EXAMPLES = 8
 LEFT_OUT = ("session_events", "task_events", "revoke_key")
 """Two may never end, the last may revoke the key that the run itself uses."""
 

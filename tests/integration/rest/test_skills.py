@@ -10,7 +10,13 @@ from opencrab.adapters.skill_files import FileSkills
 from opencrab.domain.fact import new_fact
 from opencrab.domain.learning import Teaching, learned, lesson
 from opencrab.domain.mind import MIND, Mind
-from opencrab.domain.skill import ACQUIRED_SKILLS, SKILL, SourceType
+from opencrab.domain.skill import (
+    ACQUIRED_SKILLS,
+    SKILL,
+    AcquiredSkill,
+    Effectiveness,
+    SourceType,
+)
 from tests.conftest import ROOT
 from tests.contract.waiting import at_once
 from tests.integration.rest.house import House, problem
@@ -21,7 +27,7 @@ BODY = {
     "situation_pattern": "質問",
     "guidance": "「なぜ」と尋ねる。",
 }
-STANDARD = 6
+STANDARD = 7
 
 
 @pytest.fixture
@@ -71,7 +77,8 @@ def test_a_skill_is_created_changed_retired_and_restored(house: House) -> None:
     agent = house.agent()
     path = f"/agents/{agent}/skills"
     made = house.made(path, BODY)
-    assert (made["name"], made["status"], made["version"]) == ("good-questions", "active", "1")
+    assert (made["name"], made["status"], made["version"]) == ("good-questions", "candidate", "1")
+    assert (made["waits"], made["effectiveness"]) == (False, None)
     assert (made["source_type"], made["guidance"]) == ("feedback", BODY["guidance"])
     assert made["taught_by"] == made["approved_by"] != ""
     problem(house.call("POST", path, BODY), 409, "name")
@@ -85,7 +92,7 @@ def test_a_skill_is_created_changed_retired_and_restored(house: House) -> None:
     assert done(house, "DELETE", one)["status"] == "archived"
     assert done(house, "DELETE", one)["version"] == "3"
     assert mind(house, agent).skills == ()
-    assert done(house, "POST", f"{one}/restore")["status"] == "active"
+    assert done(house, "POST", f"{one}/restore")["status"] == "candidate"
     problem(house.call("POST", f"{one}/restore"), 409, "status")
     assert done(house, "PUT", f"{path}/another", body)["version"] == "1"
 
@@ -138,9 +145,29 @@ def test_what_waits_counts_when_the_owner_has_read_this_version(house: House) ->
     once = {"headers": {"If-Match": '"1"', "Idempotency-Key": "once"}}
     approved = done(house, "POST", f"{one}/approve", **once)
     assert done(house, "POST", f"{one}/approve", **once) == approved
-    assert (approved["status"], approved["tainted"]) == ("active", False)
+    assert (approved["status"], approved["tainted"]) == ("candidate", False)
     assert approved["approved_by"]
     assert [each.name for each in mind(house, agent).skills] == ["from-ada"]
+
+
+def test_a_measured_skill_shows_its_number_and_an_owner_switches_it_on_for_good(
+    house: House,
+) -> None:
+    agent = house.agent()
+    one = f"/agents/{agent}/skills/good-questions"
+    house.made(f"/agents/{agent}/skills", BODY)
+    facts = house.runtime.home.facts
+    fact = facts.get(agent, SKILL, "good-questions")
+    assert fact is not None
+    measured = Effectiveness(points=12.5, low=3, high=22, turns=80)
+    facts.commit(fact.holding(fact.read(AcquiredSkill).replaced(effectiveness=measured)))
+    shown = house.got(one, key=house.read)
+    assert shown["effectiveness"] == {"points": 12.5, "low": 3.0, "high": 22.0, "turns": 80}
+    on = done(house, "POST", f"{one}/toggle", {"on": True})
+    assert (on["status"], on["effectiveness"]) == ("active", shown["effectiveness"])
+    assert mind(house, agent).pinned == ("skill:good-questions",)
+    assert done(house, "POST", f"{one}/toggle", {})["status"] == "disabled"
+    assert mind(house, agent).pinned == ()
 
 
 def test_retiring_and_restoring_approves_nothing(house: House) -> None:

@@ -21,8 +21,11 @@ from opencrab.domain.value import Language
 from opencrab.engine.runtime import Nothing
 from opencrab.ports.action import ActionContext, Reach
 from opencrab.ports.agents import Agents
+from opencrab.ports.budgets import Budgets
 from opencrab.ports.facts import Facts
 from opencrab.ports.journal import History
+from opencrab.ports.tallies import Tallies
+from opencrab.ports.usage import UsageLedger
 from tests.unit.engine.models import Known, Named
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -102,6 +105,9 @@ def context(folder: Path, quota_bytes: int = 1_000_000) -> ActionContext:
         agents=cast(Agents, OneAgent()),
         search=Nothing(),
         skills=Nothing(),
+        usage=cast(UsageLedger, None),
+        tallies=cast(Tallies, None),
+        budgets=cast(Budgets, None),
     )
     return ActionContext(agent(), session, turn, "t1-c1", reach, FakeClock(NOW), REGISTRY)
 

@@ -121,6 +121,9 @@ def desk(folder: Path) -> Iterator[Desk]:
             agents=home.agents,
             search=searching(home, clock, folder / "search"),
             skills=cast(StandardSkills, None),
+            usage=home.usage,
+            tallies=home.tallies,
+            budgets=home.budgets,
         )
         at = ActionContext(mika, _session("s1"), _turn(), "t1-c1", reach, clock, REGISTRY)
         yield Desk(home, clock, at)

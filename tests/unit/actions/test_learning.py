@@ -1,135 +1,27 @@
 """Learning, and the gate that skills pass, on the real store."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from opencrab.actions import learning, llm, speech
-from opencrab.actions.registry import Registry
+from opencrab.actions import learning
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.action import ActionResult, Effect, SkillLearned, SkillUsed
-from opencrab.domain.authority import Authority, Source, may
+from opencrab.domain.action import Effect, SkillLearned, SkillUsed
+from opencrab.domain.authority import Authority, may
 from opencrab.domain.errors import Changed
-from opencrab.domain.memory import EXPERIENCE, Experience
-from opencrab.domain.mind import MIND, Mind
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.past import row_of_experience
-from opencrab.domain.skill import (
-    QUARANTINED_SKILLS,
-    SKILL,
-    AcquiredSkill,
-    SkillStatus,
-    SourceType,
-    StandardSkill,
-)
-from opencrab.domain.turn import Trigger, Turn
+from opencrab.domain.skill import QUARANTINED_SKILLS, SkillStatus, SourceType
+from opencrab.domain.trials import Trials
+from opencrab.domain.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.ports.action import ActionContext, Reach
-from opencrab.ports.home import Home
 from tests.contract.homes import sqlite
-from tests.unit.actions.bench import NOW, agent
+from tests.unit.actions.bench import NOW
+from tests.unit.actions.pupil import REGISTRY, TURN, WRITE, Pupil, told
 
-REGISTRY = Registry((learning.group, speech.group, llm.group))
-WRITE = {"name": "Good Questions", "description": "質問のしかた"}
-WRITE |= {"situation_pattern": "質問|question", "guidance": "「なぜ」と尋ねる。"}
-TURN = Turn(
-    id="t1",
-    agent_id="mika",
-    session_id="s1",
-    trigger=Trigger.MESSAGE,
-    source=Source.CLI,
-    authority=Authority.OWNER,
-    principal_id="owner-key",
-    group="s1",
-    body_hash="h",
-    created_at=NOW,
-)
-
-
-@dataclass(frozen=True)
-class Shelf:
-    """`ports.skills.StandardSkills` with two skills, one of them on."""
-
-    skills: tuple[StandardSkill, ...] = tuple(
-        StandardSkill(
-            name=name,
-            descriptions={Language.EN: name},
-            guidance={Language.EN: f"{name} text", Language.JA: f"{name} 本文"},
-            by_default=on,
-        )
-        for name, on in (("task-execution", True), ("autonomous", False))
-    )
-
-    def all(self) -> tuple[StandardSkill, ...]:
-        return self.skills
-
-    def find(self, name: str) -> StandardSkill | None:
-        return next((skill for skill in self.skills if skill.name == name), None)
-
-
-@dataclass
-class Pupil:
-    """Mika, whose calls are committed as the engine commits them."""
-
-    home: Home
-    turn: Turn = TURN
-    calls: int = 0
-    clock: FakeClock = field(default_factory=lambda: FakeClock(NOW))
-
-    def context(self) -> ActionContext:
-        """Where the next call runs."""
-        facts = self.home.facts
-        known = facts.get("mika", MIND, MIND)
-        reach = cast(Any, replace)(_NO_REACH, facts=facts, skills=Shelf())
-        return ActionContext(
-            agent=agent(),
-            session=cast(Any, _Session()),
-            turn=self.turn,
-            key=f"t1-{self.calls}",
-            reach=reach,
-            clock=self.clock,
-            actions=REGISTRY,
-            mind=known.read(Mind) if known else Mind(),
-        )
-
-    def run(self, name: str, /, **arguments: Any) -> ActionResult:
-        """A call without its commit."""
-        action = REGISTRY.find(name)
-        assert action is not None
-        self.calls += 1
-        return action.run(action.arguments.model_validate(arguments), self.context())
-
-    def do(self, name: str, /, **arguments: Any) -> ActionResult:
-        """A whole call."""
-        result = self.run(name, **arguments)
-        self.home.facts.commit(*result.facts)
-        return result
-
-    def skill(self, name: str = "good-questions") -> AcquiredSkill:
-        """A skill as it is stored."""
-        fact = self.home.facts.get("mika", SKILL, name)
-        assert fact is not None
-        return fact.read(AcquiredSkill)
-
-    def active(self) -> list[str]:
-        """What the mind knows of."""
-        return [each.name for each in self.context().mind.skills]
-
-    def experiences(self) -> list[Experience]:
-        """What was lived through, in order."""
-        page = self.home.facts.page("mika", EXPERIENCE)
-        return [fact.read(Experience) for fact in page]
-
-
-class _Session:
-    id = "s1"
-
-
-_PORTS = ("files", "facts", "history", "models", "agents", "search", "skills")
-_NO_REACH = Reach(**dict.fromkeys(_PORTS))  # type: ignore[arg-type]
+NO_TRIALS = Trials(skill_percent=0)
 FOREIGN = [
     TURN.replaced(taint=True),
     TURN.replaced(authority=Authority.PUBLIC),
@@ -148,25 +40,25 @@ def mika(tmp_path: Path) -> Iterator[Pupil]:
 
 
 @pytest.mark.parametrize("turn", VOUCHING, ids=lambda turn: turn.authority)
-def test_a_skill_counts_at_once_where_the_turn_vouches_for_it(mika: Pupil, turn: Turn) -> None:
+def test_a_skill_is_tried_at_once_where_the_turn_vouches_for_it(mika: Pupil, turn: Turn) -> None:
     mika.turn = turn
     result = mika.do("create_my_skill", **WRITE)
-    assert result.side_effects == (SkillLearned(name="good-questions", status="active"),)
-    assert result.data == {"skill_name": "good-questions", "version": 1, "status": "active"}
+    assert result.side_effects == (SkillLearned(name="good-questions", status="candidate"),)
+    assert told(result) == {"skill_name": "good-questions", "version": 1, "status": "candidate"}
     skill = mika.skill()
     assert (skill.taught_by, skill.turn_id, skill.tainted) == ("owner-key", "t1", False)
     assert (skill.source_type, skill.effectiveness) == (SourceType.REFLECTION, None)
-    assert mika.active() == ["good-questions"]
+    assert mika.live() == ["good-questions"]
 
 
 @pytest.mark.parametrize("turn", FOREIGN)
 def test_what_others_words_taught_waits_and_is_not_used(mika: Pupil, turn: Turn) -> None:
-    mika.turn = turn
+    mika.turn, mika.language = turn, Language.EN
     result = mika.do("create_my_skill", **WRITE)
     assert result.success
     assert "approves" in str(result.data)
     assert mika.skill().status is SkillStatus.QUARANTINED
-    assert mika.active() == []
+    assert mika.live() == []
     assert not mika.run("use_skill", name="good-questions").success
 
 
@@ -189,9 +81,9 @@ def test_others_words_change_no_skill_that_counts(mika: Pupil, turn: Turn) -> No
 def test_a_changed_skill_is_its_next_version(mika: Pupil) -> None:
     mika.do("create_my_skill", **WRITE)
     again = mika.do("create_my_skill", **{**WRITE, "guidance": "「どのように」と尋ねる。"})
-    assert again.data == {"skill_name": "good-questions", "version": 2, "status": "active"}
+    assert told(again) == {"skill_name": "good-questions", "version": 2, "status": "candidate"}
     assert mika.skill().guidance == "「どのように」と尋ねる。"
-    assert mika.active() == ["good-questions"]
+    assert mika.live() == ["good-questions"]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +96,7 @@ def test_an_experience_is_kept_with_its_outcome(mika: Pupil, outcome: str, lesso
     assert result.data == {"experience_id": kept.id}
     assert (kept.outcome, kept.lesson, kept.turn_id) == (Outcome(outcome), lesson, "t1")
     assert not kept.tainted
-    assert mika.active() == []
+    assert mika.live() == []
 
 
 def test_an_experience_with_a_name_is_a_skill_too(mika: Pupil) -> None:
@@ -225,6 +117,7 @@ def test_an_experience_with_a_name_is_a_skill_too(mika: Pupil) -> None:
         "具体例を挙げる",
         "抽象的な話が伝わらなかった",
     )
+    mika.trials = NO_TRIALS
     read = mika.run("use_skill", name="具体例による説明")
     assert read.data == {"name": name, "text": "具体例を挙げる"}
 
@@ -307,11 +200,11 @@ def test_the_actions_of_a_skill_exist_and_are_named_in_it(mika: Pupil) -> None:
 def test_a_skill_is_retired_and_restored(mika: Pupil) -> None:
     mika.do("create_my_skill", **WRITE)
     assert mika.do("retire_my_skill", name="Good Questions", reason="古い").success
-    assert (mika.skill().status, mika.active()) == (SkillStatus.ARCHIVED, [])
+    assert (mika.skill().status, mika.live()) == (SkillStatus.ARCHIVED, [])
     again = mika.do("retire_my_skill", name="good-questions")
     assert (again.success, again.facts) == (True, ())
     assert mika.do("restore_my_skill", name="good-questions").success
-    assert mika.active() == ["good-questions"]
+    assert mika.live() == ["good-questions"]
 
 
 @pytest.mark.parametrize("action", ["retire_my_skill", "restore_my_skill"])
@@ -342,6 +235,14 @@ def test_strangers_cannot_fill_the_room_of_skills(mika: Pupil) -> None:
     full = mika.do("create_my_skill", **{**WRITE, "name": "one-more"})
     assert full.error is not None
     assert "wait for approval" in full.error
+    lived = {"reflection": "x", "lesson": "y", "skill_name": "one-more"}
+    for language, words in ((Language.EN, "as an experience only"), (Language.JA, "経験として")):
+        mika.language = language
+        kept = mika.do("reflect_and_learn", **lived)
+        assert kept.success
+        assert words in str(kept.data)
+        assert "wait for approval" in str(kept.data)
+    assert [each.lesson for each in mika.experiences()] == ["y", "y"]
     mika.turn = TURN
     assert mika.do("create_my_skill", **WRITE).success
 

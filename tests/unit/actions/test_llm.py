@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from opencrab.domain.authority import Authority
 from opencrab.domain.mind import Mind
-from opencrab.domain.routing import Duration, LlmConfig, ModelChosen, Use
+from opencrab.domain.routing import Basis, Duration, LlmConfig, Lot, ModelChosen, Use
 from opencrab.domain.value import Language
 from opencrab.ports.action import ActionContext
 from tests.unit.actions.bench import REGISTRY, ROUTING, OneAgent, agent, context, prepared, run
@@ -132,3 +132,21 @@ def test_the_configuration_tells_who_chose(at: ActionContext) -> None:
     assert result.data["models"]["analysis"] == {"model": "openai:gpt", "chosen_by": "default"}
     assert "embedding" not in result.data["models"]
     assert OneAgent().agent.llm == LlmConfig()
+
+
+def test_the_configuration_tells_what_was_drawn_where_nobody_chose(at: ActionContext) -> None:
+    lots = tuple(
+        Lot(use=use, task_type="code", model="home", probability=0.5)
+        for use in (Use.THINKING, Use.CREATIVE)
+    )
+    choice = ModelChosen(use=Use.CREATIVE, model="fast", duration=Duration.THIS_TURN)
+    told = replace(at, basis=Basis(lots=lots), choices=(choice,))
+    result = run(told, "get_current_llm_config")
+    assert result.data is not None
+    models = result.data["models"]
+    assert models["creative"] == {"model": "fast", "chosen_by": "turn"}
+    assert models["thinking"] == {
+        "model": "smart",
+        "chosen_by": "use",
+        "learned": {"code": "home"},
+    }

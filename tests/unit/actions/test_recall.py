@@ -11,10 +11,11 @@ from pydantic import ValidationError
 
 from opencrab.actions import recall
 from opencrab.actions.provenance import is_foreign
-from opencrab.domain.action import FileWritten
+from opencrab.domain.action import FileWritten, MemoriesFound
 from opencrab.domain.authority import Authority
 from opencrab.domain.line import Audience
 from opencrab.domain.memory import Memory
+from opencrab.domain.trials import Trials
 from opencrab.ports.action import PAGED_BYTES
 from tests.unit.actions.knowing import REGISTRY, Desk, desk
 
@@ -299,3 +300,24 @@ def test_a_summary_that_was_written_before_a_crash_is_written_again_unharmed(mik
 def test_blank_words_are_not_kept(mika: Desk, action: str) -> None:
     more = {"category": "fact"} if action == "save_memory" else {}
     assert "content is blank" in str(mika.do(action, content=" \n", **more).error)
+
+
+def test_the_coin_takes_memories_from_a_search_and_nothing_else(mika: Desk) -> None:
+    memory = mika.data("save_memory", category="fact", content="蟹は横に歩く")["memory_id"]
+    mika.hear("蟹を見たよ / I saw a crab")
+    mika.at = replace(mika.at, trials=Trials(memory_percent=50))
+    seen = dict[bool, tuple[MemoriesFound, list[str]]]()
+    for n in range(6):
+        mika.at = replace(mika.at, turn=mika.at.turn.replaced(id=f"turn{n}"))
+        result = mika.do("search_my_history", query="蟹")
+        (effect,) = result.side_effects
+        assert isinstance(effect, MemoriesFound)
+        assert effect.could_hide
+        shown = [row["kind"] for row in (result.data or {})["results"]]
+        assert seen.setdefault(effect.hidden, (effect, shown)) == (effect, shown)
+        explicit = mika.do("search_my_history", query="蟹", kind="memory")
+        assert explicit.side_effects == (MemoriesFound(ids=(memory,)),)
+        assert mika.do("search_my_history", query="見た").side_effects == ()
+    assert sorted(seen[False][1]) == ["memory", "speech"]
+    assert seen[False][0].ids == (memory,)
+    assert seen[True] == (MemoriesFound(hidden=True, could_hide=True), ["speech"])

@@ -40,6 +40,9 @@ ALL = Registry(GROUPS)
 BY_SKILLS = Registry(GROUPS, SKILLS)
 ACTIONS = {action.name: action for group in GROUPS for action in group.actions}
 MODELS = {"select_llm", "get_available_models", "get_current_llm_config"}
+SKILLED = {"workspace", "learning", "recall", "planning", "inner", "vault", "llm", "meta"}
+"""Groups that a standard skill is about; the others are only found."""
+
 FOR_PEERS = {"update_impression", "learn_from_peer", "rate_peer"}
 
 every_action = pytest.mark.parametrize("action", ACTIONS.values(), ids=ACTIONS)
@@ -88,7 +91,9 @@ def test_all_that_a_default_agent_is_told_takes_eight_kilobytes(language: Langua
 @each_language
 def test_with_every_group_and_skill_it_takes_twenty_kilobytes(language: Language) -> None:
     assert set(_told(ALL, language=language)) == set(ACTIONS)
-    size = _bytes(ALL, EVERY_SKILL, language)
+    told = _told(BY_SKILLS, mind=EVERY_SKILL, language=language)
+    assert {ACTIONS[name].group for name in told} >= SKILLED
+    size = _bytes(BY_SKILLS, EVERY_SKILL, language)
     assert size <= EVERY_GROUP_BYTES, size
 
 

@@ -108,6 +108,9 @@ def workroom(folder: Path, quota_bytes: int = 1_000_000) -> Iterator[Room]:
             agents=home.agents,
             search=cast(Search, None),
             skills=cast(StandardSkills, None),
+            usage=home.usage,
+            tallies=home.tallies,
+            budgets=home.budgets,
         )
         mika = Agent(id="mika", name="美香", language=Language.JA, created_at=NOW, updated_at=NOW)
         yield Room(ActionContext(mika, _session(), _turn(), "t1-c1", reach, clock, REGISTRY))

@@ -43,14 +43,15 @@ PLACES = {
     "OPENCRAB_AWS__COMPACTIONS_QUEUE": f"{QUEUE}-compactions.fifo",
     "OPENCRAB_AWS__COMPACTIONS_DEAD_QUEUE": f"{QUEUE}-compactions-dead.fifo",
     "OPENCRAB_AWS__BEATS_QUEUE": f"{QUEUE}-beats",
+    "OPENCRAB_AWS__NIGHTS_QUEUE": f"{QUEUE}-nights",
     "OPENCRAB_AWS__BEATS_DEAD_QUEUE": f"{QUEUE}-background-dead",
+    "OPENCRAB_AWS__NIGHTS_DEAD_QUEUE": f"{QUEUE}-background-dead",
     "OPENCRAB_AWS__SECRETS": "ssm:/opencrab/dev/",
 }
 _MAY_BE_MISSING = {"OPENCRAB_AWS__STAGE", "OPENCRAB_AWS__INTERACTIONS_QUEUE"}
 LAMBDA = {
     "AWS_DEFAULT_REGION": "ap-northeast-1",
-    "AWS_ACCESS_KEY_ID": "made-up",
-    "AWS_SECRET_ACCESS_KEY": "made-up",
+    **dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "made-up"),
     "POWERTOOLS_SERVICE_NAME": "opencrab",
 }
 

@@ -19,7 +19,10 @@ from opencrab.domain.learning import (
     learned,
     lesson,
     on_one_line,
+    on_trial,
     owned,
+    placed,
+    promoted,
     require_room,
     restored,
     retired,
@@ -31,16 +34,20 @@ from opencrab.domain.learning import (
 from opencrab.domain.mind import Mind
 from opencrab.domain.skill import (
     ACQUIRED_SKILLS,
+    BY_EVIDENCE,
     GUIDANCE_BYTES,
     QUARANTINED_SKILLS,
     SKILLS_KEPT,
     AcquiredSkill,
+    Effectiveness,
     SkillStatus,
     SourceType,
 )
+from opencrab.domain.trials import Trials
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 LATER = datetime(2026, 2, 18, 9, 0, tzinfo=UTC)
+HELPS = Effectiveness(points=12, low=3, high=21, turns=90)
 EXAMPLES = int(os.environ.get("OPENCRAB_SKILL_EXAMPLES", "60"))  # noqa: TID251 - how many to try
 OWN = Teaching(source_type=SourceType.EXPERIENCE, taught_by="owner", turn_id="t1", vouched=True)
 FOREIGN = OWN.replaced(vouched=False, taught_by="stranger")
@@ -130,15 +137,15 @@ def test_a_text_of_nothing_visible_is_refused(field: str) -> None:
         lesson("x", whole.pop("description"), **whole)
 
 
-def test_what_somebody_vouches_for_counts_and_all_else_waits() -> None:
-    assert taught().status is SkillStatus.ACTIVE
+def test_what_somebody_vouches_for_is_tried_and_all_else_waits() -> None:
+    assert taught().status is SkillStatus.CANDIDATE
     waiting = taught(teaching=FOREIGN)
     assert (waiting.status, waiting.tainted) == (SkillStatus.QUARANTINED, True)
     assert taught(waiting, FOREIGN, "Other.").version == 2
-    assert taught(waiting).status is SkillStatus.ACTIVE
+    assert taught(waiting).status is SkillStatus.CANDIDATE
 
 
-@pytest.mark.parametrize("status", ["active", "disabled", "archived"])
+@pytest.mark.parametrize("status", ["active", "candidate", "disabled", "archived"])
 def test_foreign_words_never_take_the_place_of_words_that_count(status: str) -> None:
     stored = taught().replaced(status=SkillStatus(status))
     with pytest.raises(Refused, match=status):
@@ -146,8 +153,9 @@ def test_foreign_words_never_take_the_place_of_words_that_count(status: str) -> 
 
 
 def test_a_skill_taught_again_is_its_next_version_and_keeps_its_history() -> None:
-    stored = taught().replaced(usage_count=7, last_used_at=NOW)
+    stored = promoted(taught(), NOW, HELPS).replaced(usage_count=7, last_used_at=NOW, version=1)
     again = taught(stored, text="Ask why twice.")
+    assert (again.status, again.effectiveness) == (SkillStatus.CANDIDATE, None)
     assert (again.version, again.usage_count, again.last_used_at) == (2, 7, NOW)
     assert (again.created_at, again.guidance) == (stored.created_at, "Ask why twice.")
 
@@ -159,14 +167,14 @@ def test_what_an_owner_switched_off_or_archived_does_not_come_back_by_learning()
     assert taught(gone).status is SkillStatus.QUARANTINED
     with pytest.raises(Refused, match="retired by the owner"):
         restored(gone, LATER)
-    assert restored(gone, LATER, owner="owner").status is SkillStatus.ACTIVE
+    assert restored(gone, LATER, owner="owner").status is SkillStatus.CANDIDATE
 
 
 def test_retiring_and_restoring_is_no_way_around_quarantine() -> None:
     waiting = taught(teaching=FOREIGN)
     back = restored(retired(waiting, LATER), LATER)
     assert (back.status, back.tainted) == (SkillStatus.QUARANTINED, True)
-    assert restored(retired(taught(), LATER), LATER).status is SkillStatus.ACTIVE
+    assert restored(retired(taught(), LATER), LATER).status is SkillStatus.CANDIDATE
     for change in (toggled, restored):
         with pytest.raises(Conflict):
             change(waiting, LATER)
@@ -175,21 +183,78 @@ def test_retiring_and_restoring_is_no_way_around_quarantine() -> None:
 def test_an_owner_vouches_for_what_waits_and_for_what_he_writes() -> None:
     approval = approved(taught(teaching=FOREIGN), "owner", LATER)
     assert (approval.status, approval.tainted, approval.approved_by) == (
-        SkillStatus.ACTIVE,
+        SkillStatus.CANDIDATE,
         False,
         "owner",
     )
     assert approval.version == 2
     with pytest.raises(Conflict, match="nothing of it waits"):
         approved(approval, "owner", LATER)
-    assert owned(taught(teaching=FOREIGN), "owner").status is SkillStatus.ACTIVE
+    assert owned(taught(teaching=FOREIGN), "owner").status is SkillStatus.CANDIDATE
 
 
-def test_toggling_says_what_it_shall_be_or_turns_it_round() -> None:
+def test_toggling_says_what_it_shall_be_or_turns_it_round_and_ends_a_trial() -> None:
     skill = taught()
-    assert toggled(skill, LATER, on=True) is skill
+    on = toggled(skill, LATER, on=True)
+    assert (on.status, toggled(on, LATER, on=True)) == (SkillStatus.ACTIVE, on)
     off = toggled(skill, LATER)
     assert (off.status, toggled(off, LATER).status) == (SkillStatus.DISABLED, SkillStatus.ACTIVE)
+    assert toggled(off, LATER, on=False) is off
+    waiting = off.replaced(waits=True)
+    for wish, status in ((None, SkillStatus.ACTIVE), (False, SkillStatus.DISABLED)):
+        decided = toggled(waiting, LATER, on=wish)
+        assert (decided.status, decided.waits) == (status, False)
+
+
+def test_a_trial_ends_with_a_number_and_may_begin_again() -> None:
+    skill = taught()
+    good = promoted(skill, LATER, HELPS)
+    assert (good.status, good.effectiveness, good.version) == (SkillStatus.ACTIVE, HELPS, 2)
+    again = on_trial(good, LATER)
+    assert (again.status, again.effectiveness) == (SkillStatus.CANDIDATE, HELPS)
+    assert promoted(again, LATER).effectiveness == HELPS
+    for change, wrong in ((promoted, good), (on_trial, skill), (on_trial, retired(skill, LATER))):
+        with pytest.raises(Conflict):
+            change(wrong, LATER)
+
+
+def test_what_the_evidence_retired_comes_back_without_its_owner_and_keeps_its_number() -> None:
+    gone = retired(taught(), LATER, owner=BY_EVIDENCE, effectiveness=HELPS)
+    assert (gone.status, gone.retired_by) == (SkillStatus.ARCHIVED, BY_EVIDENCE)
+    assert retired(gone, LATER) is gone
+    for owner in (None, "owner"):
+        back = restored(gone, LATER, owner=owner)
+        assert (back.status, back.effectiveness) == (SkillStatus.CANDIDATE, HELPS)
+    assert taught(gone).status is SkillStatus.CANDIDATE
+    forbidden = retired(gone, LATER, owner="owner")
+    assert retired(forbidden, LATER, owner=BY_EVIDENCE) is forbidden
+    with pytest.raises(Refused, match="by the owner"):
+        restored(forbidden, LATER)
+
+
+def test_so_many_are_on_trial_and_the_rest_wait_until_there_is_room() -> None:
+    trials, mind = Trials(candidates=2), Mind()
+    skills = [taught().replaced(name=f"s-{n}") for n in range(4)]
+    for number, skill in enumerate(skills):
+        skills[number] = placed(skill, mind, trials)
+        mind = indexed(mind, skills[number])
+    assert [skill.waits for skill in skills] == [False, False, True, True]
+    assert [skill.status.is_live for skill in skills] == [True, True, False, False]
+    assert placed(skills[1], mind, trials) is skills[1]
+    first = skills[2]
+    assert placed(on_trial(first, LATER), mind, trials).waits
+    mind = indexed(mind, promoted(skills[0], LATER))
+    begun = placed(on_trial(first, LATER), mind, trials)
+    assert (begun.status, begun.waits) == (SkillStatus.CANDIDATE, False)
+    assert taught(first).status is SkillStatus.CANDIDATE
+
+
+def test_what_is_pinned_and_what_nothing_is_withheld_from_is_active() -> None:
+    pinned = Mind(pinned=("skill:good-questions",))
+    assert placed(taught(), pinned, Trials()).status is SkillStatus.ACTIVE
+    assert placed(taught(), Mind(), Trials(skill_percent=0)).status is SkillStatus.ACTIVE
+    waiting = taught(teaching=FOREIGN)
+    assert placed(waiting, pinned, Trials(skill_percent=0)) is waiting
 
 
 def test_retiring_twice_changes_nothing_but_an_owners_word_is_kept() -> None:
@@ -200,10 +265,11 @@ def test_retiring_twice_changes_nothing_but_an_owners_word_is_kept() -> None:
     assert retired(by_owner, LATER, owner="other") is by_owner
 
 
-def test_a_mind_knows_of_active_skills_only_in_short_and_in_order() -> None:
+def test_a_mind_knows_of_live_skills_only_in_short_and_in_order() -> None:
     long = taught().replaced(name="b", description="あ" * 1_000)
-    mind = indexed(indexed(Mind(), long), taught().replaced(name="a"))
-    assert [each.name for each in mind.skills] == ["a", "b"]
+    settled = promoted(taught(), LATER).replaced(name="a")
+    mind = indexed(indexed(Mind(), long), settled)
+    assert [(each.name, each.on_trial) for each in mind.skills] == [("a", False), ("b", True)]
     assert len(mind.skills[1].description.encode()) <= INDEXED_BYTES
     assert indexed(mind, toggled(long, LATER)).skills == mind.skills[:1]
     assert indexed(Mind(), taught(teaching=FOREIGN)) == Mind()
@@ -261,27 +327,35 @@ OWNERS: dict[str, Deed] = {
     "owner retires": known(lambda skill: retired(skill, LATER, owner="owner")),
     "owner restores": known(lambda skill: restored(skill, LATER, owner="owner")),
 }
+NIGHTS: dict[str, Deed] = {
+    "night promotes": known(lambda skill: promoted(skill, LATER)),
+    "night retires": known(lambda skill: retired(skill, LATER, owner=BY_EVIDENCE)),
+    "night tries": known(lambda skill: on_trial(skill, LATER)),
+}
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(st.lists(st.sampled_from([*DEEDS, *OWNERS]), max_size=12))
+@given(st.lists(st.sampled_from([*DEEDS, *OWNERS, *NIGHTS]), max_size=12))
 def test_foreign_words_count_only_after_an_owner_approved_them(deeds: list[str]) -> None:
     stored: AcquiredSkill | None = None
     mind, approvals = Mind(), set[str]()
     for deed in deeds:
         before = stored
         with suppress(Refused, Conflict):
-            stored = (DEEDS | OWNERS)[deed](stored)
+            stored = (DEEDS | OWNERS | NIGHTS)[deed](stored)
         if stored is None:
             continue
         if deed == "owner approves" and before is not None and stored is not before:
             approvals.add(before.guidance)
         mind = indexed(mind, stored)
-        assert bool(mind.skills) == (stored.status is SkillStatus.ACTIVE)
-        if stored.status is SkillStatus.ACTIVE:
+        assert bool(mind.skills) == stored.status.is_live
+        if stored.status.is_live:
             assert not stored.tainted
             assert stored.guidance == OWN_WORDS or stored.guidance in approvals
         if before is not None and not before.tainted:
             assert deed != "learn foreign" or stored is before
-        if before is not None and before.retired_by and deed in DEEDS:
-            assert stored.status is not SkillStatus.ACTIVE
+        if before is not None and before.retired_by == "owner" and deed in DEEDS | NIGHTS:
+            assert not stored.status.is_live
+        was_active = before is not None and before.status is SkillStatus.ACTIVE
+        if stored.status is SkillStatus.ACTIVE and not was_active:
+            assert deed in {"owner switches", "night promotes"}

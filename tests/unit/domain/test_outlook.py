@@ -11,7 +11,8 @@ from opencrab.domain.outlook import (
     OUTLOOK_BYTES,
     PEERS,
     Outlook,
-    noted,
+    with_belief,
+    with_peer,
     without_belief,
     without_peer,
 )
@@ -33,7 +34,7 @@ def test_the_surest_beliefs_are_in_view_each_once_as_it_is_now(
     outlook, now = Outlook(), dict[str, Belief]()
     for number, confidence in changes:
         now[f"b{number}"] = belief(number, confidence)
-        outlook = noted(outlook, now[f"b{number}"])
+        outlook = with_belief(outlook, now[f"b{number}"])
     shown = {each.id: each.confidence for each in outlook.beliefs}
     assert len(shown) == len(outlook.beliefs) <= BELIEFS
     assert all(now[key].confidence == confidence for key, confidence in shown.items())
@@ -48,7 +49,7 @@ def test_the_peers_who_were_met_last_are_in_view_in_short() -> None:
     for number in range(PEERS + 5):
         at = NOW - timedelta(minutes=number)
         interests = tuple(f"{n}" + "長い関心" * 20 for n in range(9))
-        outlook = noted(
+        outlook = with_peer(
             outlook,
             Peer(agent_id=f"p{number}", last_at=at, interests=interests, last_session="s1"),
         )
@@ -62,10 +63,10 @@ def test_the_peers_who_were_met_last_are_in_view_in_short() -> None:
 def test_the_outlook_stays_small_and_forgets_what_it_is_told_to() -> None:
     outlook = Outlook()
     for number in range(BELIEFS):
-        outlook = noted(outlook, belief(number, 0.6 + number / 100, "🦀" * 400))
+        outlook = with_belief(outlook, belief(number, 0.6 + number / 100, "🦀" * 400))
     for number in range(PEERS):
         interests = tuple("🦀" * 30 + str(n) for n in range(3))
-        outlook = noted(outlook, Peer(agent_id=f"p{number}", interests=interests))
+        outlook = with_peer(outlook, Peer(agent_id=f"p{number}", interests=interests))
     assert len(outlook.model_dump_json().encode()) <= OUTLOOK_BYTES
     assert len(outlook.peers) == PEERS
     assert outlook.beliefs[0].id == f"b{BELIEFS - 1}"

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.routing import Basis, Duration, ModelChosen, Routing, Use
+from opencrab.domain.routing import Basis, Duration, Lot, ModelChosen, Routing, Use
 
 ROUTING = Routing(default="d:d", uses={Use.THINKING: "u:u"})
 
@@ -31,6 +31,22 @@ def test_each_choice_gives_way_to_a_narrower_one() -> None:
     basis = basis.replaced(session={use: "s:s"})
     assert _chosen(use, basis) == ("s:s", "session")
     assert _chosen(use, basis, _choice(use, "t:t"), _choice(use, "n:n")) == ("n:n", "turn")
+
+
+def test_what_was_learned_holds_for_its_task_alone_and_never_against_a_choice() -> None:
+    use = Use.THINKING
+    lot = Lot(use=use, task_type="code", model="l:l", probability=0.5)
+    basis = Basis(model="a:a", lots=(lot,))
+    assert ROUTING.chosen(use, basis, (), "code").by == "learned"
+    assert ROUTING.chosen(use, basis, (), "design").by == "agent"
+    assert ROUTING.chosen(use, basis).by == "agent"
+    assert ROUTING.chosen(Use.ANALYSIS, basis, (), "code").by == "agent"
+    for by, chosen in (
+        ("permanent", basis.replaced(models={use: "p:p"})),
+        ("session", basis.replaced(session={use: "s:s"})),
+    ):
+        assert ROUTING.chosen(use, chosen, (), "code").by == by
+    assert ROUTING.chosen(use, basis, (_choice(use, "t:t"),), "code").by == "turn"
 
 
 @given(st.sampled_from(Use), st.sampled_from(Use))

@@ -13,7 +13,7 @@ from opencrab.domain.money import FREE, Price, Usage
 from opencrab.domain.record import CallState, ModelIntent, ModelResult
 from opencrab.domain.routing import Use
 from opencrab.domain.turn import Block, Trigger, Turn
-from opencrab.domain.usage import Grouping, Period, UsageRow
+from opencrab.domain.usage import Grouping, Judgement, Period, UsageRow
 from opencrab.engine.costs import Ground, explain, report, shares
 from opencrab.engine.usage import unknown, usage_row
 from opencrab.ports.journal import Change
@@ -170,6 +170,12 @@ class Long:
 
     def row(self, agent_id: str, row_id: str) -> UsageRow:
         return self._ledger.row(agent_id, row_id)
+
+    def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
+        return self._ledger.judge(agent_id, row_id, judgement)
+
+    def unsay(self, agent_id: str, row_id: str) -> None:
+        self._ledger.unsay(agent_id, row_id)
 
 
 @pytest.mark.parametrize("others", [500, 10_500])

@@ -13,7 +13,6 @@ from opencrab.engine.preferences import (
     change_aliases,
     change_provider,
     directory_of,
-    effective,
     require_config,
     resolved,
 )
@@ -80,39 +79,6 @@ def test_a_private_agent_takes_private_models_only(world: World) -> None:
     require_config(world.runtime, private, "ollama:llama")
     with pytest.raises(Invalid, match="'openai:gpt' is not private"):
         require_config(world.runtime, private, "openai:gpt")
-
-
-def test_a_model_that_is_gone_is_told_for_each_use(world: World) -> None:
-    known(world)
-    agent = world.runtime.home.agents.get("mika").agent
-    agent = agent.replaced(model="gone:x", llm=LlmConfig(models={Use.CREATIVE: "home"}))
-    found = effective(world.runtime, agent)
-    assert (found[Use.CREATIVE].model, found[Use.CREATIVE].by) == ("ollama:llama", "permanent")
-    assert (found[Use.THINKING].model, found[Use.THINKING].by) == ("gone:x", "agent")
-    assert found[Use.THINKING].problem
-    assert (found[Use.EMBEDDING].model, found[Use.EMBEDDING].problem) == ("openai:gpt", "")
-
-
-@pytest.mark.parametrize(
-    ("fallback", "model", "by", "problem"),
-    [
-        (("openai:gpt", "ollama:llama"), "ollama:llama", "fallback", ""),
-        (("openai:gpt",), "openai:gpt", "default", "agent 'mika' is private"),
-    ],
-)
-def test_a_private_agent_is_told_who_would_really_be_asked(
-    world: World, fallback: tuple[str, ...], model: str, by: str, problem: str
-) -> None:
-    routing = Routing(default="openai:gpt", fallback=fallback)
-    models = Known([Named("openai:gpt"), Named("ollama:llama", private=True)], routing)
-    world.runtime = replace(world.runtime, models=models)
-    agent = world.runtime.home.agents.get("mika").agent.replaced(llm=LlmConfig(private=True))
-    found = effective(world.runtime, agent)
-    assert (found[Use.THINKING].model, found[Use.THINKING].by) == (model, by)
-    assert found[Use.THINKING].problem.startswith(problem)
-    assert bool(found[Use.THINKING].problem) is bool(problem)
-    assert found[Use.EMBEDDING].model == "openai:gpt"
-    assert found[Use.EMBEDDING].problem == "agent 'mika' is private, and 'openai:gpt' is not"
 
 
 def test_without_a_directory_nothing_is_changed(world: World) -> None:

@@ -12,7 +12,7 @@ from opencrab.domain.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.fault import Course, Fault
 from opencrab.domain.health import Health, failed
-from opencrab.domain.routing import Basis, Duration, LlmConfig, ModelChosen, Routing, Use
+from opencrab.domain.routing import Basis, Duration, LlmConfig, Lot, ModelChosen, Routing, Use
 from opencrab.domain.transcript import Attempt
 from opencrab.engine.router import (
     LAST_RETRIES,
@@ -91,6 +91,16 @@ def test_what_the_agent_chose_for_a_while_and_is_gone_gives_way() -> None:
     session = Basis(session={Use.THINKING: "gone"}, model="anthropic:claude")
     found, by = leader(models, Use.THINKING, session, (choice,))
     assert (found.info.name, by) == ("anthropic:claude", "agent")
+
+
+def test_what_was_drawn_and_is_gone_gives_way_to_what_holds_without_it() -> None:
+    lot = Lot(use=Use.THINKING, task_type="code", model="gone:x", probability=0.5)
+    basis = Basis(model="anthropic:claude", lots=(lot,))
+    model, by = leader(_models(), Use.THINKING, basis, (), "code")
+    assert (model.info.name, by) == ("anthropic:claude", "agent")
+    there = basis.replaced(lots=(lot.replaced(model="openrouter:any"),))
+    model, by = leader(_models(), Use.THINKING, there, (), "code")
+    assert (model.info.name, by) == ("openrouter:any", "learned")
 
 
 @pytest.mark.parametrize(

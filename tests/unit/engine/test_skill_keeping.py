@@ -13,12 +13,13 @@ from opencrab.domain.agent import Profile
 from opencrab.domain.errors import Changed, Conflict, NotFound, Refused
 from opencrab.domain.fact import Fact
 from opencrab.domain.identity import Identity
-from opencrab.domain.learning import lesson
+from opencrab.domain.learning import lesson, promoted
 from opencrab.domain.mind import MIND, Agenda, Mind
 from opencrab.domain.skill import SKILL, AcquiredSkill, SkillStatus
 from opencrab.domain.soul import Soul
+from opencrab.domain.trials import Trials
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.skill_keeping import Keeper
+from opencrab.engine.skill_keeping import Keeper, Kept
 from opencrab.ports.facts import Facts
 from tests.contract.homes import sqlite
 from tests.unit.actions.bench import NOW, agent
@@ -107,8 +108,45 @@ def test_who_is_never_alone_is_told_after_five_tries(keeper: Keeper) -> None:
 
 def test_a_change_that_is_none_writes_nothing(keeper: Keeper) -> None:
     keeper.put(WHAT)
-    version = keeper.toggle("good-questions", on=True).skill.version
-    assert version == 1
+    versions = [keeper.toggle("good-questions", on=True).skill.version for _ in range(2)]
+    assert versions == [2, 2]
+
+
+def test_what_an_owner_switches_on_is_on_for_good_until_he_takes_it_back(keeper: Keeper) -> None:
+    def standing(kept: Kept) -> tuple[SkillStatus, bool, tuple[str, ...]]:
+        assert isinstance(kept.skill, AcquiredSkill)
+        return kept.skill.status, kept.on, mind_of(keeper).pinned
+
+    pins = ("skill:good-questions",)
+    assert standing(keeper.put(WHAT)) == (SkillStatus.CANDIDATE, True, ())
+    settled = SkillStatus.ACTIVE, True, pins
+    assert standing(keeper.toggle("good-questions", on=True)) == settled
+    assert standing(keeper.put(WHAT)) == settled
+    assert standing(keeper.toggle("good-questions")) == (SkillStatus.DISABLED, False, ())
+    assert standing(keeper.toggle("good-questions")) == settled
+    assert standing(keeper.retire("good-questions")) == (SkillStatus.ARCHIVED, False, ())
+    assert standing(keeper.restore("good-questions")) == (SkillStatus.CANDIDATE, True, ())
+
+
+def test_an_active_skill_that_is_switched_on_once_more_is_pinned(keeper: Keeper) -> None:
+    keeper.put(WHAT)
+    fact = keeper.runtime.home.facts.get("mika", SKILL, "good-questions")
+    assert fact is not None
+    active = promoted(fact.read(AcquiredSkill), NOW)
+    keeper.runtime.home.facts.commit(fact.holding(active))
+    assert keeper.toggle("good-questions", on=True).skill == active
+    assert mind_of(keeper).pinned == ("skill:good-questions",)
+
+
+def test_owners_who_fill_the_trials_at_once_fill_them_once(keeper: Keeper) -> None:
+    few = replace(keeper.runtime, rules=replace(keeper.runtime.rules, trials=Trials(candidates=1)))
+    keeper = replace(keeper, runtime=few)
+    other = WHAT.replaced(name="other")
+    kept = busy(keeper, lambda _facts: keeper.put(other)).put(WHAT).skill
+    assert isinstance(kept, AcquiredSkill)
+    assert (kept.status, kept.waits) == (SkillStatus.DISABLED, True)
+    assert [(each.name, each.on_trial) for each in mind_of(keeper).skills] == [("other", True)]
+    assert keeper.toggle("good-questions", on=True).on
 
 
 def test_what_an_owner_wrote_over_another_version_is_refused(keeper: Keeper) -> None:

@@ -9,7 +9,7 @@ from opencrab.adapters.skill_files import FileSkills
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Changed
 from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.learning import Teaching, indexed, learned, lesson
+from opencrab.domain.learning import Teaching, indexed, learned, lesson, promoted
 from opencrab.domain.mind import Mind
 from opencrab.domain.skill import SKILL, AcquiredSkill, IndexedSkill, SkillStatus, SourceType
 from opencrab.domain.value import Language
@@ -85,7 +85,8 @@ def test_a_skill_that_was_shipped_since_takes_the_place_of_a_learned_one(facts: 
 def test_the_index_is_capped_and_says_how_many_are_missing(language: Language) -> None:
     full = EVERYTHING
     for number in range(50):
-        full = indexed(full, skill(f"s-{number:02}").replaced(description="あ" * 300))
+        settled = promoted(skill(f"s-{number:02}"), NOW)
+        full = indexed(full, settled.replaced(description="あ" * 300))
     text = index_text(SHIPPED, full, language)
     told = len(text.splitlines()) - 2
     assert len(text.encode()) <= INDEX_BYTES
@@ -170,19 +171,36 @@ def test_the_text_of_a_standard_skill_comes_in_the_agents_language(
     facts: Facts, language: Language
 ) -> None:
     text = text_of("task-execution", SHIPPED, facts, "mika", language)
-    assert text == SHIPPED.all()[4].guidance[language]
+    shipped = SHIPPED.find("task-execution")
+    assert shipped is not None
+    assert text == shipped.guidance[language]
 
 
-def test_only_active_skills_have_a_text(facts: Facts) -> None:
+def test_only_live_skills_have_a_text(facts: Facts) -> None:
     first = new_fact("mika", SKILL, "good-questions", skill())
     facts.commit(first)
-    assert text_of("good-questions", SHIPPED, facts, "mika", Language.JA) == "「なぜ」と尋ねる。"
     assert text_of("good-questions", SHIPPED, facts, "ada", Language.JA) is None
-    for status in set(SkillStatus) - {SkillStatus.ACTIVE}:
+    for status in SkillStatus:
         stored = facts.get("mika", SKILL, "good-questions")
         assert stored is not None
         facts.commit(stored.holding(skill().replaced(status=status)))
-        assert text_of("good-questions", SHIPPED, facts, "mika", Language.JA) is None
+        text = text_of("good-questions", SHIPPED, facts, "mika", Language.JA)
+        live = status in {SkillStatus.CANDIDATE, SkillStatus.ACTIVE}
+        assert text == ("「なぜ」と尋ねる。" if live else None)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_a_skill_on_trial_is_told_of_nowhere_and_comes_where_it_fits(language: Language) -> None:
+    fitting_one = skill().replaced(situation_pattern="請求書")
+    trying = indexed(Mind(), fitting_one)
+    assert index_text(SHIPPED, trying, language) == index_text(SHIPPED, Mind(), language)
+    assert offered(SHIPPED, trying) == offered(SHIPPED, Mind())
+    assert fitting(SHIPPED, trying, "この請求書を見て") == ("good-questions",)
+    settled = indexed(trying, promoted(fitting_one, NOW))
+    assert "good-questions" in index_text(SHIPPED, settled, language)
+    assert offered(SHIPPED, settled)[-1] == "good-questions"
+    shipped_since = indexed(Mind(), skill("task-execution"))
+    assert offered(SHIPPED, shipped_since) == offered(SHIPPED, Mind())
 
 
 def test_a_long_text_is_cut_and_says_so(facts: Facts) -> None:

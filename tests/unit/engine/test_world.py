@@ -1,9 +1,7 @@
 """Bound agents: one key each, for good; what their world says is proven, taken once, never lost."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -17,31 +15,16 @@ from opencrab.domain.world import FUTURE, PAST, World, WorldRole, private_key_na
 from opencrab.engine.changing import change_agent
 from opencrab.engine.waking import LONG_AGO, bring_to_life, stir, stored_signs
 from opencrab.engine.world import Reception, balance, bind, place, post_of, received
-from tests.contract.homes import sqlite
-from tests.crash.outside import Reply
+from tests.e2e.beating import QUIET
 from tests.e2e.house import House
 from tests.world.reference import ReferenceWorld
 
-SILENT = (Reply(text="…"),)
-
-
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    made = House(sqlite, tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def kingdom(house: House, tmp_path: Path) -> ReferenceWorld:
-    world = ReferenceWorld(house.clock)
-    house.runtime = replace(house.runtime, world=world.link(tmp_path / "secrets"))
-    return world
+pytest_plugins = ["tests.unit.engine.kingdom"]
 
 
 @pytest.fixture
 def crab(house: House, kingdom: ReferenceWorld) -> World:
-    house.agent("crab", SILENT)
+    house.agent("crab", QUIET)
     bring_to_life(house.runtime, house.home.agents.get("crab"))
     return kingdom.admit(bind(house.runtime, "crab", kingdom.binding()))
 
@@ -99,7 +82,7 @@ def test_drives_of_a_bound_agent_stay_as_they_are(house: House, crab: World) -> 
 
 
 def test_nobody_is_bound_without_a_way_to_worlds(house: House, kingdom: ReferenceWorld) -> None:
-    house.agent("crab", SILENT)
+    house.agent("crab", QUIET)
     alone = replace(house.runtime, world=None)
     with pytest.raises(Refused, match="no way"):
         bind(alone, "crab", kingdom.binding())
@@ -171,7 +154,7 @@ def test_a_repeated_message_wakes_whom_a_crash_let_sleep_on(
 
 
 def test_a_spawned_agent_is_told_what_to_read_first(house: House, kingdom: ReferenceWorld) -> None:
-    house.agent("crab", SILENT)
+    house.agent("crab", QUIET)
     bring_to_life(house.runtime, house.home.agents.get("crab"))
     crab = bind(house.runtime, "crab", kingdom.binding(knowledge_seeds=("cd" * 32,)))
     body = {"agent_id": bytes.fromhex(crab.key_id), "status": "Active"}

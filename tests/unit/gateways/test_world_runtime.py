@@ -1,9 +1,5 @@
 """Kingdom's interface to agents: its words, over what agents here are and do, with its errors."""
 
-from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 
 from opencrab.domain.agent import AgentStatus
@@ -21,27 +17,14 @@ from opencrab.engine.injecting import NewGoal
 from opencrab.engine.tasks import Asker
 from opencrab.engine.world import received
 from opencrab.gateways import world_runtime
-from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.world.reference import ReferenceWorld
 
+pytest_plugins = ["tests.unit.engine.kingdom"]
+
 DRIVES = Drives(risk_tolerance=0.9, collaboration=0.4, depth_vs_breadth=0.7, quality_vs_speed=0.7)
 PARENT = "ee" * 32
-
-
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    made = House(sqlite, tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def kingdom(house: House, tmp_path: Path) -> ReferenceWorld:
-    world = ReferenceWorld(house.clock)
-    house.runtime = replace(house.runtime, world=world.link(tmp_path / "secrets"))
-    return world
 
 
 @pytest.fixture

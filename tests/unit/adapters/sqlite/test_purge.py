@@ -8,13 +8,16 @@ import pytest
 
 from opencrab.adapters.sqlite.database import Database, milliseconds
 from opencrab.domain.errors import NotFound
+from opencrab.domain.tally import ACTIVE_KEPT, KEPT
 from tests.contract.example import (
     JAPANESE,
     admission,
     ending,
     running,
     session,
+    step,
     turn,
+    usage_row,
 )
 from tests.contract.following import feed_of
 from tests.unit.adapters.sqlite.home import NOW, database, home
@@ -119,3 +122,19 @@ def test_a_turn_that_has_not_ended_never_expires(tmp_path: Path) -> None:
         current = running(opened)
         file.purge(milliseconds(NOW + timedelta(days=1_000)), 0)
         assert opened.journal.load("t1").turn == current
+
+
+def test_what_was_counted_goes_long_after_the_last_call_and_who_was_active_before(
+    tmp_path: Path,
+) -> None:
+    day, last = "2026-02-17", timedelta(hours=3)
+    with home(tmp_path) as (opened, file):
+        current = opened.journal.commit(step(running(opened), usage=(usage_row(1),)))
+        opened.journal.commit(step(current, usage=(usage_row(2, at=NOW + last),)))
+        for kept, active in ((ACTIVE_KEPT + last, ("hana",)), (KEPT + last, ())):
+            file.purge(milliseconds(NOW + kept) - 1, 0)
+            assert opened.tallies.active(day) == active
+            assert len(opened.tallies.between("hana", day, day)) == 1
+        file.purge(milliseconds(NOW + KEPT + last) + 1, 0)
+        assert opened.tallies.between("hana", day, day) == ()
+        assert len(opened.usage.rows("hana")) == 2

@@ -36,6 +36,9 @@ EVERY_COMMAND = (
     ("freeze",),
     ("unfreeze", "x"),
     ("chat", "x", "--say", "hi"),
+    ("experiments", "x"),
+    ("meta", "run", "x"),
+    ("whatif", "x", "--alias", "smart=openai:x"),
 )
 
 LOADED = """
@@ -74,6 +77,9 @@ def everything(server: Server) -> Server:
     server.on("GET /agents/x-id/llm/metrics/summary", ok({"total": {}}))
     server.on("GET /budgets", ok({"limits": {}}))
     server.on("PUT /system/state", ok({"state": "running", "frozen_agents": []}))
+    server.on("GET /agents/x-id/experiments", ok({"items": []}))
+    for route in ("POST /agents/x-id/meta/runs", "POST /agents/x-id/whatif"):
+        server.on(route, ok({}))
     server.on("POST /sessions/s1/mentor", ok({"id": "i", "line": 1}))
     server.on("POST /sessions/s1/messages", ok({"turn_ids": ["t1"], "replies": [], "pending": []}))
     return server

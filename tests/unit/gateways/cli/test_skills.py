@@ -28,6 +28,7 @@ def skill_view(name: str = "from-ada", **changes: Any) -> dict[str, Any]:
         "approved_by": None,
         "retired_by": None,
         "usage_count": 0,
+        "waits": False,
         "effectiveness": None,
         "last_used_at": None,
         "created_at": NOW.isoformat(),
@@ -74,6 +75,29 @@ def test_skills_are_listed(
     assert program.run("skills", "list", "Ada", "--json").json == [skill_view()]
 
 
+MEASURED = {"points": 12.4, "low": -3.1, "high": 27.9, "turns": 80}
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ("on trial", "waits for a trial", "+12 points (-3 to +28)")),
+        ("ja", ("試行中", "試行待ち", "+12点(-3〜+28)")),
+    ],
+)
+def test_what_is_tried_is_shown_with_what_it_changes(
+    program: Program, server: Server, language: str, words: tuple[str, str, str]
+) -> None:
+    tried, queued, effect = words
+    trying = skill_view(status="candidate", effectiveness=MEASURED)
+    server.on(f"GET {PLACE}", page(trying, skill_view("b", status="disabled", waits=True)))
+    server.on(f"GET {PLACE}/from-ada", ok(trying))
+    listed = program.run("--language", language, "skills", "list", "Ada").out.splitlines()
+    assert (tried in listed[1], effect in listed[1], queued in listed[2]) == (True, True, True)
+    shown = program.run("--language", language, "skills", "show", "Ada", "from-ada").out
+    assert (tried in shown, effect in shown) == (True, True)
+
+
 def test_who_has_no_skills_is_told_so(program: Program, server: Server) -> None:
     server.on(f"GET {PLACE}", page())
     assert program.run("skills", "list", "Ada").out == "Ada has no skills\n"
@@ -109,7 +133,13 @@ def test_a_skill_is_added_by_options_or_through_a_pipe(program: Program, server:
 
 @pytest.mark.parametrize(
     ("option", "status", "on"),
-    [((), "active", False), ((), "disabled", True), (("--on",), "", True), (("--off",), "", False)],
+    [
+        ((), "active", False),
+        ((), "candidate", False),
+        ((), "disabled", True),
+        (("--on",), "", True),
+        (("--off",), "", False),
+    ],
 )
 def test_a_skill_is_switched_to_what_it_is_not_or_as_it_is_said(
     program: Program, server: Server, option: tuple[str, ...], status: str, *, on: bool

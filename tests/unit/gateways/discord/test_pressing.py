@@ -214,7 +214,8 @@ def test_the_first_thumb_of_each_person_counts(stage: Stage, answered: str) -> N
     for thumb in "uud":
         stage.does(stage.door.press(f"oc:fb:{answered}:{thumb}"))
     stage.does(stage.door.press(f"oc:fb:{answered}:d", **USER))
-    assert {each.outcome for each in learned(stage)} == {Outcome.SUCCESS, Outcome.FAILURE}
+    said = {(each.outcome, each.by_owner) for each in learned(stage)}
+    assert said == {(Outcome.SUCCESS, True), (Outcome.FAILURE, False)}
     assert len(learned(stage)) == 2
     assert "すでに受け取っています" in stage.texts[2]
 

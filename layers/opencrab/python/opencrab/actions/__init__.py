@@ -7,6 +7,7 @@ from opencrab.actions import (
     inner,
     learning,
     llm,
+    meta,
     planning,
     recall,
     speech,
@@ -30,6 +31,7 @@ GROUPS: tuple[Group, ...] = (
     vault.group,
     web.group,
     llm.group,
+    meta.group,
     world.group,
 )
 """Every group; an action that is in none of them does not exist."""

@@ -15,7 +15,7 @@ from opencrab.domain.action import ActionResult, Effect, Impact
 from opencrab.domain.belief import BELIEF, CLAIM, EVIDENCE, Belief, Evidence, tested
 from opencrab.domain.errors import Invalid, NotFound, Refused, TooLarge
 from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.inner import BELIEFS, PEERS, belief_id, same_claim
+from opencrab.domain.inner import BELIEFS, PEERS, belief_id, outlook_change, same_claim
 from opencrab.domain.knowledge import Edge, KnowledgeSource, Node, Relation
 from opencrab.domain.learning import on_one_line, visible, vouches
 from opencrab.domain.linking import Link
@@ -286,14 +286,12 @@ def _told(belief: Belief, *, confirmed: bool) -> ActionResult:
     return ActionResult.done(**told, confirmed=confirmed, tainted=belief.tainted)
 
 
-def _outlook(context: ActionContext, change: Change) -> Iterator[Fact]:
+def _outlook(context: ActionContext, change: Change) -> tuple[Fact, ...]:
     """What the agent has at hand of all this, where that changes."""
     agent_id = context.agent.id
     stored = context.reach.facts.get(agent_id, OUTLOOK, OUTLOOK)
     before = stored.read(Outlook) if stored else Outlook()
-    after = change(before)
-    if after != before:
-        yield stored.holding(after) if stored else new_fact(agent_id, OUTLOOK, OUTLOOK, after)
+    return outlook_change(agent_id, stored, change(before))
 
 
 def _beliefs(name: str, context: ActionContext) -> Iterator[tuple[str, Fact]]:

@@ -1,6 +1,6 @@
 """Learning from what happened, from peers and from looking back, and the skills that come of it.
 
-What is learned goes through one gate: it counts at once only where the turn vouches for it, else
+What is learned goes through one gate: it is tried at once only where the turn vouches for it, else
 it waits in quarantine until an owner approves it.
 """
 
@@ -12,8 +12,9 @@ from pydantic import Field
 
 from opencrab.actions.registry import Group
 from opencrab.actions.skill_gate import move, own_skill, require_say, stored_skill, take_in
+from opencrab.actions.skill_text import not_made, rests
 from opencrab.domain.action import ActionResult, Effect, Impact, SkillUsed
-from opencrab.domain.errors import Invalid, TooLarge
+from opencrab.domain.errors import Invalid, NoRoom, Refused, TooLarge
 from opencrab.domain.fact import new_fact
 from opencrab.domain.identifier import ulid
 from opencrab.domain.learning import (
@@ -30,7 +31,8 @@ from opencrab.domain.learning import (
 from opencrab.domain.memory import EXPERIENCE, Experience
 from opencrab.domain.mind import is_enabled
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.skill import SkillStatus, SourceType
+from opencrab.domain.skill import SourceType
+from opencrab.domain.skill_trial import withheld
 from opencrab.domain.value import Text, Value
 from opencrab.ports.action import PAGED_BYTES, ActionContext
 
@@ -196,8 +198,11 @@ def use_skill(arguments: UseSkill, context: ActionContext) -> ActionResult:
         text = standard.text(context.agent.language)
         return ActionResult.done(SkillUsed(name=name), name=name, text=text)
     found = stored_skill(name, context)
-    if found is None or found[1].status is not SkillStatus.ACTIVE:
+    if found is None or not found[1].status.is_live:
         raise no_skill(name)
+    if name in withheld(context.mind, context.turn.id, context.trials.skill_percent):
+        why, cure = rests(name, context.agent.language)
+        raise Refused(why, field="name", cure=cure)
     skill = found[1]
     result = ActionResult.done(SkillUsed(name=name), name=name, text=skill.guidance)
     return result.replaced(taint=skill.tainted)
@@ -228,7 +233,7 @@ def _kept(
     context: ActionContext,
     source: SourceType,
 ) -> ActionResult:
-    """An experience, and the skill that is made of it where it is given a name."""
+    """An experience, and the skill that is made of it where it is given a name and has room."""
     fact = new_fact(context.agent.id, EXPERIENCE, lived.id, lived)
     if not arguments.skill_name.strip():
         if arguments.guidance.strip():
@@ -243,7 +248,12 @@ def _kept(
         guidance=arguments.guidance if arguments.guidance.strip() else lived.lesson,
     )
     teaching = _teaching(context, source, about=lived)
-    result = take_in(what, context, teaching, arguments.skill_name)
+    try:
+        result = take_in(what, context, teaching, arguments.skill_name)
+    except NoRoom as full:
+        why = f"{full.message}: {full.cure}"
+        note = not_made(why, context.agent.language)
+        return ActionResult.done(experience_id=lived.id, note=note).keeping(fact)
     data = {"experience_id": lived.id, **(result.data or {})}
     return result.replaced(data=data).keeping(fact)
 

@@ -157,6 +157,14 @@ def _described(alias: str, context: ActionContext) -> dict[str, Any]:
     }
 
 
-def _current(use: Use, context: ActionContext) -> dict[str, str]:
-    chosen = context.reach.models.routing.chosen(use, context.basis, context.choices)
-    return {"model": chosen.model, "chosen_by": chosen.by}
+def _current(use: Use, context: ActionContext) -> dict[str, Any]:
+    """The model for a use, and those that this turn drew for types of task."""
+    routing, basis, choices = context.reach.models.routing, context.basis, context.choices
+    chosen = routing.chosen(use, basis, choices)
+    learned = {
+        lot.task_type: lot.model
+        for lot in basis.lots
+        if lot.use is use and routing.chosen(use, basis, choices, lot.task_type).by == "learned"
+    }
+    told = {"learned": learned} if learned else {}
+    return {"model": chosen.model, "chosen_by": chosen.by, **told}

@@ -21,7 +21,8 @@ from opencrab.actions.memory_gate import (
 )
 from opencrab.actions.provenance import writes_clean
 from opencrab.actions.registry import Group
-from opencrab.domain.action import ActionResult, Effect, FileWritten, Impact
+from opencrab.domain.action import ActionResult, Effect, FileWritten, Impact, MemoriesFound
+from opencrab.domain.coin import coin
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.fact import new_fact
 from opencrab.domain.memory import MEMORY, Category, Memory, MemoryContent
@@ -105,9 +106,14 @@ def search_my_history(arguments: SearchMyHistory, context: ActionContext) -> Act
     if not arguments.query.strip():
         raise Invalid("query is blank", field="query", cure="name what you look for")
     query = _query(arguments, context)
-    found = context.reach.search.search(context.agent.id, query)
+    everything = context.reach.search.search(context.agent.id, query)
+    found, could_hide, hidden = _left(everything, query, context)
     shown = _shown(found, query, context)
     result = ActionResult.done(query=arguments.query, count=len(shown), results=shown)
+    ids = tuple(row["memory_id"] for row in shown if "memory_id" in row)
+    if ids or could_hide:
+        effect = MemoriesFound(ids=ids, hidden=hidden, could_hide=could_hide)
+        result = result.replaced(side_effects=(effect,))
     tainted = any(each.taint or each.row.taint for each in found[: len(shown)])
     return result.replaced(taint=tainted)
 
@@ -165,6 +171,21 @@ def save_memory(arguments: SaveMemory, context: ActionContext) -> ActionResult:
 def forget_memory(arguments: ForgetMemory, context: ActionContext) -> ActionResult:
     """Forget one memory; search_my_history tells its memory_id."""
     return drop(known(arguments.memory_id, context, to_change=True), context)
+
+
+def _left(
+    found: tuple[Found, ...], query: Query, context: ActionContext
+) -> tuple[tuple[Found, ...], bool, bool]:
+    """What a search may show, whether the coin had something to hide, and whether it did.
+
+    The coin falls once for a turn, and leaves the memories out of all its searches. Whoever asks
+    for memories and nothing else is answered, on whosever behalf: that is no matter of chance. Core
+    memories do not come by a search.
+    """
+    others = tuple(each for each in found if each.row.kind is not RowKind.MEMORY)
+    could_hide = len(others) < len(found) and query.kinds != {RowKind.MEMORY}
+    hidden = could_hide and coin("memory", context.turn.id) * 100 < context.trials.memory_percent
+    return (others if hidden else found), could_hide, hidden
 
 
 def _query(arguments: SearchMyHistory, context: ActionContext) -> Query:

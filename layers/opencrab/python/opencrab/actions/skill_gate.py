@@ -1,6 +1,8 @@
 """The gate for skills: the one way in which an agent comes to a skill, changes one or drops one."""
 
+from opencrab.actions.skill_text import hint_on
 from opencrab.domain.action import ActionResult, SkillLearned
+from opencrab.domain.authority import Authority
 from opencrab.domain.errors import Refused
 from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.learning import (
@@ -10,14 +12,18 @@ from opencrab.domain.learning import (
     is_name,
     learned,
     no_skill,
+    placed,
     require_room,
     skill_name,
     takes_room,
     vouches,
 )
 from opencrab.domain.mind import MIND, Mind
-from opencrab.domain.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus
+from opencrab.domain.skill import SKILL, SKILLS_KEPT, AcquiredSkill
+from opencrab.domain.skill_trial import skill_pin
 from opencrab.ports.action import ActionContext
+
+_WORDS = ("description", "situation_pattern", "guidance")
 
 
 def take_in(
@@ -31,8 +37,6 @@ def take_in(
     told: dict[str, str] = {}
     if not is_name(given_name):
         told["note"] = f"it is kept as {skill.name}; its description begins with the given name"
-    if skill.status is not SkillStatus.ACTIVE:
-        told["hint"] = "it is not used until an owner approves it or switches it on"
     return _storing(found[0] if found else None, stored, skill, context, told)
 
 
@@ -81,18 +85,36 @@ def _storing(
 ) -> ActionResult:
     """A changed skill with the mind that knows of it, to be written together."""
     agent_id, facts = context.agent.id, context.reach.facts
+    known = facts.get(agent_id, MIND, MIND)
+    mind = known.read(Mind) if known else Mind()
+    _require_owners_words(stored, skill, mind, context)
+    skill = placed(skill, mind, context.trials)
     if takes_room(stored, skill):
         page = facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)
         require_room((each.read(AcquiredSkill) for each in page if each.id != skill.name), skill)
     changed = [fact.holding(skill) if fact else new_fact(agent_id, SKILL, skill.name, skill)]
-    known = facts.get(agent_id, MIND, MIND)
-    mind = known.read(Mind) if known else Mind()
     aware = indexed(mind, skill)
     if aware != mind:
         changed.append(known.holding(aware) if known else new_fact(agent_id, MIND, MIND, aware))
     effect = SkillLearned(name=skill.name, status=skill.status.value)
     shown = {"skill_name": skill.name, "version": skill.version, "status": skill.status.value}
+    if hint := hint_on(skill, context.agent.language):
+        shown["hint"] = hint
     return ActionResult.done(effect, **shown, **told).keeping(*changed)
+
+
+def _require_owners_words(
+    stored: AcquiredSkill | None, skill: AcquiredSkill, mind: Mind, context: ActionContext
+) -> None:
+    """Raise Refused where new words would go untried into what an owner pinned."""
+    if context.turn.authority is Authority.OWNER or skill_pin(skill.name) not in mind.pinned:
+        return
+    if stored is None or any(getattr(stored, each) != getattr(skill, each) for each in _WORDS):
+        raise Refused(
+            f"skill {skill.name!r} is pinned: only the owner gives it other words",
+            field="name",
+            cure="choose another name, or propose it to your owner",
+        )
 
 
 def _require_free(name: str, context: ActionContext) -> None:

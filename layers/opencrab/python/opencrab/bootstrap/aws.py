@@ -13,6 +13,7 @@ from opencrab import __version__, settings
 from opencrab.adapters.aws_client import Deferred
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
+from opencrab.adapters.dynamodb.tally import DynamoTallies
 from opencrab.adapters.dynamodb.usage import DynamoUsage
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.owner_key import OwnerKey
@@ -308,6 +309,7 @@ def _home(
         compactions=queue("compactions"),
         interactions=queue("interactions") if configured.get("aws.interactions_queue") else None,
         beats=queue("beats"),
+        nights=queue("nights"),
         outbox=stores.outbox,
         due=stores.due,
         facts=stores.facts,
@@ -325,6 +327,7 @@ def _home(
         switches=stores.switches,
         budgets=stores.budgets,
         usage=DynamoUsage(table, clock),
+        tallies=DynamoTallies(table),
         health=stores.health,
         preferences=stores.preferences,
         eraser=stores.eraser,

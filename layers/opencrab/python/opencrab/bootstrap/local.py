@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opencrab import __version__, settings
-from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
+from opencrab.bootstrap.local_models import Network, Thinking, thinking_of
+from opencrab.domain.errors import OpenCrabError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from opencrab.adapters.providers.configuration import ModelsSettings
-    from opencrab.adapters.providers.detect import LocalServer
-    from opencrab.adapters.providers.transport import Transport
     from opencrab.domain.cost import Sheet
     from opencrab.domain.money import Price
     from opencrab.domain.new_price import NewPrices
@@ -28,10 +26,6 @@ if TYPE_CHECKING:
 
 _FREE_PORTS = 20
 _LAST_PORT = 65_535
-_NO_MODEL = (
-    "this is no language model: set OPENAI_API_KEY, or start Ollama or a llama.cpp",
-    "server, and start again; until then answers follow simple rules",
-)
 
 
 def command() -> None:
@@ -64,7 +58,7 @@ def _newest_prices(
     from opencrab.adapters.system_clock import SystemClock
 
     url = str(settings.load({}).get("llm.prices_url"))
-    network, today = _Network(), SystemClock().now().date()
+    network, today = Network(), SystemClock().now().date()
     try:
         return newest_prices(
             network.transport(), url, known, today, limits=limits, allow_lower=allow_lower
@@ -93,16 +87,16 @@ def _up(options: "UpOptions") -> int:
     os.umask(0o077)
     data = options.data
     secrets = FileSecrets(data)
-    thinking = _thinking(secrets, options.provider)
+    thinking = thinking_of(secrets, options.provider)
     database = open_database(data)
-    network = _Network()
+    network = Network()
     try:
         runtime = _runtime(configured, database, thinking, secrets, network=network, data=data)
         key_file = _owner_key(runtime, data, str(configured.get("owner.name")))
         host = f"[{options.host}]" if ":" in options.host else options.host
         url = f"http://{host}:{port}"
         place = _Place(options.host, port, url, data, key_file)
-        _serve(runtime, database, configured, thinking, place)
+        _serve(runtime, database, configured, thinking, place, network=network)
         network.close()
         return 0
     finally:
@@ -114,10 +108,10 @@ def _up(options: "UpOptions") -> int:
 def _runtime(
     configured: "Settings",
     database: Any,
-    thinking: "_Thinking",
+    thinking: "Thinking",
     secrets: "Secrets",
     *,
-    network: "_Network",
+    network: "Network",
     data: Path,
 ) -> "Runtime":
     from opencrab.adapters.local_files import LocalBlobs, LocalFiles
@@ -159,56 +153,26 @@ class _Place:
     key_file: Path | None
 
 
-@dataclass(frozen=True)
-class _Thinking:
-    """The models' settings, and what the owner should be told about how they came about.
-
-    `again` makes them anew, since keys may have changed.
-    """
-
-    settings: "ModelsSettings"
-    notes: tuple[str, ...]
-    again: "Callable[[], ModelsSettings]"
-
-
-class _Network:
-    """One HTTP client, made when the first model needs it."""
-
-    def __init__(self) -> None:
-        self._client: Any = None
-
-    def transport(self) -> "Transport":
-        from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
-
-        if self._client is None:
-            self._client = new_client()
-        return HttpxTransport(self._client)
-
-    def close(self) -> None:
-        if self._client is not None:
-            self._client.close()
-
-
 def _serve(
-    runtime: "Runtime", database: Any, configured: "Settings", thinking: _Thinking, place: _Place
+    runtime: "Runtime",
+    database: Any,
+    configured: "Settings",
+    thinking: Thinking,
+    place: _Place,
+    *,
+    network: Network,
 ) -> None:
-    from datetime import timedelta
-
     from opencrab.adapters.sqlite.access import SqliteFeed
-    from opencrab.adapters.sqlite.database import milliseconds
     from opencrab.bootstrap.discord_bot import bot_of, own_door
     from opencrab.bootstrap.discord_worker import interact
     from opencrab.bootstrap.local_search import indexing_of
+    from opencrab.bootstrap.prices import nightly
     from opencrab.bootstrap.websocket import local_talk
     from opencrab.gateways.local import WORKERS, FeedWatch, Runner
     from opencrab.gateways.local_index import IndexFollower
     from opencrab.gateways.machine import MachineReader
     from opencrab.gateways.rest.app import create_app
     from opencrab.gateways.rest.live import offer
-
-    def purge() -> None:
-        now = runtime.clock.now()
-        database.purge(milliseconds(now), milliseconds(now - timedelta(days=1)))
 
     def ready() -> None:
         (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
@@ -225,11 +189,32 @@ def _serve(
     )
     offer(app, local_talk(configured, runtime))
     index = IndexFollower(SqliteFeed(database), indexing_of(runtime), runtime.home.agents)
-    runner = Runner(runtime, watch, purge, index, workers=WORKERS, interact=interact(runtime))
+    runner = Runner(
+        runtime,
+        watch,
+        _purging(runtime, database),
+        index,
+        workers=WORKERS,
+        interact=interact(runtime),
+        price=nightly(configured, network.transport),
+    )
     runner.serve(app, host=place.host, port=place.port, ready=ready)
 
 
-def _say_ready(runtime: "Runtime", thinking: _Thinking, place: _Place) -> None:
+def _purging(runtime: "Runtime", database: Any) -> "Callable[[], None]":
+    """What removes rows whose time is over, once a minute."""
+    from datetime import timedelta
+
+    from opencrab.adapters.sqlite.database import milliseconds
+
+    def purge() -> None:
+        now = runtime.clock.now()
+        database.purge(milliseconds(now), milliseconds(now - timedelta(days=1)))
+
+    return purge
+
+
+def _say_ready(runtime: "Runtime", thinking: Thinking, place: _Place) -> None:
     from opencrab.domain.routing import Basis, Use
 
     model = runtime.models.routing.chosen(Use.CONVERSATION, Basis()).model
@@ -244,83 +229,6 @@ def _say_ready(runtime: "Runtime", thinking: _Thinking, place: _Place) -> None:
     rows += ["  stop    Ctrl-C", "ready"]
     sys.stdout.write("\n".join(rows) + "\n")
     sys.stdout.flush()
-
-
-def _thinking(secrets: "Secrets", provider: str | None) -> _Thinking:
-    """The models that can be used here: what is configured, else a local server, else scripted."""
-    from opencrab.adapters.providers.configuration import SCRIPTED
-    from opencrab.adapters.providers.registry import usable
-
-    known = _configured_models(secrets)
-    if provider is not None:
-        chosen = _chosen(known, provider)
-        return _Thinking(chosen, ("chosen with --provider",), lambda: _only(secrets, provider))
-    found, notes = _found(known)
-    thinking = usable(known, found)
-    if thinking.default == SCRIPTED:
-        notes = (*notes, *_NO_MODEL)
-    return _Thinking(thinking, notes, lambda: usable(_configured_models(secrets), found))
-
-
-def _found(known: "ModelsSettings") -> "tuple[LocalServer | None, tuple[str, ...]]":
-    """A server of models that runs on this computer, and what its owner should know of it."""
-    from opencrab.adapters.providers.detect import LLAMACPP_URL, OLLAMA_URL, detect_local
-
-    ollama = _address(known, "ollama", OLLAMA_URL)
-    llamacpp = _address(known, "llamacpp", LLAMACPP_URL)
-    if not _answers(ollama) and not _answers(llamacpp):
-        return None, ()
-    network = _Network()
-    detection = detect_local(network.transport(), ollama, llamacpp)
-    network.close()
-    return detection.server, detection.notes
-
-
-def _configured_models(secrets: "Secrets") -> "ModelsSettings":
-    """What the files, the environment and the kept keys say now."""
-    from opencrab.adapters.providers.configuration import models_settings
-
-    secrets.forget()
-    configured = settings.load({}, secret=secrets.get)
-    return models_settings(
-        configured.table("llm"),
-        configured.pricing,
-        configured.absent_below("llm.providers"),
-        key_names=configured.variables_of("api_key", "llm.providers"),
-        listing=settings.listed_models,
-        stored_key=secrets.get,
-    )
-
-
-def _only(secrets: "Secrets", provider: str) -> "ModelsSettings":
-    return _chosen(_configured_models(secrets), provider)
-
-
-def _chosen(known: "ModelsSettings", provider: str) -> "ModelsSettings":
-    """The settings with which all thinking goes to one provider, or to one model of it."""
-    from opencrab.adapters.providers.configuration import SCRIPTED
-
-    name, _, model = provider.partition(":")
-    if name != "scripted" and name not in known.providers:
-        names = ", ".join(sorted({"scripted", *known.providers}))
-        raise Invalid(f"there is no provider {name!r}", cure=f"choose one of {names}")
-    return known.only(SCRIPTED if provider == "scripted" else f"{name}:{model}")
-
-
-def _address(known: "ModelsSettings", name: str, default: str) -> str:
-    provider = known.providers.get(name)
-    return (provider.base_url if provider else "") or default
-
-
-def _answers(url: str) -> bool:
-    """Whether anything listens there; asked first, since most machines run no model server."""
-    from urllib.parse import urlsplit
-
-    address = urlsplit(url)
-    with socket.socket() as probe, suppress(OSError):
-        probe.settimeout(0.2)
-        return probe.connect_ex((address.hostname or "localhost", address.port or 80)) == 0
-    return False
 
 
 def _port(host: str, wanted: int, *, fixed: bool) -> int:
@@ -372,7 +280,7 @@ def _owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
 
 
 def _setup(
-    runtime: "Runtime", configured: "Settings", thinking: _Thinking, place: _Place
+    runtime: "Runtime", configured: "Settings", thinking: Thinking, place: _Place
 ) -> dict[str, Any]:
     """What is configured, what is missing, and what to do about it."""
     from opencrab.bootstrap.rules import budget_of

@@ -1,7 +1,7 @@
 """The engine's numbers, from the settings."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -9,9 +9,12 @@ from opencrab.domain.autonomy import Autonomy
 from opencrab.domain.errors import Invalid
 from opencrab.domain.heartbeat import LONGEST_SECONDS, SHORTEST_SECONDS, is_prime, prime_from
 from opencrab.domain.money import Limits
-from opencrab.domain.value import MicroUsd
+from opencrab.domain.trials import Trials
+from opencrab.domain.value import MicroUsd, Value
 from opencrab.engine.runtime import Rules
 from opencrab.settings import Settings
+
+Section = TypeVar("Section", bound=Value)
 
 _MILLION = 1_000_000
 _MOST = 10**12
@@ -45,7 +48,8 @@ def rules_of(configured: Settings) -> Rules:
         high_water_tokens=_whole(configured, "context.high_water_tokens", 1_000, 10**7),
         compact_every=_whole(configured, "memory.compact_every_lines", 0, 1_000),
         heartbeat_seconds=_interval(configured),
-        autonomy=_autonomy(configured),
+        autonomy=_section(configured, "autonomy", Autonomy),
+        trials=_section(configured, "trials", Trials),
     )
 
 
@@ -62,12 +66,12 @@ def _interval(configured: Settings) -> int:
     return seconds
 
 
-def _autonomy(configured: Settings) -> Autonomy:
+def _section(configured: Settings, section: str, kind: type[Section]) -> Section:
     try:
-        return Autonomy.model_validate(configured.table("autonomy"))
+        return kind.model_validate(configured.table(section))
     except ValidationError as error:
         wrong = error.errors(include_input=False)[0]
-        name = ".".join(("autonomy", *map(str, wrong["loc"])))
+        name = ".".join((section, *map(str, wrong["loc"])))
         raise Invalid(
             f"{name}: {wrong['msg']}",
             field=name,

@@ -69,7 +69,7 @@ def installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]
     from opencrab import settings
     from opencrab.actions import GROUPS, Registry
     from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-    from opencrab.adapters.providers.simulated import OnlyModel, Simulated
+    from opencrab.adapters.providers.simulated import OnlyModel, SimulatedModel
     from opencrab.adapters.skill_files import FileSkills
     from opencrab.adapters.sqlite.home import open_home
     from opencrab.adapters.system_clock import FakeClock
@@ -85,7 +85,7 @@ def installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]
             Runtime(
                 home=home,
                 clock=clock,
-                models=OnlyModel(Simulated(seed)),
+                models=OnlyModel(SimulatedModel(seed)),
                 actions=Registry(GROUPS, skills),
                 rules=rules_of(settings.load({})),
                 skills=skills,

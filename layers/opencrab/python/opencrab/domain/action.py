@@ -115,6 +115,15 @@ class SkillUsed(Value):
     name: str
 
 
+class MemoriesFound(Value):
+    """A search showed these memories; `hidden` where the coin left all memories out of it."""
+
+    kind: Literal["memories_found"] = "memories_found"
+    ids: tuple[str, ...] = ()
+    hidden: bool = False
+    could_hide: bool = False
+
+
 class SkillLearned(Value):
     """A skill was acquired, changed, retired or restored."""
 
@@ -171,6 +180,7 @@ SideEffect = Annotated[
     | FileWritten
     | FileDeleted
     | SkillUsed
+    | MemoriesFound
     | SkillLearned
     | TaskEnded
     | GoalBegun

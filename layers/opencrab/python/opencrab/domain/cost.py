@@ -16,8 +16,10 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.value import MicroUsd, Value
 
-MINUTES_PER_MONTH = 730 * 60
-"""A month of 730 hours, as AWS's own calculator has it."""
+HOURS_PER_MONTH = 730
+"""As AWS's own calculator has it."""
+
+MINUTES_PER_MONTH = HOURS_PER_MONTH * 60
 
 SECONDS_PER_DAY = 86_400
 
@@ -138,8 +140,8 @@ class Sheet(Value):
     """AWS's prices in one region, and how much of each meter an installation was counted to use.
 
     `heartbeat` is the sweep of each minute, `beat` an agent's own, every `beat_seconds`, which
-    finds nothing to do. `memory` is what a turn causes after its end: lines are indexed,
-    and summarised now and then.
+    finds nothing to do, and `night` the look of each hour whether there is a night. `memory` is
+    what a turn causes after its end: lines are indexed, and summarised now and then.
     """
 
     region: str
@@ -149,6 +151,7 @@ class Sheet(Value):
     heartbeat: Work
     beat: Work = Work(functions={})
     beat_seconds: Annotated[int, Field(gt=0)] = DEFAULT_SECONDS
+    night: Work = Work(functions={})
     turn: Work
     memory: Work = Work(functions={})
     model_seconds: Annotated[int, Field(ge=0)]
@@ -180,8 +183,9 @@ class Sheet(Value):
         return min(tariff.as_of for tariff in self.prices.values())
 
     def idle(self) -> dict[Meter, Decimal]:
-        """A month in which nobody says anything: what stands there, polls and heartbeats."""
-        usage = _times(self.heartbeat.usage(), MINUTES_PER_MONTH)
+        """A month in which nobody says anything: what stands there, polls, beats and looks."""
+        looking = _times(self.night.usage(), HOURS_PER_MONTH)
+        usage = _plus(_times(self.heartbeat.usage(), MINUTES_PER_MONTH), looking)
         return _plus(_plus(usage, self.standing), self.polling.usage)
 
     def beating(self) -> dict[Meter, Decimal]:

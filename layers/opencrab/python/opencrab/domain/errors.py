@@ -2,6 +2,7 @@
 
 OpenCrabError
  ├── Refused        403  do not retry: the rules forbid it
+ │    ├── NoRoom         as many as there may be are kept already
  │    └── Stopped        a turn was asked to stop before this could start
  ├── Unauthenticated 401 send a valid key
  ├── NotFound       404  name something that exists
@@ -33,6 +34,12 @@ class Refused(OpenCrabError):
     """The rules forbid it; trying again changes nothing."""
 
     code = "refused"
+
+
+class NoRoom(Refused):
+    """As many as there may be are kept already."""
+
+    code = "no_room"
 
 
 class Stopped(Refused):

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 
 from opencrab.domain.belief import Belief
+from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.gist import Relation, gist, relation
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.outlook import Outlook, with_belief, with_peer
+from opencrab.domain.outlook import OUTLOOK, Outlook, with_belief, with_peer
 from opencrab.domain.peer import Peer
 
 BELIEFS, PEERS = 1_000, 500
@@ -37,6 +38,14 @@ def outlook_of(beliefs: Iterable[Belief], peers: Iterable[Peer]) -> Outlook:
     for peer in peers:
         outlook = with_peer(outlook, peer)
     return outlook
+
+
+def outlook_change(agent_id: str, stored: Fact | None, after: Outlook) -> tuple[Fact, ...]:
+    """The fact by which what an agent has in view becomes this, if that is a change."""
+    before = Outlook() if stored is None else stored.read(Outlook)
+    if after == before:
+        return ()
+    return (stored.holding(after) if stored else new_fact(agent_id, OUTLOOK, OUTLOOK, after),)
 
 
 _SAME = {Relation.SAME, Relation.NEAR}

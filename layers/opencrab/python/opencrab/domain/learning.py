@@ -7,18 +7,22 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from opencrab.domain.authority import Authority
-from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused, TooLarge
+from opencrab.domain.errors import Conflict, Invalid, NoRoom, NotFound, Refused, TooLarge
 from opencrab.domain.mind import Mind
 from opencrab.domain.skill import (
     ACQUIRED_SKILLS,
+    BY_EVIDENCE,
     GUIDANCE_BYTES,
     QUARANTINED_SKILLS,
     SKILLS_KEPT,
     AcquiredSkill,
+    Effectiveness,
     IndexedSkill,
     SkillStatus,
     SourceType,
 )
+from opencrab.domain.skill_trial import skill_pin
+from opencrab.domain.trials import Trials
 from opencrab.domain.turn import Turn
 from opencrab.domain.value import Value
 
@@ -26,7 +30,7 @@ NAME_CHARACTERS = 64
 DESCRIPTION_CHARACTERS = 1_024
 PATTERN_CHARACTERS = 500
 INDEXED_BYTES = 300
-"""Most of a description, and of a pattern, that every turn reads of an active skill."""
+"""Most of a description, and of a pattern, that every turn reads of a live skill."""
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _BETWEEN = re.compile(r"[\s_-]+")
@@ -123,8 +127,9 @@ def learned(
 ) -> AcquiredSkill:
     """A skill after it was taught, the stored one of that name included.
 
-    What nobody vouches for waits in quarantine, and never takes the place of words that count. A
-    skill that was switched off stays off; one that an owner archived needs an owner's approval.
+    What nobody vouches for waits in quarantine, and never takes the place of words that count. All
+    else is a candidate, as new words were never measured: `placed` says whether it can be one now.
+    A skill that was switched off stays off; one that an owner archived needs an owner's approval.
     """
     if stored is not None and not stored.tainted and not teaching.vouched:
         raise Refused(
@@ -142,6 +147,7 @@ def learned(
         taught_by=on_one_line(teaching.taught_by)[:100],
         turn_id=teaching.turn_id,
         tainted=status is SkillStatus.QUARANTINED,
+        worded_at=now,
         created_at=now,
         updated_at=now,
     )
@@ -156,62 +162,111 @@ def learned(
 
 
 def owned(skill: AcquiredSkill, owner: str) -> AcquiredSkill:
-    """A skill as an owner wrote it: it counts, unless it is switched off."""
-    status = SkillStatus.DISABLED if skill.status is SkillStatus.DISABLED else SkillStatus.ACTIVE
+    """A skill as an owner wrote it: a candidate, unless it is switched off."""
+    is_off = skill.status is SkillStatus.DISABLED
+    status = SkillStatus.DISABLED if is_off else SkillStatus.CANDIDATE
     return skill.replaced(status=status, tainted=False, approved_by=owner)
 
 
 def approved(skill: AcquiredSkill, owner: str, now: datetime) -> AcquiredSkill:
-    """A quarantined skill after an owner vouched for it."""
+    """A quarantined skill after an owner vouched for it: a candidate."""
     if skill.status is not SkillStatus.QUARANTINED:
         raise _conflict(skill, "nothing of it waits for approval", "look at it again")
-    return _moved(skill, SkillStatus.ACTIVE, now).replaced(tainted=False, approved_by=owner)
+    return _moved(skill, SkillStatus.CANDIDATE, now).replaced(tainted=False, approved_by=owner)
 
 
 def toggled(skill: AcquiredSkill, now: datetime, *, on: bool | None = None) -> AcquiredSkill:
-    """A skill switched on or off, or to what it is not."""
-    if skill.status not in {SkillStatus.ACTIVE, SkillStatus.DISABLED}:
+    """A skill that its owner switched on for good, or off, or to what it is not."""
+    if not (skill.status.is_live or skill.status is SkillStatus.DISABLED):
         cure = "approve it" if skill.status is SkillStatus.QUARANTINED else "restore it first"
         raise _conflict(skill, "it can be switched neither on nor off", cure)
     wanted = skill.status is SkillStatus.DISABLED if on is None else on
     status = SkillStatus.ACTIVE if wanted else SkillStatus.DISABLED
-    return skill if status is skill.status else _moved(skill, status, now)
+    return skill if status is skill.status and not skill.waits else _moved(skill, status, now)
 
 
-def retired(skill: AcquiredSkill, now: datetime, *, owner: str | None = None) -> AcquiredSkill:
-    """An archived skill; what an owner archived only an owner restores."""
-    if skill.status is SkillStatus.ARCHIVED and (owner is None or skill.retired_by):
+def promoted(
+    skill: AcquiredSkill, now: datetime, effectiveness: Effectiveness | None = None
+) -> AcquiredSkill:
+    """A candidate whose trial is over: it is active, as it helps or as its owner wants it.
+
+    Raises Conflict for what is no candidate.
+    """
+    if skill.status is not SkillStatus.CANDIDATE:
+        raise _conflict(skill, "it is not on trial", "look at it again")
+    measured = effectiveness or skill.effectiveness
+    return _moved(skill, SkillStatus.ACTIVE, now).replaced(effectiveness=measured)
+
+
+def on_trial(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
+    """A skill that waited for room, or that was promoted, as a candidate; raises Conflict."""
+    if not skill.waits and skill.status is not SkillStatus.ACTIVE:
+        raise _conflict(skill, "it neither waits for a trial nor had one", "look at it again")
+    return _moved(skill, SkillStatus.CANDIDATE, now)
+
+
+def retired(
+    skill: AcquiredSkill,
+    now: datetime,
+    *,
+    owner: str | None = None,
+    effectiveness: Effectiveness | None = None,
+) -> AcquiredSkill:
+    """An archived skill; what an owner archived only an owner restores.
+
+    With BY_EVIDENCE as its `owner` it was measured to be of no use, and the agent may restore it.
+    """
+    by_an_owner = owner is not None and owner != BY_EVIDENCE
+    if skill.status is SkillStatus.ARCHIVED and (not by_an_owner or _is_owners(skill)):
         return skill
-    return _moved(skill, SkillStatus.ARCHIVED, now).replaced(retired_by=owner)
+    measured = effectiveness or skill.effectiveness
+    gone = _moved(skill, SkillStatus.ARCHIVED, now)
+    return gone.replaced(retired_by=owner, effectiveness=measured)
 
 
 def restored(skill: AcquiredSkill, now: datetime, *, owner: str | None = None) -> AcquiredSkill:
-    """An archived skill as it was before: in quarantine, if nobody vouched for it."""
+    """An archived skill that is tried again, or in quarantine if nobody vouched for it."""
     if skill.status is not SkillStatus.ARCHIVED:
         raise _conflict(skill, "there is nothing to restore", "look at it again")
-    if owner is None and skill.retired_by:
+    if owner is None and _is_owners(skill):
         raise Refused(f"skill {skill.name!r} was retired by the owner", cure="ask the owner")
-    status = SkillStatus.QUARANTINED if skill.tainted else SkillStatus.ACTIVE
+    status = SkillStatus.QUARANTINED if skill.tainted else SkillStatus.CANDIDATE
     return _moved(skill, status, now).replaced(retired_by=None)
 
 
+def placed(skill: AcquiredSkill, mind: Mind, trials: Trials) -> AcquiredSkill:
+    """A skill that is to be a candidate, as what it can be in this mind.
+
+    It is active where nothing would be withheld: its owner wants it as it is, or there are no
+    trials. Where all places on trial are taken it waits, switched off until one is free.
+    """
+    if skill.status is not SkillStatus.CANDIDATE:
+        return skill
+    if trials.skill_percent == 0 or skill_pin(skill.name) in mind.pinned:
+        return skill.replaced(status=SkillStatus.ACTIVE)
+    others = sum(each.on_trial for each in mind.skills if each.name != skill.name)
+    if others < trials.candidates:
+        return skill
+    return skill.replaced(status=SkillStatus.DISABLED, waits=True)
+
+
 def require_room(others: Iterable[AcquiredSkill], skill: AcquiredSkill) -> None:
-    """Raise Refused where an agent's other skills leave no room for one that is added."""
+    """Raise NoRoom where an agent's other skills leave no room for one that is added."""
     statuses = [each.status for each in others]
     open_ones = [each for each in statuses if each is not SkillStatus.ARCHIVED]
     waiting = statuses.count(SkillStatus.QUARANTINED)
     if len(open_ones) >= ACQUIRED_SKILLS:
-        raise Refused(
+        raise NoRoom(
             f"{ACQUIRED_SKILLS} skills are learned, and more are not allowed",
             cure="retire one that is of no use",
         )
     if skill.status is SkillStatus.QUARANTINED and waiting >= QUARANTINED_SKILLS:
-        raise Refused(
+        raise NoRoom(
             f"{QUARANTINED_SKILLS} skills wait for approval, and more are not allowed",
             cure="wait until the owner has decided on them",
         )
     if len(statuses) >= SKILLS_KEPT:
-        raise Refused(
+        raise NoRoom(
             f"{SKILLS_KEPT} skills are kept with the retired ones, and more are not allowed",
             cure="use the name of a retired one",
         )
@@ -225,12 +280,17 @@ def takes_room(stored: AcquiredSkill | None, skill: AcquiredSkill) -> bool:
 
 
 def indexed(mind: Mind, skill: AcquiredSkill) -> Mind:
-    """A mind that knows of a skill exactly if it is active."""
+    """A mind that knows of a skill exactly if it is live, and whether it is on trial."""
     others = [each for each in mind.skills if each.name != skill.name]
-    if skill.status is SkillStatus.ACTIVE:
+    if skill.status.is_live:
         description = _cut(skill.description, INDEXED_BYTES)
         pattern = _cut(skill.situation_pattern, INDEXED_BYTES)
-        shown = IndexedSkill(name=skill.name, description=description, situation_pattern=pattern)
+        shown = IndexedSkill(
+            name=skill.name,
+            description=description,
+            situation_pattern=pattern,
+            on_trial=skill.status is SkillStatus.CANDIDATE,
+        )
         others = sorted((*others, shown), key=lambda each: each.name)
     return mind.replaced(skills=tuple(others))
 
@@ -252,14 +312,21 @@ def _status(stored: AcquiredSkill | None, *, vouched: bool) -> SkillStatus:
     if not vouched:
         return SkillStatus.QUARANTINED
     if stored is None:
-        return SkillStatus.ACTIVE
-    if stored.status is SkillStatus.ARCHIVED and stored.retired_by:
+        return SkillStatus.CANDIDATE
+    if stored.status is SkillStatus.ARCHIVED and _is_owners(stored):
         return SkillStatus.QUARANTINED
-    return SkillStatus.DISABLED if stored.status is SkillStatus.DISABLED else SkillStatus.ACTIVE
+    is_off = stored.status is SkillStatus.DISABLED and not stored.waits
+    return SkillStatus.DISABLED if is_off else SkillStatus.CANDIDATE
+
+
+def _is_owners(skill: AcquiredSkill) -> bool:
+    """Whether an owner archived it, rather than the agent itself or the evidence."""
+    return skill.retired_by is not None and skill.retired_by != BY_EVIDENCE
 
 
 def _moved(skill: AcquiredSkill, status: SkillStatus, now: datetime) -> AcquiredSkill:
-    return skill.replaced(status=status, version=skill.version + 1, updated_at=now)
+    version = skill.version + 1
+    return skill.replaced(status=status, waits=False, version=version, updated_at=now)
 
 
 def _conflict(skill: AcquiredSkill, why: str, cure: str) -> Conflict:

@@ -104,7 +104,10 @@ class Rewritten(Value):
 
 
 class Experience(Value):
-    """Something done, how it went, and what it taught; `model` where it is about one."""
+    """Something done, how it went, and what it taught; `model` where it is about one.
+
+    `by_owner` says that it is what an owner thought of a turn, `from_person` who that was.
+    """
 
     id: str
     experience: Sentence
@@ -112,6 +115,7 @@ class Experience(Value):
     lesson: Sentence
     about_turn: str = ""
     from_person: str = ""
+    by_owner: bool = False
     model: str = ""
     tainted: bool = False
     turn_id: str = ""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from opencrab.domain.authority import Authority, Source
+from opencrab.domain.identifier import turn_id
 from opencrab.domain.value import (
     MESSAGE_BYTES,
     Identifier,
@@ -96,6 +97,15 @@ class Message(Value):
     def images(self) -> tuple[str, ...]:
         """The references of its images."""
         return tuple(part.reference for part in self.parts if isinstance(part, ImagePart))
+
+    def turn_in(self, session_id: str, agent_id: str) -> str:
+        """The id of the turn by which an agent answers it in a session."""
+        return turn_id(
+            source=self.source,
+            principal=self.principal_id,
+            source_id=f"{session_id}/{self.source_id}",
+            agent_id=agent_id,
+        )
 
     def body(self) -> dict[str, Any]:
         """What makes two messages the same message: everything but who carried it."""

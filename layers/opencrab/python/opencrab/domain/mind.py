@@ -1,7 +1,12 @@
 """Mind: the small document about an agent that every turn reads together with the agent."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from opencrab.domain.goal import GoalId
 from opencrab.domain.memory import CoreMemory
+from opencrab.domain.mix import MIXES, Mix
 from opencrab.domain.skill import IndexedSkill, SkillName, StandardSkill
 from opencrab.domain.value import Value
 
@@ -22,10 +27,11 @@ class Agenda(Value):
 
 
 class Mind(Value):
-    """Goals that are open, acquired skills that are active, and the core memories.
+    """Goals that are open, acquired skills that are live, and the core memories.
 
     `enabled` and `disabled` are the standard skills that the owner switched, against what they are
-    by default.
+    by default. `mixes` are the models that were learned to be good for something, `pinned` what the
+    owner keeps as it is: no evidence moves it.
     """
 
     agenda: Agenda = Agenda()
@@ -33,6 +39,8 @@ class Mind(Value):
     core: tuple[CoreMemory, ...] = ()
     disabled: tuple[SkillName, ...] = ()
     enabled: tuple[SkillName, ...] = ()
+    mixes: Annotated[tuple[Mix, ...], Field(max_length=MIXES)] = ()
+    pinned: Annotated[tuple[str, ...], Field(max_length=100)] = ()
 
 
 def is_enabled(skill: StandardSkill, mind: Mind) -> bool:

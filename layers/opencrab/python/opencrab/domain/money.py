@@ -145,6 +145,10 @@ class Limits(Value):
     public_user_day_micro_usd: _Limit = 100_000
     block_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] = 50_000
 
+    def agent_day(self, own: MicroUsd | None) -> MicroUsd:
+        """What an agent may spend in a day: its own limit where it has one."""
+        return self.agent_day_micro_usd if own is None else own
+
     def changed(self, changes: Mapping[str, MicroUsd]) -> "Limits":
         """These limits with those that were set at run time; names of other versions are left out.
 

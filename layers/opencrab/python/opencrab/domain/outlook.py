@@ -34,11 +34,6 @@ class Outlook(Value):
     peers: tuple[Peer, ...] = ()
 
 
-def noted(outlook: Outlook, what: Belief | Peer) -> Outlook:
-    """The outlook after a belief or a peer changed."""
-    return with_belief(outlook, what) if isinstance(what, Belief) else with_peer(outlook, what)
-
-
 def with_belief(outlook: Outlook, belief: Belief) -> Outlook:
     """The outlook with a belief as it is now, if it is among the most salient.
 

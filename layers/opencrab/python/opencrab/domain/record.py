@@ -100,7 +100,8 @@ class ModelIntent(Value):
 
     It says what the call is for, who chose the model, and at what price, so that any worker can
     settle it. The first intent of a turn keeps the `basis` for the later ones. `skills` are those
-    whose text the model is given, `skills_offered` those that it is told of by name.
+    whose text the model is given, `skills_offered` those that it is told of by name, `skills_held`
+    those that fitted and that the coin withheld. `probability` is how likely the model was.
     """
 
     kind: Literal["model_intent"] = "model_intent"
@@ -114,10 +115,12 @@ class ModelIntent(Value):
     complexity: float = 0.0
     tier: int = 2
     chosen_by: str = "default"
+    probability: float = 1.0
     price: Price | None = None
     basis: Basis | None = None
     skills: tuple[str, ...] = ()
     skills_offered: tuple[str, ...] = ()
+    skills_held: tuple[str, ...] = ()
 
 
 class ModelResult(Value):

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from opencrab.domain.value import ShortText, Value
+from opencrab.domain.aim import Aim
+from opencrab.domain.value import ShortText, Unit, Value
 
 ModelReference = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_.\-]+(:\S+)?$", max_length=264)
@@ -45,12 +46,23 @@ class LlmConfig(Value):
     """An agent's own say in routing: its lasting choices, and what it may change itself.
 
     None leaves a matter to the installation. A `private` agent thinks with private models only.
+    `aim` is what may be learned about the choice of models.
     """
 
     models: dict[Use, ModelReference] = Field(default_factory=dict)
     self_selection: bool | None = None
     selectable: tuple[ModelReference, ...] | None = None
     private: bool = False
+    aim: Aim = Field(default_factory=Aim)
+
+
+class Lot(Value):
+    """The model that a turn drew for a use and type of task, and how likely that was."""
+
+    use: Use
+    task_type: str
+    model: ModelReference
+    probability: Unit
 
 
 class ModelChosen(Value):
@@ -67,16 +79,25 @@ class Basis(Value):
     """What routing goes by when a turn begins: a later change of it is for the next turn.
 
     `model` is the agent's for every use, `models` are its lasting choices, `session` those that it
-    made for this session.
+    made for this session, `lots` what was drawn where models are mixed.
     """
 
     model: str | None = None
     models: dict[Use, str] = Field(default_factory=dict)
     session: dict[Use, str] = Field(default_factory=dict)
+    lots: tuple[Lot, ...] = ()
+
+    def lot(self, use: Use, task_type: str) -> Lot | None:
+        """What was drawn for a use and a type of task."""
+        drawn = (lot for lot in self.lots if (lot.use, lot.task_type) == (use, task_type))
+        return next(drawn, None)
 
 
 class Chosen(Value):
-    """The model for a use, and who chose it: turn, session, permanent, agent, use or default."""
+    """The model for a use, and who chose it.
+
+    By is turn, session, permanent, learned, agent, use or default.
+    """
 
     model: str
     by: str
@@ -100,14 +121,21 @@ class Routing(Value):
         """How a model is asked for a use."""
         return self.manners.get(use, _PLAIN)
 
-    def chosen(self, use: Use, basis: Basis, choices: Iterable[ModelChosen] = ()) -> Chosen:
-        """The narrowest choice that was made for a use; `choices` are those of the turn."""
+    def chosen(
+        self, use: Use, basis: Basis, choices: Iterable[ModelChosen] = (), task_type: str = ""
+    ) -> Chosen:
+        """The narrowest choice that was made for a use; `choices` are those of the turn.
+
+        What was learned holds for its type of task only, and never against what somebody chose.
+        """
         in_turn = [choice.model for choice in choices if choice.use is use]
         if in_turn:
             return Chosen(model=in_turn[-1], by="turn")
         for by, models in (("session", basis.session), ("permanent", basis.models)):
             if use in models:
                 return Chosen(model=models[use], by=by)
+        if (lot := basis.lot(use, task_type)) is not None:
+            return Chosen(model=lot.model, by="learned")
         if basis.model is not None:
             return Chosen(model=basis.model, by="agent")
         if use in self.uses:

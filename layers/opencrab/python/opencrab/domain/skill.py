@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from opencrab.domain.value import Language, ShortText, Text, Unit, Value
+from opencrab.domain.value import Language, ShortText, Text, Value
 
 ACQUIRED_SKILLS = 50
 """Acquired skills of one agent that are not archived."""
@@ -27,6 +27,10 @@ SkillName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$"
 
 Description = Annotated[Text, StringConstraints(min_length=1, max_length=1_024)]
 Pattern = Annotated[Text, StringConstraints(max_length=500)]
+Points = Annotated[float, Field(ge=-100, le=100)]
+
+BY_EVIDENCE = "the evidence"
+"""Who retired what was measured to be of no use: nobody's id, as ids have no spaces."""
 
 
 class SourceType(StrEnum):
@@ -40,12 +44,21 @@ class SourceType(StrEnum):
 
 
 class SkillStatus(StrEnum):
-    """Where an acquired skill stands; only an active one is ever shown to a model."""
+    """Where an acquired skill stands; only a live one is ever shown to a model.
+
+    A candidate is on trial: where it fits, a coin withholds it in a share of turns.
+    """
 
     QUARANTINED = "quarantined"
+    CANDIDATE = "candidate"
     ACTIVE = "active"
     DISABLED = "disabled"
     ARCHIVED = "archived"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a model may be shown such a skill."""
+        return self in {SkillStatus.CANDIDATE, SkillStatus.ACTIVE}
 
 
 class StandardSkill(Value):
@@ -68,12 +81,25 @@ class StandardSkill(Value):
         return self.guidance.get(language) or next(iter(self.guidance.values()))
 
 
+class Effectiveness(Value):
+    """What a skill changes about the turns that it fits: points of 100 with their 95 % interval.
+
+    `turns` are those with and without it that this was measured in.
+    """
+
+    points: Points
+    low: Points
+    high: Points
+    turns: Annotated[int, Field(ge=0)]
+
+
 class AcquiredSkill(Value):
     """A skill that an agent learned, with who and what taught it.
 
     `tainted` as long as nobody vouches for its words: neither who caused it to be learned nor an
-    owner who approved it. `retired_by` names who archived it, unless the agent itself did.
-    `effectiveness` stays unset until it is measured.
+    owner who approved it. `retired_by` names who archived it, unless the agent itself did. One that
+    `waits` is switched off until there is room for it on trial. `effectiveness` stays unset until
+    it is measured, and is of the words as they are since `worded_at`.
     """
 
     name: SkillName
@@ -90,15 +116,18 @@ class AcquiredSkill(Value):
     approved_by: str | None = None
     retired_by: str | None = None
     usage_count: int = 0
-    effectiveness: Unit | None = None
+    waits: bool = False
+    effectiveness: Effectiveness | None = None
+    worded_at: datetime | None = None
     last_used_at: datetime | None = None
     created_at: datetime
     updated_at: datetime
 
 
 class IndexedSkill(Value):
-    """What every prompt tells of an acquired skill."""
+    """What a mind tells of an acquired skill; one `on_trial` is listed nowhere until it fits."""
 
     name: SkillName
     description: Description
     situation_pattern: Pattern = ""
+    on_trial: bool = False

@@ -9,6 +9,15 @@ _KANJI = "々-〇㐀-䶿一-鿿\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = "々-〇ぁ-ゖゝ-ゟァ-ヺー-ヿ㐀-䶿一-鿿\uf900-\ufaff가-힣\U00020000-\U0003ffff"
 
 
+_LITTLE_WORDS = (
+    "about all and any are but can could did does for from has have how its just let may more not "
+    "now one our out should some than that the their them then there these they this use used was "
+    "what when where which who why will with would you your"
+)
+_STOP_WORDS = frozenset(_LITTLE_WORDS.split())
+_SHORTEST_WORD = 3
+
+
 def terms(text: str) -> frozenset[str]:
     """Words as they are; of writing without spaces every two neighbouring characters.
 
@@ -16,6 +25,19 @@ def terms(text: str) -> frozenset[str]:
     that stands alone is a term too.
     """
     return frozenset(_found(text, alone_only=True))
+
+
+def telling(text: str) -> frozenset[str]:
+    """The terms that say what a text is about: no particles, endings, numbers or little words."""
+    found = set[str]()
+    for term in terms(text):
+        if term.isascii():
+            word = term[:-1] if len(term) > _SHORTEST_WORD and term.endswith("s") else term
+            if len(word) >= _SHORTEST_WORD and not word.isdigit() and term not in _STOP_WORDS:
+                found.add(word)
+        elif len(term) > 1 and not any("ぁ" <= character <= "ゟ" for character in term):
+            found.add(term)
+    return frozenset(found)
 
 
 def share(sought: frozenset[str], text: str) -> float:

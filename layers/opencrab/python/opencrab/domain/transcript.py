@@ -1,9 +1,9 @@
 """Transcript: what a turn's records say has happened, and what must happen next."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from opencrab.domain.action import SkillUsed
+from opencrab.domain.action import ActionResult, SideEffect, SkillUsed
 from opencrab.domain.fault import Fault
 from opencrab.domain.record import (
     ActionIntent,
@@ -54,9 +54,10 @@ class Transcript:
     """All steps of a turn so far, and the intent that a dead worker left open, if any.
 
     `attempts` are the failed calls of the step that is not there yet, `failed_calls` counts those
-    of the whole turn. `basis` is what routing goes by, `choices` are the agent's own in this turn.
-    It grows by `add`, in the order of record keys, whether the records come from the store or
-    from the step that just happened; both give the same transcript.
+    of the whole turn; `asked` are all model calls that ended, whatever came of them. `basis` is
+    what routing goes by, `choices` are the agent's own in this turn. It grows by `add`, in the
+    order of record keys, whether the records come from the store or from the step that just
+    happened; both give the same transcript.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -65,7 +66,9 @@ class Transcript:
     decision: ApprovalDecision | None = None
     attempts: list[Attempt] = field(default_factory=list)
     failed_calls: int = 0
+    asked: list[tuple[ModelIntent, ModelResult]] = field(default_factory=list)
     basis: Basis | None = None
+    first_call: ModelIntent | None = None
     choices: list[ModelChosen] = field(default_factory=list)
     skills_asked: list[str] = field(default_factory=list)
     speeches: int = 0
@@ -86,6 +89,7 @@ class Transcript:
             case ModelIntent():
                 self.open_intent = record
                 self.basis = self.basis or record.basis
+                self.first_call = self.first_call or record
                 self._heard_now += record.heard
                 self.heard.extend(record.heard)
             case ActionIntent():
@@ -113,6 +117,20 @@ class Transcript:
         return count
 
     @property
+    def ended_calls(self) -> Iterator[tuple[Call, ActionResult]]:
+        """The calls that have a result, with it, in the order in which they were made."""
+        for step in self.steps:
+            for call in step.answer.calls:
+                if call.id in step.results:
+                    yield call, step.results[call.id].result
+
+    @property
+    def effects(self) -> Iterator[SideEffect]:
+        """What the turn's calls did beside what they answered, in order."""
+        for _, result in self.ended_calls:
+            yield from result.side_effects
+
+    @property
     def pending(self) -> Call | None:
         """The call to run next, if the last step still has one."""
         return self.steps[-1].pending if self.steps else None
@@ -126,6 +144,8 @@ class Transcript:
 
     def _model_result(self, record: ModelResult, intent: ModelIntent | ActionIntent | None) -> None:
         self.open_intent = None
+        if isinstance(intent, ModelIntent):
+            self.asked.append((intent, record))
         if record.state is CallState.COMPLETED and record.answer is not None:
             self.steps.append(Step(record.n, record.answer, self._heard_now))
             self._heard_now = ()

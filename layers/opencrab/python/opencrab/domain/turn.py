@@ -136,6 +136,11 @@ class Turn(Value):
         )
 
     @property
+    def unasked(self) -> bool:
+        """Whether nobody's words started it, or the work that it goes on with."""
+        return self.trigger in UNASKED or self.source is Source.HEARTBEAT
+
+    @property
     def forgotten(self) -> bool:
         """Whether only the header is left of it."""
         return self.status.is_end and self.principal_id == FORGOTTEN_PERSON
@@ -232,7 +237,7 @@ def draws_for(
     turn: Turn, block: Block, limits: Limits, agent_limit: MicroUsd | None
 ) -> tuple[Draw, ...]:
     """One block taken from every budget that a turn is subject to."""
-    agent_day = limits.agent_day_micro_usd if agent_limit is None else agent_limit
+    agent_day = limits.agent_day(agent_limit)
     most = {
         agent_scope(turn.agent_id): agent_day,
         INSTALLATION: limits.installation_day_micro_usd,

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from opencrab.domain.errors import Invalid
+from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.fault import Fault
 from opencrab.domain.money import Price, Usage
 from opencrab.domain.record import CallState
@@ -15,6 +15,17 @@ from opencrab.domain.routing import Use
 from opencrab.domain.thinking import level
 from opencrab.domain.turn import Trigger
 from opencrab.domain.value import MicroUsd, ShortText, Unit, Value
+
+
+class Judgement(Value):
+    """What an agent thinks of one of its own answers; it can be given once."""
+
+    quality_score: Unit
+    task_success: bool | None = None
+    self_evaluation: ShortText = ""
+    would_use_again: bool | None = None
+    better_model_suggestion: ShortText | None = None
+
 
 _TIME = "%Y%m%dT%H%M%S.%fZ"
 
@@ -53,10 +64,30 @@ class UsageRow(Value):
     would_use_again: bool | None = None
     better_model_suggestion: ShortText | None = None
 
+    def judged(self, judgement: Judgement) -> "UsageRow":
+        """The row with what its agent thinks of the answer; raises Conflict for another opinion."""
+        changed = self.replaced(**dict(judgement))
+        if self.quality_score is not None and changed != self:
+            raise Conflict(
+                f"answer {self.id!r} was judged before",
+                field="metrics_id",
+                cure="judge an answer once; the first word counts",
+            )
+        return changed
+
+    def unsaid(self) -> "UsageRow":
+        """The row without the words in which its agent judged the answer; the marks stay."""
+        return self.replaced(self_evaluation=None)
+
     @property
     def id(self) -> str:
         """The row's metrics id: sorts by time, and is where the row is kept."""
-        return f"{row_time(self.at)}-{self.turn_id}-{self.n:04d}"
+        return row_id(self.at, self.turn_id, self.n)
+
+
+def row_id(at: datetime, turn_id: str, n: int) -> str:
+    """The metrics id of a turn's call that ended at a time."""
+    return f"{row_time(at)}-{turn_id}-{n:04d}"
 
 
 def row_time(at: datetime) -> str:

@@ -24,8 +24,6 @@ CHANNELS = 10
 REST = timedelta(hours=1)
 """How long an agent rests whose turn could not be what it was for: no money, or no answer."""
 
-_EPOCH_SECOND = timedelta(seconds=1)
-
 
 class Mention(Value):
     """Words to an agent that nobody has answered: where, and on whose authority.

@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack
 
 from opencrab.domain.authority import Authority, taints
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.identifier import content_hash, stable_id, turn_id
+from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.line import QUOTES, Audience, Instruction, Line, LineKind
 from opencrab.domain.message import Message
 from opencrab.domain.session import Session
@@ -81,12 +81,7 @@ def _turn(session_id: str, message: Message, agent_id: str, now: datetime) -> Tu
     """The header of one participant's turn."""
     source_id = message.source_id
     return Turn(
-        id=turn_id(
-            source=message.source,
-            principal=message.principal_id,
-            source_id=f"{session_id}/{source_id}",
-            agent_id=agent_id,
-        ),
+        id=message.turn_in(session_id, agent_id),
         agent_id=agent_id,
         session_id=session_id,
         trigger=Trigger.MESSAGE,

@@ -12,9 +12,9 @@ from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.gate import BEAT, LOGGED, Beat, BeatReason, first, gate, rests
 from opencrab.domain.happening import HAPPENING, MOST, Happening
-from opencrab.domain.identifier import stable_id, turn_id
+from opencrab.domain.identifier import stable_id
 from opencrab.domain.message import Channel, Message, TextPart
-from opencrab.domain.money import INSTALLATION, agent_scope, heartbeat_scope
+from opencrab.domain.money import INSTALLATION
 from opencrab.domain.routing import Basis
 from opencrab.domain.session import Hearing, Participant, Session, SessionStatus
 from opencrab.domain.thinking import think_context
@@ -23,11 +23,13 @@ from opencrab.domain.vital_signs import VitalSigns, kept, slot_of
 from opencrab.engine import router
 from opencrab.engine.agenda import OPENCRAB, Board
 from opencrab.engine.beat_text import woken_by
+from opencrab.engine.budgets import budgets
 from opencrab.engine.due_items import admit_or_drop
 from opencrab.engine.orient import EVENTS_READ
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.waking import LONG_AGO, bring_to_life, put_to_sleep
-from opencrab.engine.wants import explore, review, take_up, wants
+from opencrab.engine.wants import take_up, waits_in_vain, wants
+from opencrab.engine.wishes import explore, review
 
 log = logging.getLogger(__name__)
 
@@ -105,11 +107,11 @@ def decided(runtime: Runtime, stored: Fact, signs: VitalSigns, occupied: Occupie
     if not deciding.signs.beats_at_all:
         bring_to_life(runtime, profile)
         return False
-    if signs.in_vain >= autonomy.dormant_after and not signs.is_called:
-        put_to_sleep(runtime, signs.agent_id)
-        return False
     if stale:
         _review(deciding)
+    if _falls_asleep(deciding, reviewed=stale):
+        put_to_sleep(runtime, signs.agent_id)
+        return False
     reasons = gate(deciding.signs, now, autonomy).reasons
     begun = _begun(deciding, reasons) if reasons and _may_begin(deciding, occupied) else None
     if begun is None:
@@ -155,6 +157,15 @@ def _review(deciding: _Deciding) -> None:
     )
 
 
+def _falls_asleep(deciding: _Deciding, *, reviewed: bool) -> bool:
+    """Whether its last turns were all in vain, or all that it wants waits for its owner."""
+    signs = deciding.signs
+    vain = signs.in_vain >= deciding.runtime.rules.autonomy.dormant_after
+    if vain and not signs.is_called:
+        return True
+    return reviewed and waits_in_vain(deciding.board, signs, deciding.now)
+
+
 def _may_begin(deciding: _Deciding, occupied: Occupied) -> bool:
     """Whether nothing hinders a turn: a switch, another turn of the agent's, or no money."""
     runtime, agent = deciding.runtime, deciding.profile.agent
@@ -169,17 +180,8 @@ def _spent(deciding: _Deciding) -> bool:
 
     A share, or a day, of nothing is used up too. A model that is free needs none of them.
     """
-    budgets, agent = deciding.runtime.home.budgets, deciding.profile.agent
-    limits = deciding.runtime.rules.limits.changed(budgets.limits())
-    own = agent.day_limit_micro_usd
-    most = limits.agent_day_micro_usd if own is None else own
-    day = deciding.now.strftime("%Y-%m-%d")
-    shares = (
-        (heartbeat_scope(agent.id), most * limits.heartbeat_percent // 100),
-        (agent_scope(agent.id), most),
-        (INSTALLATION, limits.installation_day_micro_usd),
-    )
-    spent = any(limit <= budgets.drawn(scope, day) for scope, limit in shares)
+    drawn = budgets(deciding.runtime, deciding.profile.agent).drawn
+    spent = any(each.limit_micro_usd <= each.drawn_micro_usd for each in drawn)
     return spent and not _is_free(deciding)
 
 
@@ -310,13 +312,7 @@ def _item(
 
 def _due(deciding: _Deciding, item: DueItem) -> _Begun:
     deciding.items.append(item)
-    message = item.message
-    turn = turn_id(
-        source=message.source,
-        principal=message.principal_id,
-        source_id=f"{item.session_id}/{message.source_id}",
-        agent_id=deciding.signs.agent_id,
-    )
+    turn = item.message.turn_in(item.session_id, deciding.signs.agent_id)
     return _Begun(turn, item.session_id)
 
 

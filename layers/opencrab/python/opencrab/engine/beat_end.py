@@ -10,7 +10,7 @@ from opencrab.domain.fact import Fact
 from opencrab.domain.goal import GOAL, Goal, goal_key, goal_of
 from opencrab.domain.happening import HAPPENING, MOST
 from opencrab.domain.record import called
-from opencrab.domain.turn import UNASKED, Trigger, Turn, TurnStatus
+from opencrab.domain.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.vital_signs import CHANNELS, REST, VitalSigns, kept
 from opencrab.domain.working_memory import WORKING, WorkingMemory, outlived
 from opencrab.engine.own_goals import gives_up
@@ -38,7 +38,7 @@ def ended(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
     was said to it there before.
     """
     turn = work.turn
-    if not (_is_judged(turn) or turn.task is not None):
+    if not (turn.unasked or turn.task is not None):
         return _answered(work) if spoke and len(work.session.participants) > 1 else None
     stored = stored_signs(work.runtime, turn.agent_id)
     if stored is None:
@@ -47,7 +47,7 @@ def ended(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
     signs = before.replaced(reviewed_at=LONG_AGO)
     if signs.turn_id == turn.id:
         signs = _freed(signs, work, status, now)
-    if _is_judged(turn):
+    if turn.unasked:
         signs = _judged(work, signs, status, spoke=spoke, now=now)
     if _lived(work, status):
         signs = signs.replaced(lived_at=now)
@@ -57,7 +57,7 @@ def ended(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
 def settle(work: Work) -> None:
     """Clear what the turn left in the working memory; let a useless agent fall asleep."""
     turn = work.turn
-    if not _is_judged(turn):
+    if not turn.unasked:
         return
     if (gone := _outlived(work)) is not None:
         with suppress(Changed):
@@ -92,11 +92,6 @@ def _outlived(work: Work) -> Fact | None:
         return None
     within = memory.read(WorkingMemory).session_id == turn.session_id
     return None if within else outlived(memory, turn.id)
-
-
-def _is_judged(turn: Turn) -> bool:
-    """Whether nobody asked for a turn."""
-    return turn.trigger in UNASKED or turn.source is Source.HEARTBEAT
 
 
 def _answered(work: Work) -> Fact | None:
@@ -160,12 +155,7 @@ def _moved(work: Work) -> bool:
 
 def _done(work: Work) -> set[str]:
     """The actions that succeeded in a turn."""
-    return {
-        called(call)
-        for step in work.transcript.steps
-        for call in step.answer.calls
-        if (result := step.results.get(call.id)) and result.result.success
-    }
+    return {called(call) for call, result in work.transcript.ended_calls if result.success}
 
 
 def _lived(work: Work, status: TurnStatus) -> bool:

@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.fact import Fact
-from opencrab.domain.gate import BEAT, Beat
+from opencrab.domain.gate import BEAT
 from opencrab.domain.turn import Trigger
 from opencrab.domain.value import Identifier, Value
 from opencrab.domain.vital_signs import VITALS, VitalSigns, righted, slot_of
@@ -177,15 +177,6 @@ def beats(
 ) -> tuple[Fact, ...]:
     """The log of an agent's beats with a reason, newest first, as facts of Beat."""
     return runtime.home.facts.page(agent_id, BEAT, after=after, limit=limit, newest_first=True)
-
-
-def logged_turns(runtime: Runtime, agent_id: str) -> set[str]:
-    """The ids of all turns that an agent's beats began, as far as the log goes back."""
-    turns, after = set[str](), ""
-    while page := beats(runtime, agent_id, after=after):
-        turns.update(fact.read(Beat).turn_id for fact in page)
-        after = page[-1].id
-    return turns
 
 
 def _swept(

@@ -35,8 +35,7 @@ def budgets(runtime: Runtime, agent: Agent | None = None) -> Budgets:
     day = runtime.clock.now().strftime("%Y-%m-%d")
     most = {INSTALLATION: limits.installation_day_micro_usd}
     if agent is not None:
-        own = agent.day_limit_micro_usd
-        of_agent = limits.agent_day_micro_usd if own is None else own
+        of_agent = limits.agent_day(agent.day_limit_micro_usd)
         most[agent_scope(agent.id)] = of_agent
         most[heartbeat_scope(agent.id)] = of_agent * limits.heartbeat_percent // 100
     return Budgets(

@@ -54,6 +54,7 @@ def context_of(work: Work, call: Call, prepared: Mapping[str, Any]) -> ActionCon
         receipts=work.receipts,
         basis=work.basis,
         choices=tuple(work.transcript.choices),
+        trials=work.runtime.rules.trials,
         prepared=dict(prepared),
     )
 

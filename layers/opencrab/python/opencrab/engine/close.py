@@ -14,6 +14,7 @@ from opencrab.engine.aftermath import aftermath, settle, writes_more
 from opencrab.engine.closing import consequence
 from opencrab.engine.discussion import session_change
 from opencrab.engine.growth import tell_of_growth
+from opencrab.engine.signals import Ending, signals
 from opencrab.engine.work import Beside, Work
 
 DRAWS_BESIDE_CARRIED = 7
@@ -45,8 +46,9 @@ def close(
     `speech` is the agent's answer; `notice` a sentence that OpenCrab says in its place; a turn
     that ends without either delivers nothing. What a heartbeat began delivers no notice: nobody
     waits for it, and the session has it. `records` and `turn` are the result that ended it.
-    What follows for the goal that it served is part of the same transaction. A turn with a job
-    ends as one that failed at it.
+    What follows for the goal that it served is part of the same transaction, and so is what the
+    turn tells of its models, skills and memories, unless there is no room left in it: to measure is
+    not worth a failure. A turn with a job ends as one that failed at it.
     """
     if work.job is not None:
         work.job.failed(work, status, records, turn or work.turn, note or notice)
@@ -85,6 +87,7 @@ def _close(
         allowance=0,
     )
     told = (work.line(LineKind.SYSTEM, shortened(after.told)),) if after.told else ()
+    facts = (*after.facts, *withdrawn, *rest.facts)
     work.save(
         ended,
         *records,
@@ -95,9 +98,10 @@ def _close(
         ),
         beside=Beside(
             draws=draws,
-            facts=(*after.facts, *withdrawn, *rest.facts),
+            facts=facts,
             due=(*after.due, *rest.due),
             session=session_change(work, header, speech, now if spoke else None),
+            spare=signals(work, Ending(ended, speech, records, facts)),
         ),
         progress=True,
     )

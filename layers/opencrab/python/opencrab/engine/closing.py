@@ -1,5 +1,6 @@
 """Closing: what the end of a turn means for the goal that it served."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -95,7 +96,7 @@ def _line_up(work: Work, board: Board, begun: list[str], told: list[str]) -> Non
         if goal is None or goal.status.is_end or goal.pause is not None or goal.runs > 0:
             continue
         if board.agenda().current is None:
-            goal = _prepared(work, board, goal, told)
+            goal = _prepared(work.runtime, board, told, goal, _failed(work, goal))
             board.put_goal(goal)
         line_up(board, goal, hops=work.turn.hops + 1)
 
@@ -117,19 +118,13 @@ def abandoned(runtime: Runtime, turn: Turn, why: str) -> Consequence:
         goal = goal.replaced(pause=pause.replaced(turn_waits=False))
         board.put_goal(goal)
     told: list[str] = []
-    released(board, goal, partial(_cleared, runtime, board, told))
+    released(board, goal, partial(_prepared, runtime, board, told))
     return Consequence(board.facts, tuple(board.due))
 
 
 def _spoken(work: Work) -> str:
     """The last thing that the turn said with an action."""
-    spoken = [
-        effect.text
-        for step in work.transcript.steps
-        for result in step.results.values()
-        for effect in result.result.side_effects
-        if effect.kind == "spoke"
-    ]
+    spoken = [effect.text for effect in work.transcript.effects if effect.kind == "spoke"]
     return spoken[-1] if spoken else ""
 
 
@@ -138,9 +133,7 @@ def _begun(work: Work) -> list[str]:
     own = None if work.turn.task is None else goal_of(work.turn.task)
     names = [
         effect.goal
-        for step in work.transcript.steps
-        for result in step.results.values()
-        for effect in result.result.side_effects
+        for effect in work.transcript.effects
         if effect.kind == "goal_begun" and effect.goal != own
     ]
     return list(dict.fromkeys(names))
@@ -157,7 +150,7 @@ def _advance(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -
             _interrupted(work, board, goal, end.status, told)
             return
     if not goal.status.is_end and goal.pause is None:
-        goal = _prepared(work, board, goal, told)
+        goal = _prepared(work.runtime, board, told, goal, _failed(work, goal))
     if goal.status.is_end:
         goal = own_goals.learned(board, goal)
     elif goal.pause is not None:
@@ -165,33 +158,31 @@ def _advance(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -
         told.extend(own_goals.asks(goal))
     board.put_goal(goal)
     if goal.status.is_end or goal.pause is not None or own_goals.is_resting(goal):
-        released(board, goal, partial(_cleared, work.runtime, board, told))
+        released(board, goal, partial(_prepared, work.runtime, board, told))
     else:
         # One that was resumed beside another goes on when that one has ended.
         line_up(board, goal, hops=work.turn.hops + 1)
 
 
-def _prepared(work: Work, board: Board, goal: Goal, told: list[str]) -> Goal:
-    """The goal whose next task may begin; one of its own that cannot go on is planned anew."""
-    own = own_goals.is_own(goal)
-    failed = [
-        task
-        for task in goal.tasks
-        if task.status is TaskStatus.FAIL and task.turn_id == work.turn.id
-    ]
-    if not (own and failed):
-        goal, blocked = cleared(work.runtime.home.files, board, goal, first=own)
+def _prepared(
+    runtime: Runtime, board: Board, told: list[str], goal: Goal, failed: Sequence[Task] = ()
+) -> Goal:
+    """The goal whose next turn may begin; one of its own that cannot go on is planned anew.
+
+    `failed` are tasks that this turn has failed.
+    """
+    own, stuck = own_goals.is_own(goal), [*failed]
+    if not (own and stuck):
+        goal, blocked = cleared(runtime.home.files, board, goal, first=own)
         told.extend(map(task_message, blocked))
-        failed += blocked
-    return own_goals.repaired(goal, failed, board)
+        stuck += blocked
+    return own_goals.repaired(goal, stuck, board)
 
 
-def _cleared(runtime: Runtime, board: Board, told: list[str], goal: Goal) -> Goal:
-    """A goal that had to wait in line, as its first turn begins."""
-    own = own_goals.is_own(goal)
-    goal, blocked = cleared(runtime.home.files, board, goal, first=own)
-    told.extend(map(task_message, blocked))
-    return own_goals.repaired(goal, blocked, board)
+def _failed(work: Work, goal: Goal) -> list[Task]:
+    """Tasks of a goal that this turn has failed."""
+    mine = (task for task in goal.tasks if task.turn_id == work.turn.id)
+    return [task for task in mine if task.status is TaskStatus.FAIL]
 
 
 def _interrupted(work: Work, board: Board, goal: Goal, status: TurnStatus, told: list[str]) -> None:
@@ -212,7 +203,7 @@ def _interrupted(work: Work, board: Board, goal: Goal, status: TurnStatus, told:
     )
     told.extend(own_goals.asks(goal))
     board.put_goal(goal)
-    released(board, goal, partial(_cleared, work.runtime, board, told))
+    released(board, goal, partial(_prepared, work.runtime, board, told))
 
 
 def _settled(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -> Goal:
@@ -261,12 +252,8 @@ def _reported(work: Work, goal: Goal, end: _End, told: list[str]) -> Goal:
 
 def _refused_plan(work: Work) -> str | None:
     """Why the last plan of this turn was refused; None where there was none, or it was taken."""
-    answers = [
-        result.result
-        for step in work.transcript.steps
-        for call in step.answer.calls
-        if called(call) == "plan_goal" and (result := step.results.get(call.id))
-    ]
+    ended = work.transcript.ended_calls
+    answers = [result for call, result in ended if called(call) == "plan_goal"]
     return None if not answers or answers[-1].success else answers[-1].error or ""
 
 

@@ -13,9 +13,10 @@ from opencrab.domain.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.past import clearance, row_of_core
 from opencrab.domain.record import Call, CallResult
 from opencrab.domain.routing import Manner
+from opencrab.domain.skill_trial import withheld
 from opencrab.domain.transcript import Step
 from opencrab.domain.value import Language
-from opencrab.engine.orient import is_autonomous, orientation, recent_room
+from opencrab.engine.orient import orientation, recent_room
 from opencrab.engine.prompt import core_text, goal_note, heard, system_text, volatile
 from opencrab.engine.runtime import Rules
 from opencrab.engine.skills import fitting as fitting_skills
@@ -52,7 +53,7 @@ def build_request(
     output = output_limit(info, rules)
     most = input_limit(info, output)
     water = high_water(most, rules)
-    shares = rules.autonomy.shares if is_autonomous(work.turn) else None
+    shares = rules.autonomy.shares if work.turn.unasked else None
     memories = _memories(work, water, shares)
     system = system_text(work.profile, work.session, known, memories, shares)
     steps = _steps(work, {item.id: item for item in instructions})
@@ -130,14 +131,33 @@ def _schemas(work: Work, info: ModelInfo) -> tuple[ActionSchema, ...]:
 
 
 def skills_that_fit(work: Work) -> tuple[str, ...]:
-    """The skills whose text this turn's models are given, because they fit what it is about."""
+    """The skills whose text this turn's models are given, because they fit what it is about.
+
+    The coin withholds some of those on trial, and no other takes such a place. What was decided
+    for a turn's first model call holds for all of it.
+    """
     if work.skills is None:
-        trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
-        goal = work.served
-        task = goal.current if goal else None
-        about = [trigger.text if trigger else "", task.name if task else ""]
-        work.skills = fitting_skills(work.runtime.skills, work.profile.mind, "\n".join(about))
+        first = work.transcript.first_call
+        if first is not None:
+            work.skills, work.skills_held = first.skills, first.skills_held
+        else:
+            work.skills, work.skills_held = _drawn(work)
     return work.skills
+
+
+def _drawn(work: Work) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The skills that fit, given ones and withheld ones."""
+    trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
+    goal = work.served
+    task = goal.current if goal else None
+    about = [trigger.text if trigger else "", task.name if task else ""]
+    mind, shipped = work.profile.mind, work.runtime.skills
+    fit = fitting_skills(shipped, mind, "\n".join(about))
+    resting = withheld(mind, work.turn.id, work.runtime.rules.trials.skill_percent)
+    # A skill that was shipped since under the name of one on trial is not on trial.
+    resting = frozenset(name for name in resting if shipped.find(name) is None)
+    given = tuple(name for name in fit if name not in resting)
+    return given, tuple(name for name in fit if name in resting)
 
 
 def _guidance(work: Work) -> Iterable[str]:

@@ -10,6 +10,7 @@ from opencrab.domain.approval import ApprovalRules
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.heartbeat import Heartbeat
 from opencrab.domain.identity import Identity, Role
+from opencrab.domain.routing import ModelReference, Use
 from opencrab.domain.session import (
     DISCUSSANT,
     FACILITATOR,
@@ -77,6 +78,9 @@ class NewSession(Value, defer_build=False):
         default=None, description="so many that have declared done end it; by default all"
     )
     budget_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] | None = None
+    models: dict[Use, ModelReference] = Field(
+        default_factory=dict, description="models for this session alone, by use; owner keys only"
+    )
 
     @model_validator(mode="after")
     def _fits_together(self) -> "NewSession":
@@ -159,9 +163,10 @@ def create_session(
     """Create a session between agents that exist and can answer.
 
     The same id with the same content answers the session that is there. Raises Invalid for an
-    unknown participant, Conflict for a retired one.
+    unknown participant and for a model that cannot be used, Conflict for a retired one.
     """
     profiles = [_require_answering(runtime, agent_id) for agent_id in new.participants]
+    _require_models(runtime, new, profiles)
     now, discusses = runtime.clock.now(), new.fitting_mode is not Mode.DIRECT
     session = Session(
         id=session_id or runtime.clock.new_id(),
@@ -212,7 +217,22 @@ def _participant(new: NewSession, profile: Profile) -> Participant:
         role = DISCUSSANT
     if agent_id == new.facilitator_id:
         role = FACILITATOR
-    return Participant(agent_id=agent_id, role=new.roles.get(agent_id, role))
+    return Participant(
+        agent_id=agent_id, role=new.roles.get(agent_id, role), models=dict(new.models)
+    )
+
+
+def _require_models(runtime: Runtime, new: NewSession, profiles: list[Profile]) -> None:
+    """See that a session's models can be used by those who take part; raises Invalid."""
+    confined = any(profile.agent.llm.private for profile in profiles)
+    for use, name in new.models.items():
+        require_model(runtime, name)
+        if confined and not runtime.models.get(name).info.private:
+            raise Invalid(
+                f"{name!r} is not private, and an agent of this session is",
+                field=f"models.{use}",
+                cure="name a model that runs on your own machines",
+            )
 
 
 def _require_answering(runtime: Runtime, agent_id: str) -> Profile:

@@ -18,7 +18,6 @@ from opencrab.domain.value import MicroUsd
 from opencrab.engine import router
 from opencrab.engine.close import close
 from opencrab.engine.context import build_request, skills_that_fit
-from opencrab.engine.orient import is_autonomous
 from opencrab.engine.phrases import budget_phrase, phrase
 from opencrab.engine.reservation import reservation
 from opencrab.engine.skills import offered
@@ -75,7 +74,9 @@ def decide(work: Work) -> int | None:
 def _next(work: Work, boundary: Boundary) -> int | None:
     """Ask whoever is to be asked now, or say how long to wait."""
     models, context = work.runtime.models, _context(work)
-    leader, chosen_by = router.leader(models, context.use, work.basis, work.transcript.choices)
+    leader, chosen_by = router.leader(
+        models, context.use, work.basis, work.transcript.choices, context.task_type.value
+    )
     listed = router.candidates(models, leader, work.profile.agent)
     manner = models.routing.manner(context.use)
     work.limits = _limits(work, boundary)
@@ -196,9 +197,11 @@ def _reserve(work: Work, call: _Call, heard: tuple[str, ...]) -> ModelIntent:
         complexity=context.complexity,
         tier=context.tier,
         chosen_by=call.chosen_by,
+        probability=_probability(work, call),
         price=info.price,
         basis=work.basis if work.transcript.basis is None else None,
         skills=skills_that_fit(work),
+        skills_held=work.skills_held,
         skills_offered=() if work.job else offered(work.runtime.skills, work.profile.mind),
     )
     day = work.runtime.clock.now().strftime("%Y-%m-%d")
@@ -211,6 +214,12 @@ def _reserve(work: Work, call: _Call, heard: tuple[str, ...]) -> ModelIntent:
             raise
         _intend(work, intent, block.replaced(micro_usd=missing))
     return intent
+
+
+def _probability(work: Work, call: _Call) -> float:
+    """How likely the model was; what was not left to chance was certain."""
+    lot = work.basis.lot(call.context.use, call.context.task_type.value)
+    return lot.probability if lot is not None and call.chosen_by == "learned" else 1.0
 
 
 def _intend(work: Work, intent: ModelIntent, block: Block | None) -> None:
@@ -364,7 +373,7 @@ def _leave(work: Work, error: OpenCrabError, result: ModelResult, turn: Turn) ->
     """End a turn whose last answers nobody can understand: idle, told only to whoever asked."""
     why = error.message[:1_000]
     language = work.profile.agent.language
-    notice = "" if is_autonomous(work.turn) else phrase("failed", language, why=why)
+    notice = "" if work.turn.unasked else phrase("failed", language, why=why)
     close(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)
 
 

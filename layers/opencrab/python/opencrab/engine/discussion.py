@@ -7,7 +7,7 @@ from opencrab.domain.action import Spoke
 from opencrab.domain.authority import Source
 from opencrab.domain.errors import Changed
 from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.inner import PEERS
+from opencrab.domain.inner import PEERS, outlook_change
 from opencrab.domain.loop import marks_of
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.outlook import OUTLOOK, Outlook, with_peer
@@ -144,32 +144,16 @@ def _outlook(runtime: Runtime, agent_id: str, peer: Peer) -> tuple[Fact, ...]:
     """What the agent has in view whenever it wakes, where this peer changes it."""
     stored = runtime.home.facts.get(agent_id, OUTLOOK, OUTLOOK)
     before = Outlook() if stored is None else stored.read(Outlook)
-    after = with_peer(before, peer)
-    if after == before:
-        return ()
-    if stored is None:
-        return (new_fact(agent_id, OUTLOOK, OUTLOOK, after),)
-    return (stored.holding(after),)
+    return outlook_change(agent_id, stored, with_peer(before, peer))
 
 
 def _spoken(work: Work) -> list[str]:
     """What the turn said with actions."""
-    return [
-        effect.text
-        for step in work.transcript.steps
-        for result in step.results.values()
-        for effect in result.result.side_effects
-        if isinstance(effect, Spoke)
-    ]
+    return [effect.text for effect in work.transcript.effects if isinstance(effect, Spoke)]
 
 
 def _set_phase(work: Work) -> Phase | None:
     """The phase that the turn set last, if it did."""
-    phases = [
-        Phase(effect.phase)
-        for step in work.transcript.steps
-        for result in step.results.values()
-        for effect in result.result.side_effects
-        if effect.kind == "phase_set"
-    ]
+    effects = work.transcript.effects
+    phases = [Phase(effect.phase) for effect in effects if effect.kind == "phase_set"]
     return phases[-1] if phases else None

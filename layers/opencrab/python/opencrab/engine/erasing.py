@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from opencrab.domain.action import FileWritten
@@ -10,8 +11,10 @@ from opencrab.domain.errors import NotFound
 from opencrab.domain.fact import INSTALLATION_FACTS, Fact, new_fact
 from opencrab.domain.forgetting import MARKS_KEPT, Wish
 from opencrab.domain.identifier import stable_id
+from opencrab.domain.line import Line
 from opencrab.domain.record import ApprovalRequest, CallResult, Pointer, Record
 from opencrab.domain.turn import Turn
+from opencrab.domain.usage import is_row_id
 from opencrab.domain.value import Value
 from opencrab.engine.approvals import approval_id
 from opencrab.engine.record import resolved
@@ -23,6 +26,9 @@ REMAINS = "remains"
 """The kind of fact that names what an owner may want to remove after a wish was fulfilled."""
 
 _NAMED = 500
+_ROWS = 500
+_AROUND = timedelta(hours=6)
+"""So far from a turn's lines its calls may have ended."""
 
 Part = TypeVar("Part")
 
@@ -47,6 +53,7 @@ class Erasing:
 
     def portion(self, session_id: str, numbers: tuple[int, ...], turns: tuple[str, ...]) -> bool:
         """Erase some lines of a session, after the turns to which they lead."""
+        self._old_judgements(session_id, numbers, turns)
         for turn_id in turns:
             self.turn(turn_id)
         self._runtime.home.eraser.redact(session_id, numbers)
@@ -79,6 +86,7 @@ class Erasing:
         self._files(turn_id)
         if header is not None:
             self._approvals(header, records)
+            self._judgements(header, records)
         for record in records:
             if isinstance(record, Pointer):
                 home.blobs.remove(record.sha256)
@@ -119,6 +127,41 @@ class Erasing:
             with suppress(NotFound):
                 self._runtime.home.files.delete(agent_id, path)
         self.remember(files=tuple(each for each in named if each not in made))
+
+    def _judgements(self, turn: Turn, records: Iterable[Record]) -> None:
+        """In which words the turn's answers were judged, and the turn judged earlier ones."""
+        until = (turn.ended_at or turn.created_at) + _AROUND
+        self._unsay(turn.agent_id, {turn.id}, turn.created_at, until)
+        for record in _readable(self._runtime, records):
+            judged = _judged_in(record)
+            if judged:
+                with suppress(NotFound):
+                    self._runtime.home.usage.unsay(turn.agent_id, judged)
+
+    def _old_judgements(
+        self, session_id: str, numbers: tuple[int, ...], turns: tuple[str, ...]
+    ) -> None:
+        """The same of turns that only their lines still know: a call's row outlives its turn."""
+        old = {turn_id for turn_id in turns if header_of(self._runtime, turn_id) is None}
+        if not old:
+            return
+        lines = _lines(self._runtime, session_id, min(numbers), max(numbers))
+        said = [line for line in lines if line.turn_id in old]
+        for agent_id in {line.speaker_id for line in said}:
+            times = [line.at for line in said if line.speaker_id == agent_id]
+            self._unsay(agent_id, old, min(times) - _AROUND, max(times) + _AROUND)
+
+    def _unsay(self, agent_id: str, turns: set[str], since: datetime, until: datetime) -> None:
+        """Take the words away in which answers of these turns were judged."""
+        usage, after = self._runtime.home.usage, None
+        while True:
+            rows = usage.rows(agent_id, since=since, until=until, after=after, limit=_ROWS)
+            for row in rows:
+                if row.turn_id in turns and row.self_evaluation:
+                    usage.unsay(agent_id, row.id)
+            if len(rows) < _ROWS:
+                return
+            after = rows[-1].id
 
     def _approvals(self, turn: Turn, records: Iterable[Record]) -> None:
         """What the turn had asked its owner, with the words in which it asked."""
@@ -172,6 +215,21 @@ def _readable(runtime: Runtime, records: Iterable[Record]) -> Iterator[Record]:
         except NotFound:
             # Whoever began to erase this turn has removed its body, and named its files before.
             continue
+
+
+def _lines(runtime: Runtime, session_id: str, first: int, last: int) -> Iterator[Line]:
+    after = first - 1
+    while after < last:
+        page = runtime.home.journal.lines(session_id, after=after, limit=_ROWS)
+        yield from (line for line in page if line.sequence <= last)
+        after = page[-1].sequence if page else last
+
+
+def _judged_in(record: Record) -> str:
+    """The metrics id of the answer that a call judged; "" for another record."""
+    told = record.result.data or {} if isinstance(record, CallResult) else {}
+    judged = told.get("metrics_id")
+    return judged if isinstance(judged, str) and is_row_id(judged) else ""
 
 
 def _more(before: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:

@@ -45,13 +45,21 @@ _SILENT = {Language.EN: "(nothing was said)", Language.JA: "(発言なし)"}
 
 
 def give(
-    runtime: Runtime, turn_id: str, *, by: str, thumbs: Thumbs | None, remark: str, key: str
+    runtime: Runtime,
+    turn_id: str,
+    *,
+    by: str,
+    thumbs: Thumbs | None,
+    remark: str,
+    key: str,
+    by_owner: bool = False,
 ) -> Experience:
     """Keep what a person thought of a turn that has ended, once for each key.
 
     The experience names the turn in `about_turn` and the person in `from_person`, and no turn of
     the agent's own made it: `turn_id` is empty. Its outcome tells the thumbs: success is up,
-    failure is down, partial is a remark alone. The turn's records tell the model.
+    failure is down, partial is a remark alone. The turn's records tell the model. Whether somebody
+    may judge a turn is asked at the door; where an owner did, `by_owner`, no other thumbs count.
 
     Raises NotFound, Invalid when there is nothing to keep, and Conflict when the turn has not
     ended, or when the key was used for something else.
@@ -75,6 +83,7 @@ def give(
         lesson=remark or _LESSONS[language][thumbs or "up"],
         about_turn=turn.id,
         from_person=by,
+        by_owner=by_owner,
         person_id=by,
         tainted=turn.taint,
         session_id=turn.session_id,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from opencrab.domain.belief import BELIEF, Belief
 from opencrab.domain.errors import Changed, NotFound, Unavailable
-from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.inner import outlook_of
+from opencrab.domain.inner import outlook_change, outlook_of
 from opencrab.domain.memory import IMPRESSION, Impression
 from opencrab.domain.outlook import OUTLOOK, Outlook, without_belief, without_peer
 from opencrab.domain.peer import PEER, Peer, trust
@@ -75,7 +74,7 @@ def look_out(runtime: Runtime, agent_id: str) -> None:
         stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
         held = (fact.read(Belief) for fact in all_of(facts, agent_id, BELIEF))
         known = (fact.read(Peer) for fact in all_of(facts, agent_id, PEER))
-        change = _outlook(agent_id, stored, outlook_of(held, known))
+        change = outlook_change(agent_id, stored, outlook_of(held, known))
         try:
             facts.commit(*change)
         except Changed:
@@ -102,19 +101,11 @@ def _remove(runtime: Runtime, agent_id: str, kind: str, name: str) -> None:
         outlook = stored.read(Outlook) if stored else Outlook()
         after = without_belief(outlook, name) if kind == BELIEF else without_peer(outlook, name)
         try:
-            facts.commit(found[kind].removed(), *_outlook(agent_id, stored, after))
+            facts.commit(found[kind].removed(), *outlook_change(agent_id, stored, after))
         except Changed:
             continue
         return
     raise _busy(agent_id)
-
-
-def _outlook(agent_id: str, stored: Fact | None, outlook: Outlook) -> tuple[Fact, ...]:
-    """The change by which an outlook becomes this one, if it is one."""
-    if stored is None:
-        empty = outlook == Outlook()
-        return () if empty else (new_fact(agent_id, OUTLOOK, OUTLOOK, outlook),)
-    return () if stored.read(Outlook) == outlook else (stored.holding(outlook),)
 
 
 def _nothing(agent_id: str, kind: str, name: str) -> NotFound:

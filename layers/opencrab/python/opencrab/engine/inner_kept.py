@@ -11,8 +11,8 @@ from typing import Protocol
 from opencrab.domain.belief import BELIEF, Belief
 from opencrab.domain.fact import Fact
 from opencrab.domain.happening import HAPPENING, Happening
-from opencrab.domain.inner import outlook_of
-from opencrab.domain.outlook import OUTLOOK, Outlook
+from opencrab.domain.inner import outlook_change, outlook_of
+from opencrab.domain.outlook import OUTLOOK
 from opencrab.domain.peer import PEER, Peer
 from opencrab.domain.schedule import SCHEDULE, Schedule
 from opencrab.domain.vital_signs import VITALS, VitalSigns
@@ -119,13 +119,9 @@ def _peers(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> Iterat
 
 def _outlook(
     facts: Facts, agent_id: str, beliefs: Iterable[Belief], peers: Iterable[Peer]
-) -> Iterator[Fact]:
+) -> tuple[Fact, ...]:
     stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
-    if stored is None:
-        return
-    after = outlook_of(beliefs, peers)
-    if after != stored.read(Outlook):
-        yield stored.holding(after)
+    return () if stored is None else outlook_change(agent_id, stored, outlook_of(beliefs, peers))
 
 
 def _working(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> None:

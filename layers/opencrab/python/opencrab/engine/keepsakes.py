@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from opencrab.domain.evidence import EVIDENCE, STANDING, Evidence, Standing
 from opencrab.domain.fact import Fact
 from opencrab.domain.forgetting import Scope
 from opencrab.domain.goal import GOAL, Goal, goal_key
@@ -19,6 +20,7 @@ from opencrab.domain.memory import (
 )
 from opencrab.domain.mind import MIND, Mind
 from opencrab.domain.plan import PLAN, GivenUp
+from opencrab.domain.signals import SIGNALS, Signals
 from opencrab.domain.skill import SKILL, AcquiredSkill
 from opencrab.domain.summary import COMPACTION, SUMMARY, Compaction, Source, Summary
 from opencrab.engine.inner_kept import all_of, inner_kept
@@ -85,6 +87,7 @@ class _Search:
         self._kept.changes += reworded
         self._remove(memories, MEMORY, lambda fact: (fact.read(Memory).content,))
         self._impressions()
+        self._signals()
         self._skills()
         return self._kept
 
@@ -323,6 +326,25 @@ class _Search:
         ):
             return _as_before(impression, history)
         return impression.replaced(history=history)
+
+    def _signals(self) -> None:
+        """What a turn told of models and skills goes with it, though it has nobody's words.
+
+        Of other turns, and of all evidence, only what names a forgotten memory goes.
+        """
+        gone = self._found.traces.ids
+        for fact in self._all(SIGNALS):
+            told = fact.read(Signals)
+            if self._means(turns=(told.turn_id,), session_id=told.session_id, times=(told.at,)):
+                self._kept.changes.append(fact.removed())
+            elif not gone.isdisjoint(told.found):
+                self._kept.changes.append(fact.holding(told.without(gone)))
+        for fact in self._all(EVIDENCE) if gone else ():
+            kept: Standing | Evidence
+            kept = fact.read(Standing) if fact.id == STANDING else fact.read(Evidence)
+            bare = kept.without(gone)
+            if bare != kept:
+                self._kept.changes.append(fact.holding(bare))
 
     def _skills(self) -> None:
         for fact in self._all(SKILL):

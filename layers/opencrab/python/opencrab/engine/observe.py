@@ -28,12 +28,7 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
     if around is None and turn.task is not None:
         goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_of(turn.task)))
     read = any(taints_reader(line, turn.agent_id) for line in history)
-    declared = any(
-        effect.kind == "declared_done"
-        for step in transcript.steps
-        for result in step.results.values()
-        for effect in result.result.side_effects
-    )
+    declared = any(effect.kind == "declared_done" for effect in transcript.effects)
     return Work(
         runtime=runtime,
         turn=turn.replaced(taint=turn.taint or read or foreign(around)),

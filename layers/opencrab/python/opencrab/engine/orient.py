@@ -3,13 +3,13 @@
 from itertools import takewhile
 
 from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.authority import Authority, Source
+from opencrab.domain.authority import Authority
 from opencrab.domain.expecting import EXPECTATIONS, Expectations
 from opencrab.domain.fact import Fact
 from opencrab.domain.goal import GOAL, Goal, goal_key, goal_of
 from opencrab.domain.happening import HAPPENING, Happening
 from opencrab.domain.outlook import OUTLOOK, Outlook
-from opencrab.domain.turn import UNASKED, Trigger, Turn
+from opencrab.domain.turn import Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.domain.vital_signs import VITALS, VitalSigns
 from opencrab.domain.working_memory import WORKING, WorkingMemory
@@ -30,18 +30,13 @@ _NAMES = (
 _MILLION = 1_000_000
 
 
-def is_autonomous(turn: Turn) -> bool:
-    """Whether nobody's words started a turn; its prompt has shares then."""
-    return turn.trigger in UNASKED or turn.source is Source.HEARTBEAT
-
-
 def look_around(runtime: Runtime, turn: Turn, profile: Profile) -> Around | None:
     """What lies around an agent that acts for itself: one read, and a second for unread events.
 
     None for turns that others asked for, and for those on behalf of peers or of the public: these
     are told nothing of what an agent wants, believes and notes.
     """
-    if not is_autonomous(turn) or turn.authority not in {Authority.SELF, Authority.OWNER}:
+    if not turn.unasked or turn.authority not in {Authority.SELF, Authority.OWNER}:
         return None
     facts, agent_id = runtime.home.facts, turn.agent_id
     opened = [goal_key(goal_id) for goal_id in profile.mind.agenda.open]
@@ -125,8 +120,8 @@ def orientation(work: Work, memory_used: int = 0) -> str:
 
 
 def _budget(work: Work, agent: Agent) -> str:
-    limits, own = work.limits, agent.day_limit_micro_usd
-    day = (limits.agent_day_micro_usd if own is None else own) / _MILLION
+    limits = work.limits
+    day = limits.agent_day(agent.day_limit_micro_usd) / _MILLION
     left = max(limits.turn_micro_usd - work.turn.spent, 0) / _MILLION
     share = limits.heartbeat_percent
     if agent.language is Language.JA:

@@ -8,15 +8,13 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from opencrab.domain.agent import Agent
 from opencrab.domain.errors import Conflict, Invalid, NotFound, OpenCrabError, Unavailable
 from opencrab.domain.new_price import Fall, sorted_out
 from opencrab.domain.origin import origin_of, seal
 from opencrab.domain.preference import PRICES, DatedPrice, Preferences, ProviderChange
-from opencrab.domain.routing import Basis, Chosen, LlmConfig, Use
+from opencrab.domain.routing import LlmConfig
 from opencrab.domain.secret import require_secret
 from opencrab.engine.creation import require_model
-from opencrab.engine.router import candidates
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.model import Directory, ProviderState
 from opencrab.ports.preferences import Stored
@@ -25,12 +23,6 @@ ATTEMPTS = 20
 """How often a change that is meant for any version is made, while others are faster."""
 
 Alter = Callable[[Preferences], Preferences]
-
-
-class Effective(Chosen):
-    """A model and who chose it; `problem` says why it cannot be asked now, if it cannot."""
-
-    problem: str = ""
 
 
 def current(runtime: Runtime) -> Stored:
@@ -247,29 +239,6 @@ def require_config(runtime: Runtime, config: LlmConfig, model: str | None) -> No
                 field=f"selectable.{place}",
                 cure=f"use {', '.join(sorted(aliases)) or 'none: no aliases are set'}",
             )
-
-
-def effective(runtime: Runtime, agent: Agent) -> dict[Use, Effective]:
-    """For each use the model that a new turn of the agent would ask first, and who chose it."""
-    return {use: _effective(runtime, agent, use) for use in Use}
-
-
-def _effective(runtime: Runtime, agent: Agent, use: Use) -> Effective:
-    own = None if use is Use.EMBEDDING else agent.model
-    basis = Basis(model=own, models=agent.llm.models)
-    chosen = runtime.models.routing.chosen(use, basis)
-    try:
-        model = runtime.models.get(chosen.model)
-        first = candidates(runtime.models, model, agent)[0].info.name
-    except Invalid as error:
-        return Effective(model=chosen.model, by=chosen.by, problem=error.message)
-    name = model.info.name
-    if first == name:
-        return Effective(model=name, by=chosen.by)
-    if use is Use.EMBEDDING:
-        problem = f"agent {agent.id!r} is private, and {name!r} is not"
-        return Effective(model=name, by=chosen.by, problem=problem)
-    return Effective(model=first, by="fallback")
 
 
 def _change(runtime: Runtime, alter: Alter, version: int | None) -> Stored:

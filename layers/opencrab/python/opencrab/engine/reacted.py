@@ -74,8 +74,11 @@ def react(runtime: Runtime, reaction: Reaction, *, own_ids: frozenset[str]) -> O
 
 def may_judge(runtime: Runtime, person: Person, agent_id: str) -> bool:
     """Whether an agent learns from what somebody thinks of it: not from the public."""
-    presence = presence_of(runtime, agent_id)
-    return authority_of(person, runtime.community, presence) is not Authority.PUBLIC
+    return _authority(runtime, person, agent_id) is not Authority.PUBLIC
+
+
+def _authority(runtime: Runtime, person: Person, agent_id: str) -> Authority:
+    return authority_of(person, runtime.community, presence_of(runtime, agent_id))
 
 
 def _given(runtime: Runtime, reaction: Reaction, turn_id: str, thumbs: Thumbs) -> Outcome:
@@ -88,9 +91,10 @@ def _given(runtime: Runtime, reaction: Reaction, turn_id: str, thumbs: Thumbs) -
         return Outcome(unused=Unused.STRANGER)
     if not turn.status.is_end:
         return Outcome(unused=Unused.EARLY)
-    by = author.principal_id
+    by, key = author.principal_id, author.id
+    is_owner = _authority(runtime, author, turn.agent_id) is Authority.OWNER
     try:
-        feedback.give(runtime, turn_id, by=by, thumbs=thumbs, remark="", key=author.id)
+        feedback.give(runtime, turn_id, by=by, thumbs=thumbs, remark="", key=key, by_owner=is_owner)
     except Conflict:
         return Outcome(unused=Unused.BEFORE)
     return Outcome(turn_id=turn_id)

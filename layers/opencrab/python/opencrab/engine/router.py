@@ -52,22 +52,29 @@ class Pick:
 
 
 def leader(
-    models: Models, use: Use, basis: Basis, choices: Sequence[ModelChosen]
+    models: Models,
+    use: Use,
+    basis: Basis,
+    choices: Sequence[ModelChosen],
+    task_type: str = "",
 ) -> tuple[ChatModel, str]:
-    """The model for a use, and who chose it.
+    """The model for a use and a type of task, and who chose it.
 
-    What the agent chose for this turn or session, and cannot be used any more, gives way to what
-    would hold without it: nobody could take it back. Of all other choices nobody may guess why they
-    were made, so no other model stands in. Raises Invalid naming what is missing, and where.
+    What the agent chose for this turn or session, or what it drew, gives way to what would hold
+    without it where it cannot be used any more: nobody could take it back. Of all other choices
+    nobody may guess why they were made, so no other model stands in. Raises Invalid naming what is
+    missing, and where.
     """
-    chosen = models.routing.chosen(use, basis, choices)
+    chosen = models.routing.chosen(use, basis, choices, task_type)
     try:
         return models.get(chosen.model), chosen.by
     except Invalid as error:
         if chosen.by == "turn":
-            return leader(models, use, basis, ())
+            return leader(models, use, basis, (), task_type)
         if chosen.by == "session":
-            return leader(models, use, basis.replaced(session={}), ())
+            return leader(models, use, basis.replaced(session={}), (), task_type)
+        if chosen.by == "learned":
+            return leader(models, use, basis.replaced(lots=()), (), task_type)
         where = _CHOSEN_BY.get(chosen.by)
         if where is None:
             raise

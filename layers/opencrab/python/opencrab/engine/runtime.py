@@ -8,6 +8,7 @@ from opencrab.domain.discord import Community
 from opencrab.domain.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.money import Limits
 from opencrab.domain.skill import StandardSkill
+from opencrab.domain.trials import Trials
 from opencrab.domain.turn import MAX_STEPS
 from opencrab.engine.world_post import Post
 from opencrab.ports.action import Actions, Reach
@@ -45,6 +46,7 @@ class Rules:
     compact_every: int = 64
     heartbeat_seconds: int = DEFAULT_SECONDS
     autonomy: Autonomy = field(default_factory=Autonomy)
+    trials: Trials = field(default_factory=Trials)
 
 
 class Nothing:
@@ -110,6 +112,10 @@ class Runtime:
             agents=self.home.agents,
             search=self.search,
             skills=self.skills,
+            usage=self.home.usage,
+            tallies=self.home.tallies,
+            budgets=self.home.budgets,
+            limits=self.rules.limits,
             sessions=self.home.sessions,
             web=self.web,
             web_search=self.web_search,

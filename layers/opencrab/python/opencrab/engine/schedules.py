@@ -9,7 +9,6 @@ from opencrab.domain.authority import Authority, Source
 from opencrab.domain.due import DueItem
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, OpenCrabError
 from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.identifier import turn_id
 from opencrab.domain.message import Message, TextPart
 from opencrab.domain.money import INSTALLATION
 from opencrab.domain.schedule import (
@@ -25,9 +24,8 @@ from opencrab.domain.turn import Trigger, Turn
 from opencrab.domain.value import Value
 from opencrab.engine.agenda import OPENCRAB
 from opencrab.engine.beat import own_session
-from opencrab.engine.due_items import admit_or_drop
+from opencrab.engine.due_items import admit_item, admit_or_drop
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.tasks import admit_item
 
 log = logging.getLogger(__name__)
 
@@ -289,13 +287,7 @@ def _item(runtime: Runtime, schedule: Schedule, occasion: str) -> tuple[DueItem,
         session=own if schedule.session_id is None else None,
         only=(agent_id,),
     )
-    turn = turn_id(
-        source=message.source,
-        principal=agent_id,
-        source_id=f"{session_id}/{source_id}",
-        agent_id=agent_id,
-    )
-    return item, turn
+    return item, message.turn_in(session_id, agent_id)
 
 
 def _goes_on(runtime: Runtime, turn: str | None) -> bool:

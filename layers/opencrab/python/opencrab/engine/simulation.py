@@ -5,20 +5,22 @@ and what happens in the world around the agents are made up.
 """
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from pydantic import Field
+
 from opencrab.domain.authority import Authority
 from opencrab.domain.errors import NotFound
-from opencrab.domain.goal import GOAL, Goal
+from opencrab.domain.goal import GOAL, Goal, goal_of
 from opencrab.domain.happening import Happening
-from opencrab.domain.turn import Trigger
+from opencrab.domain.turn import UNASKED, Trigger
 from opencrab.domain.usage import UsageRow
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.domain.vital_signs import VITALS, VitalSigns
-from opencrab.engine.beating import deliver_beat, logged_turns
+from opencrab.engine.beating import deliver_beat
 from opencrab.engine.compaction import run_compaction
 from opencrab.engine.delivery import deliver
 from opencrab.engine.runtime import Runtime
@@ -60,7 +62,7 @@ class Lived(Value):
     model_calls_without_reason: int = 0
     spend_micro_usd: MicroUsd = 0
     events: int = 0
-    goals: dict[str, int] = {}  # noqa: RUF012 - pydantic copies it
+    goals: dict[str, int] = Field(default_factory=dict)
     status: str = "active"
 
 
@@ -80,13 +82,25 @@ class Simulated(Value):
     by_agent: dict[str, Lived]
 
 
+class Woken(Value):
+    """A turn that asked a model: when it began, what woke it, and the goal or task it served."""
+
+    id: str
+    at: datetime
+    trigger: Trigger
+    task: str | None = None
+
+
 class World:
-    """What happens around the agents: the same for the same seed."""
+    """What happens around the agents: the same for the same seed.
+
+    `told` is when each of them was told of something: the world's own record, not the agent's.
+    """
 
     def __init__(self, runtime: Runtime, seed: int) -> None:
         self._runtime = runtime
         self._seed = seed
-        self.told: Counter[str] = Counter()
+        self.told: defaultdict[str, list[datetime]] = defaultdict(list)
 
     def pass_hour(self, agent_ids: tuple[str, ...], hour: int) -> None:
         """Let something happen to some of them."""
@@ -104,7 +118,8 @@ class World:
                 opportunity=kind in _KINDS[:_OPPORTUNITIES],
                 at=self._runtime.clock.now(),
             )
-            self.told[agent_id] += happened(self._runtime, agent_id, event)
+            if happened(self._runtime, agent_id, event):
+                self.told[agent_id].append(event.at)
 
 
 def simulate(
@@ -165,23 +180,57 @@ def _drained(runtime: Runtime, queue: Queue, handle: Callable[[Delivery], Outcom
             queue.done(delivery.receipt)
 
 
-def _lived(runtime: Runtime, agent_id: str, events: int) -> Lived:
+def without_reason(
+    turns: Iterable[Woken], told: Iterable[datetime], goals: Mapping[str, Goal]
+) -> set[str]:
+    """The ids of turns that nothing in the world accounts for.
+
+    A turn for a goal needs this goal, open by then. One that nobody's words began needs an event
+    told to the agent that no earlier such turn had before it; it looks at all that are older, or
+    else at those of its very moment. Nobody gives schedules here.
+    """
+    found, unseen = set[str](), sorted(told)
+    for turn in sorted(turns, key=lambda each: each.at):
+        if turn.task is not None:
+            if not _was_open(goals.get(goal_of(turn.task)), turn.at):
+                found.add(turn.id)
+        elif turn.trigger in UNASKED:
+            until = [at for at in unseen if at < turn.at] or [at for at in unseen if at == turn.at]
+            if not until:
+                found.add(turn.id)
+            unseen = unseen[len(until) :]
+    return found
+
+
+def _was_open(goal: Goal | None, at: datetime) -> bool:
+    if goal is None or at < goal.created_at:
+        return False
+    return goal.ended_at is None or at <= goal.ended_at
+
+
+def _lived(runtime: Runtime, agent_id: str, told: list[datetime]) -> Lived:
     stored = stored_signs(runtime, agent_id)
     if stored is None:
         return Lived()
     signs, rows = stored.read(VitalSigns), _rows(runtime, agent_id)
-    reasons = logged_turns(runtime, agent_id)
-    unreasoned = [row for row in rows if row.turn_id not in reasons and _unasked(runtime, row)]
+    goals = _goals(runtime, agent_id)
+    turns = {row.turn_id: row for row in rows}
+    unreasoned = without_reason(
+        [_woken(runtime, row) for row in turns.values()],
+        told,
+        {goal.id: goal for goal in goals},
+    )
+    sources = Counter(goal.source.value for goal in goals)
     return Lived(
         beats=signs.beats,
         idle_beats=signs.idle,
         idle_share=_share(signs.idle, signs.beats),
-        turns=len({row.turn_id for row in rows}),
+        turns=len(turns),
         model_calls=len(rows),
-        model_calls_without_reason=len(unreasoned),
+        model_calls_without_reason=sum(row.turn_id in unreasoned for row in rows),
         spend_micro_usd=sum(row.cost for row in rows),
-        events=events,
-        goals=dict(sorted(_goals(runtime, agent_id).items())),
+        events=len(told),
+        goals=dict(sorted(sources.items())),
         status=runtime.home.agents.get(agent_id).agent.status.value,
     )
 
@@ -194,20 +243,19 @@ def _rows(runtime: Runtime, agent_id: str) -> list[UsageRow]:
     return rows
 
 
-def _unasked(runtime: Runtime, row: UsageRow) -> bool:
-    """Whether a call served neither anybody's words nor a goal."""
-    if row.trigger is not Trigger.HEARTBEAT:
-        return False
+def _woken(runtime: Runtime, row: UsageRow) -> Woken:
+    """The turn of a call; of one whose header is gone only what the row says."""
     try:
-        return runtime.home.journal.header(row.turn_id).task is None
+        turn = runtime.home.journal.header(row.turn_id)
     except NotFound:
-        return True
+        return Woken(id=row.turn_id, at=row.at, trigger=row.trigger)
+    return Woken(id=turn.id, at=turn.created_at, trigger=turn.trigger, task=turn.task)
 
 
-def _goals(runtime: Runtime, agent_id: str) -> Counter[str]:
-    found, after = Counter[str](), ""
+def _goals(runtime: Runtime, agent_id: str) -> list[Goal]:
+    found, after = list[Goal](), ""
     while page := runtime.home.facts.page(agent_id, GOAL, after=after, limit=_PAGE):
-        found.update(fact.read(Goal).source.value for fact in page)
+        found.extend(fact.read(Goal) for fact in page)
         after = page[-1].id
     return found
 

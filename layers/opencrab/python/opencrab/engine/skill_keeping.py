@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from opencrab.domain.adjusting import Subject, with_pin, without_pin
+from opencrab.domain.adjustment import AdjustmentKind
 from opencrab.domain.errors import Changed, Conflict, Refused
 from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.learning import (
@@ -14,6 +16,7 @@ from opencrab.domain.learning import (
     learned,
     no_skill,
     owned,
+    placed,
     require_room,
     restored,
     retired,
@@ -25,7 +28,6 @@ from opencrab.domain.skill import (
     SKILL,
     SKILLS_KEPT,
     AcquiredSkill,
-    SkillStatus,
     SourceType,
     StandardSkill,
 )
@@ -35,6 +37,8 @@ _TRIES = 5
 
 Changing = TypeVar("Changing", AcquiredSkill, Mind)
 Change = Callable[[AcquiredSkill | None], AcquiredSkill]
+Pinning = Callable[[AcquiredSkill], bool]
+"""Whether a skill, as it is after a change, is kept as it is whatever the evidence says."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Keeper:
         return _acquired(found[1])
 
     def put(self, what: Lesson, *, version: int | None = None, only_new: bool = False) -> Kept:
-        """Create a skill, or replace one: it counts, since an owner wrote it."""
+        """Create a skill, or replace one: it needs no approval, since an owner wrote it."""
         self._require_free(what.name)
 
         def write(stored: AcquiredSkill | None) -> AcquiredSkill:
@@ -94,11 +98,13 @@ class Keeper:
         self._require_acquired(name, "it can only be switched off")
         now = self.runtime.clock.now()
         return self._change(
-            name, lambda stored: retired(_known(stored, name), now, owner=self.owner)
+            name,
+            lambda stored: retired(_known(stored, name), now, owner=self.owner),
+            pin=lambda _skill: False,
         )
 
     def restore(self, name: str) -> Kept:
-        """Bring an archived skill back, into quarantine if nobody vouched for it."""
+        """Bring an archived skill back on trial, or into quarantine if nobody vouched for it."""
         self._require_acquired(name, "it cannot have been retired")
         now = self.runtime.clock.now()
         return self._change(
@@ -114,14 +120,20 @@ class Keeper:
         )
 
     def toggle(self, name: str, *, on: bool | None = None) -> Kept:
-        """Switch a skill on or off, or to what it is not."""
+        """Switch a skill on or off, or to what it is not; what is on is on for good, untried."""
         standard = self.runtime.skills.find(name)
         if standard is not None:
             return self._switch(standard, on)
         now = self.runtime.clock.now()
-        return self._change(name, lambda stored: toggled(_known(stored, name), now, on=on))
+        return self._change(
+            name,
+            lambda stored: toggled(_known(stored, name), now, on=on),
+            pin=lambda skill: skill.status.is_live,
+        )
 
-    def _change(self, name: str, change: Change, version: int | None = None) -> Kept:
+    def _change(
+        self, name: str, change: Change, version: int | None = None, *, pin: Pinning | None = None
+    ) -> Kept:
         """Change an acquired skill together with the mind that knows of it."""
         self._require_living()
 
@@ -130,14 +142,16 @@ class Keeper:
             stored = found[1] if found else None
             _require_version(stored, version)
             skill = change(stored)
+            known, mind = self._mind()
+            after = mind if pin is None else _pinned(mind, name, pinned=pin(skill))
             if skill == stored:
-                return skill, []
+                return skill, self._minding(known, mind, after)
+            skill = placed(skill, after, self.runtime.rules.trials)
             if takes_room(stored, skill):
                 others = (each for _, each in self._page() if each.name != name)
                 require_room(others, skill)
             fact = found[0].holding(skill) if found else self._new(SKILL, name, skill)
-            known, mind = self._mind()
-            return skill, [fact, *self._minding(known, mind, indexed(mind, skill))]
+            return skill, [fact, *self._minding(known, mind, indexed(after, skill))]
 
         return _acquired(self._committed(changed))
 
@@ -215,7 +229,12 @@ def _standing(skill: StandardSkill, mind: Mind) -> Kept:
 
 
 def _acquired(skill: AcquiredSkill) -> Kept:
-    return Kept(skill, skill.status is SkillStatus.ACTIVE)
+    return Kept(skill, skill.status.is_live)
+
+
+def _pinned(mind: Mind, name: str, *, pinned: bool) -> Mind:
+    subject = Subject(kind=AdjustmentKind.SKILL, name=name)
+    return with_pin(mind, subject) if pinned else without_pin(mind, subject)
 
 
 def _known(stored: AcquiredSkill | None, name: str) -> AcquiredSkill:

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from opencrab.domain.errors import Changed
 from opencrab.domain.mind import Mind, is_enabled
-from opencrab.domain.skill import SKILL, AcquiredSkill, SkillStatus
-from opencrab.domain.terms import terms
+from opencrab.domain.skill import SKILL, AcquiredSkill
+from opencrab.domain.terms import telling
 from opencrab.domain.value import Language
 from opencrab.ports.facts import Facts
 from opencrab.ports.skills import StandardSkills
@@ -28,14 +28,7 @@ _ENOUGH = 3
 
 _NO_WORDS = frozenset[str]()
 _TRIES = 3
-_SHORTEST_WORD = 3
 _SHORTEST_RUN = 2
-_LITTLE_WORDS = (
-    "about all and any are but can could did does for from has have how its just let may more not "
-    "now one our out should some than that the their them then there these they this use used was "
-    "what when where which who why will with would you your"
-)
-_STOP_WORDS = frozenset(_LITTLE_WORDS.split())
 _HEAD = {
     Language.JA: "スキル(use_skill で本文を読む):",
     Language.EN: "Skills (use_skill reads one):",
@@ -51,13 +44,16 @@ _CUT = {
 
 
 def offered(standard: StandardSkills, mind: Mind) -> tuple[str, ...]:
-    """The names of the skills that an agent has now: standard ones first, each kind by name."""
-    return tuple(name for name, _, _ in _had(standard, mind))
+    """The names of the skills that an agent is told of: standard ones first, each kind by name."""
+    return tuple(name for name, _, _ in _listed(standard, mind))
 
 
 def index_text(standard: StandardSkills, mind: Mind, language: Language) -> str:
-    """Names and descriptions of the skills that an agent has; empty where it has none."""
-    had = tuple(_had(standard, mind))
+    """Names and descriptions of the skills that an agent has, but for those on trial.
+
+    Those come where they fit, so that withholding one changes nothing of what is said here.
+    """
+    had = tuple(_listed(standard, mind))
     if not had:
         return ""
     lines = [_HEAD[language]]
@@ -76,7 +72,7 @@ def index_text(standard: StandardSkills, mind: Mind, language: Language) -> str:
 def fitting(standard: StandardSkills, mind: Mind, text: str, limit: int = 2) -> tuple[str, ...]:
     """The skills that fit a message by their descriptions and situations, best first."""
     read = text[:_READ_CHARACTERS]
-    heard, folded = _telling(read), _folded(read)
+    heard, folded = telling(read), _folded(read)
     scored = (
         (_score(heard, folded, descriptions.values(), pattern), name)
         for name, descriptions, pattern in _had(standard, mind)
@@ -94,7 +90,7 @@ def text_of(
         return _loaded(shipped.text(language), language)
     fact = facts.get(agent_id, SKILL, name)
     skill = fact.read(AcquiredSkill) if fact else None
-    if skill is None or skill.status is not SkillStatus.ACTIVE or skill.tainted:
+    if skill is None or not skill.status.is_live or skill.tainted:
         return None
     return _loaded(skill.guidance, language)
 
@@ -113,6 +109,14 @@ def used(facts: Facts, agent_id: str, names: Iterable[str], now: datetime) -> No
             except Changed:
                 continue
             break
+
+
+def _listed(standard: StandardSkills, mind: Mind) -> Iterator[tuple[str, dict[Language, str], str]]:
+    """The same of those that are not on trial."""
+    trying = {skill.name for skill in mind.skills if skill.on_trial}
+    for had in _had(standard, mind):
+        if had[0] not in trying or standard.find(had[0]) is not None:
+            yield had
 
 
 def _had(standard: StandardSkills, mind: Mind) -> Iterator[tuple[str, dict[Language, str], str]]:
@@ -140,8 +144,8 @@ def _sought(
     """What a skill is sought by, worked out once: situations with their words, and all words."""
     alternatives = [part.strip() for part in pattern.split("|")[:_ALTERNATIVES]]
     folded = [_folded(part) for part in alternatives if part]
-    situations = tuple((part, _telling(part) if part.isascii() else _NO_WORDS) for part in folded)
-    return situations, _telling(" ".join((*descriptions, *alternatives)))
+    situations = tuple((part, telling(part) if part.isascii() else _NO_WORDS) for part in folded)
+    return situations, telling(" ".join((*descriptions, *alternatives)))
 
 
 def _is_named(situation: tuple[str, frozenset[str]], heard: frozenset[str], folded: str) -> bool:
@@ -150,19 +154,6 @@ def _is_named(situation: tuple[str, frozenset[str]], heard: frozenset[str], fold
     if sought.isascii():
         return bool(words) and words <= heard
     return len(sought) >= _SHORTEST_RUN and sought in folded
-
-
-def _telling(text: str) -> frozenset[str]:
-    """The terms of a text that say what it is about: no particles, endings or little words."""
-    found = set[str]()
-    for term in terms(text):
-        if term.isascii():
-            word = term[:-1] if len(term) > _SHORTEST_WORD and term.endswith("s") else term
-            if len(word) >= _SHORTEST_WORD and not word.isdigit() and term not in _STOP_WORDS:
-                found.add(word)
-        elif len(term) > 1 and not any("ぁ" <= character <= "ゟ" for character in term):
-            found.add(term)
-    return frozenset(found)
 
 
 def _folded(text: str) -> str:

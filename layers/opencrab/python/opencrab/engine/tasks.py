@@ -1,13 +1,10 @@
 """Tasks in sight: an instruction becomes a goal, turns carry it out, people steer it."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 
 from opencrab.domain.agent import Profile
 from opencrab.domain.authority import Authority, Source
-from opencrab.domain.due import DueItem
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.goal import (
@@ -16,7 +13,6 @@ from opencrab.domain.goal import (
     Goal,
     GoalSource,
     GoalStatus,
-    Pause,
     goal_key,
     goal_of,
 )
@@ -26,11 +22,12 @@ from opencrab.domain.message import Channel
 from opencrab.domain.turn import Stop, TurnStatus
 from opencrab.domain.value import Identifier, MessageText, MicroUsd, Name, Value
 from opencrab.domain.worth import Horizon
-from opencrab.engine import floor, pausing, waking
-from opencrab.engine.admission import admit, enqueue, instruct
-from opencrab.engine.agenda import Board, line_up, opened, released, session_of, turn_source
+from opencrab.engine import pausing, waking
+from opencrab.engine.admission import enqueue, instruct
+from opencrab.engine.agenda import Board, line_up, opened, released, session_of
+from opencrab.engine.due_items import admit_item
 from opencrab.engine.happenings import ABANDONED, RESUMED, goal_changed
-from opencrab.engine.own_goals import learned, rested
+from opencrab.engine.own_goals import learned
 from opencrab.engine.pausing import ATTEMPTS, goal_fact, tell_moved
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
@@ -101,83 +98,6 @@ def undertake(
             continue
         return board.goal(goal.id) or goal
     raise _busy(agent_id)
-
-
-def admit_item(runtime: Runtime, item: DueItem) -> None:
-    """Admit what is due, in a session that is made first if it is a new one."""
-    if item.floor is not None:
-        floor.take(runtime, item)
-        return
-    if item.session is not None:
-        runtime.home.sessions.create(item.session)
-    admit(
-        runtime,
-        item.session_id,
-        item.message,
-        trigger=item.trigger,
-        hops=item.hops,
-        task=item.task,
-        taint=item.taint,
-        payer=item.payer,
-        only=item.only,
-    )
-
-
-def strand(runtime: Runtime, item: DueItem, why: str) -> None:
-    """Let the goal wait whose next turn can never be admitted, and begin with the next one."""
-
-    def waits(goal: Goal, now: datetime) -> Goal:
-        wish = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=now)
-        return goal.replaced(pause=wish.replaced(turn_waits=False))
-
-    _without_turn(runtime, item, waits)
-
-
-def rest(runtime: Runtime, item: DueItem) -> None:
-    """Let the goal whose next turn is due rest until a heartbeat goes on with it."""
-    if item.session is not None:
-        runtime.home.sessions.create(item.session)
-
-    def rests(goal: Goal, _now: datetime) -> Goal | None:
-        return None if _is_there(runtime, goal.turn_id) else rested(goal)
-
-    _without_turn(runtime, item, rests)
-
-
-def agent_of(item: DueItem) -> str:
-    """The agent whose goal an item is a turn of."""
-    return item.id.removeprefix("goal-").rpartition("-G")[0]
-
-
-def _without_turn(
-    runtime: Runtime, item: DueItem, change: Callable[[Goal, datetime], Goal | None]
-) -> None:
-    """Change the goal whose next turn will not come of this item, and begin with the next one.
-
-    `change` answers None where nothing is to be changed.
-    """
-    if item.task is None:
-        return
-    agent_id = agent_of(item)
-    with suppress(NotFound):
-        profile = runtime.home.agents.get(agent_id)
-        for _ in range(ATTEMPTS):
-            fact = goal_fact(runtime, agent_id, item.task)
-            goal, now = fact.read(Goal), runtime.clock.now()
-            if item.message.source_id != turn_source(goal):
-                return
-            changed = goal if goal.status.is_end else change(goal, now)
-            if changed is None:
-                return
-            board = Board.of(runtime.home.facts, profile, now, fact)
-            goal = changed.replaced(turn_id=None)
-            board.put_goal(goal)
-            released(board, goal)
-            with suppress(Changed):
-                runtime.home.facts.commit(*board.facts, due=tuple(board.due))
-                tell_moved(runtime, goal)
-                return
-        raise _busy(agent_id)
 
 
 def pause(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str = "") -> Goal:
@@ -375,15 +295,6 @@ def _is_over(runtime: Runtime, turn_id: str) -> bool:
     """Whether a goal's turn will write nothing more; one that is due but not there yet will."""
     with suppress(NotFound):
         return runtime.home.journal.header(turn_id).status.is_end
-    return False
-
-
-def _is_there(runtime: Runtime, turn_id: str | None) -> bool:
-    """Whether a turn was admitted already."""
-    if turn_id is None:
-        return False
-    with suppress(NotFound):
-        return runtime.home.journal.header(turn_id).id == turn_id
     return False
 
 

@@ -9,7 +9,10 @@ from opencrab.domain.usage import UsageRow
 
 
 def usage_row(turn: Turn, intent: ModelIntent, result: ModelResult, at: datetime) -> UsageRow:
-    """The row of a call that has ended."""
+    """The row of a call that has ended: at the time that its result tells, else at the given one.
+
+    So its id is known before it is written, whoever writes it.
+    """
     provider, _, model = intent.model.partition(":")
     answer = result.answer
     return UsageRow(
@@ -17,7 +20,7 @@ def usage_row(turn: Turn, intent: ModelIntent, result: ModelResult, at: datetime
         session_id=turn.session_id,
         turn_id=turn.id,
         n=intent.n,
-        at=at,
+        at=result.at or at,
         trigger=turn.trigger,
         provider=provider,
         model=model,

@@ -130,9 +130,8 @@ def _queue_age(runtime: Runtime, agent_id: str) -> float | None:
 def _left(runtime: Runtime, agent: Agent) -> MicroUsd:
     home, day = runtime.home, runtime.clock.now().strftime("%Y-%m-%d")
     limits = runtime.rules.limits.changed(home.budgets.limits())
-    own = agent.day_limit_micro_usd
     most = {
-        agent_scope(agent.id): limits.agent_day_micro_usd if own is None else own,
+        agent_scope(agent.id): limits.agent_day(agent.day_limit_micro_usd),
         INSTALLATION: limits.installation_day_micro_usd,
     }
     left = (limit - home.budgets.drawn(scope, day) for scope, limit in most.items())

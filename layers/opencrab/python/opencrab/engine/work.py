@@ -1,6 +1,6 @@
 """Work: one claimed turn in one worker's hands, and the only place that commits its changes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from opencrab.domain.transcript import Transcript
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.domain.usage import UsageRow
 from opencrab.domain.utterance import Utterance
+from opencrab.engine.lots import lots
 from opencrab.engine.orient_text import Around
 from opencrab.engine.panel import tell_panel
 from opencrab.engine.record import stored_form
@@ -40,7 +41,9 @@ ITEMS = 25
 ASKING = 1_000
 """Where the numbers of a turn's questions to humans begin, among those of its speeches."""
 
-_NO_DEEDS = frozenset({"speech", "planning", "finding"})
+NO_DEEDS = frozenset({"speech", "planning", "finding"})
+"""Groups of actions by which nothing is done but talking and planning."""
+
 _FAILED_SHARE = 4
 """A turn makes at most so many times its steps in model calls, however many of them fail."""
 
@@ -67,12 +70,16 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Beside:
-    """What a change writes beside its records, lines and utterances."""
+    """What a change writes beside its records, lines and utterances.
+
+    `spare` is a fact that is written only where there is room for it.
+    """
 
     draws: tuple[Draw, ...] = ()
     session: SessionChange | None = None
     facts: tuple[Fact, ...] = ()
     due: tuple[DueItem, ...] = ()
+    spare: Fact | None = None
 
 
 NOTHING = Beside()
@@ -102,9 +109,10 @@ class Work:
     used up only when its record is carried or saved. `limits` are those of the newest look, and
     `retry_after_seconds` is what the model call that failed just now wishes for. `goal` is the goal
     that the turn serves, as it was read or written last; `skills` are those that fit its trigger,
-    `guidance` is their text. `earlier` is what is told of the lines before its history once it was
-    read, `lines_saved` counts those that this worker wrote. `seen_events` are the happenings that
-    the agent was told of. With a `job` nobody is answered.
+    without `skills_held`, which the coin withholds; `guidance` is their text. `earlier` is what is
+    told of the lines before its history once it was read, `lines_saved` counts those that this
+    worker wrote. `seen_events` are the happenings that the agent was told of. With a `job` nobody
+    is answered.
     """
 
     runtime: Runtime
@@ -123,6 +131,7 @@ class Work:
     limits: Limits = field(default_factory=Limits)
     goal: Fact | None = None
     skills: tuple[str, ...] | None = None
+    skills_held: tuple[str, ...] = ()
     guidance: tuple[str, ...] | None = None
     earlier: Earlier | None = None
     lines_saved: int = 0
@@ -132,12 +141,20 @@ class Work:
 
     @property
     def basis(self) -> Basis:
-        """What routing goes by: as it was when the turn's first model call began."""
+        """What routing goes by: as it was when the turn's first model call began.
+
+        A job draws no lots, as nobody can tell later how well it went.
+        """
         if self.transcript.basis is not None:
             return self.transcript.basis
-        agent = self.profile.agent
+        agent, mixes = self.profile.agent, () if self.job is not None else self.profile.mind.mixes
         own = next((p for p in self.session.participants if p.agent_id == agent.id), None)
-        return Basis(model=agent.model, models=agent.llm.models, session=own.models if own else {})
+        return Basis(
+            model=agent.model,
+            models=agent.llm.models,
+            session=own.models if own else {},
+            lots=lots(self.runtime.models, agent, mixes, self.turn.id),
+        )
 
     @property
     def calls_left(self) -> int:
@@ -157,15 +174,14 @@ class Work:
         """What this turn has done so far, by its journal; talking and planning are no deeds."""
         return tuple(
             receipt
-            for step in self.transcript.steps
-            for call in step.answer.calls
-            if (result := step.results.get(call.id)) and result.result.success
-            for receipt in self._receipts(called(call), result.result)
+            for call, result in self.transcript.ended_calls
+            if result.success
+            for receipt in self._receipts(called(call), result)
         )
 
     def _receipts(self, name: str, result: ActionResult) -> tuple[Receipt, ...]:
         action = self.runtime.actions.find(name)
-        if action is None or action.group in _NO_DEEDS:
+        if action is None or action.group in NO_DEEDS:
             return ()
         paths: list[str | None] = [
             effect.path
@@ -224,7 +240,7 @@ class Work:
             due=beside.due,
             at=now,
         )
-        self.turn = self.runtime.home.journal.commit(_small(change))
+        self.turn = self.runtime.home.journal.commit(_small(change, beside.spare))
         self.lines_saved += len(change.lines)
         self.carried, self.carried_lines, self.next_n = [], [], next_n
         for record in records:
@@ -323,8 +339,17 @@ class Work:
         return self.transcript.speeches > 0 or self.transcript.approval is not None
 
 
-def _small(change: Change) -> Change:
-    """The change, of which every store can write each item at once: its header and all with it."""
+def _small(change: Change, spare: Fact | None) -> Change:
+    """The change, of which every store can write each item at once, the spare one if it can."""
+    items = _items(change)
+    assert items <= ITEMS, items  # noqa: S101  - a defect of ours
+    if spare is None or items == ITEMS:
+        return change
+    return replace(change, facts=(*change.facts, spare))
+
+
+def _items(change: Change) -> int:
+    """How many items a change writes: its header and all with it."""
     parts = (
         change.records,
         change.lines,
@@ -332,11 +357,10 @@ def _small(change: Change) -> Change:
         change.due,
         change.facts,
         change.draws,
-        change.usage,
+        # A call's row is counted in a tally, and makes its agent an active one.
+        change.usage * 3,
     )
-    items = 1 + sum(len(part) for part in parts) + (change.session is not None)
-    assert items <= ITEMS, items  # noqa: S101  - a defect of ours
-    return change
+    return 1 + sum(len(part) for part in parts) + (change.session is not None)
 
 
 def send_utterance(runtime: Runtime, utterance: Utterance, *, again: str = "") -> None:

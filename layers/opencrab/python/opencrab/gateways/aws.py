@@ -59,7 +59,8 @@ class Journalist:
 
     No line carries what anybody said. Counts are written as embedded metrics, so that they cost no
     call: `Turns`, `FailedTurns`, `SpentMicroUsd` and `TurnMilliseconds`, and `CompactionFailures`
-    for a turn that was to make a summary.
+    for a turn that was to make a summary; a night that failed is one of `NightFailures`, a list of
+    prices that did not come one of `PriceFailures`.
     """
 
     def __init__(self, service: str, level: int = logging.INFO) -> None:
@@ -91,6 +92,12 @@ class Journalist:
         if turn.trigger is Trigger.COMPACTION:
             in_vain = turn.status in {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
             metrics.add_metric("CompactionFailures", MetricUnit.Count, int(in_vain))
+        metrics.flush_metrics()
+
+    def count(self, name: str) -> None:
+        """Count one of what seldom happens: a metric costs only in hours in which it is told."""
+        metrics = EphemeralMetrics(namespace="OpenCrab", service=self._service)
+        metrics.add_metric(name, MetricUnit.Count, 1)
         metrics.flush_metrics()
 
     def begin(self, **ids: str) -> None:

@@ -22,6 +22,8 @@ from opencrab.domain.errors import OpenCrabError
 from opencrab.engine.beating import deliver_beat
 from opencrab.engine.compaction import run_compaction
 from opencrab.engine.delivery import deliver
+from opencrab.engine.night import run_night
+from opencrab.engine.nights import nightfall
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.sweep import admit_due, sweep
 from opencrab.engine.turn import Outcome, Pace, run_turn
@@ -40,6 +42,7 @@ _BEAT_SECONDS = 60
 _INTERACTION_WORKERS = 4
 _INTERACTION_SECONDS = 120
 """After a crash people wait for it, so it comes again sooner than a turn."""
+_NIGHT_SECONDS = 600
 _FRAME_BYTES = 65_536
 """Frames of a WebSocket that are larger are not even read."""
 _EVERY = "*"
@@ -194,7 +197,10 @@ class FeedWatch:
 
 
 class Runner:
-    """One process of OpenCrab on this machine; `interact` does what people on Discord ask for."""
+    """One process of OpenCrab on this machine; `interact` does what people on Discord ask for.
+
+    `price` learns once a night what models cost from then on.
+    """
 
     def __init__(
         self,
@@ -205,9 +211,11 @@ class Runner:
         *,
         workers: int,
         interact: Callable[[Runtime, Delivery], Outcome] | None = None,
+        price: Callable[[Runtime], int] | None = None,
     ) -> None:
         self._runtime = runtime
         self._index = index
+        self._price = price
         self._watch = watch
         self._purge = purge
         self._stopping = threading.Event()
@@ -220,6 +228,7 @@ class Runner:
             Consumer(
                 home.beats, partial(deliver_beat, runtime), workers=2, visibility=_BEAT_SECONDS
             ),
+            Consumer(home.nights, self._night, workers=1, visibility=_NIGHT_SECONDS),
         ]
         if home.interactions is not None and interact is not None:
             interactions = Consumer(
@@ -290,10 +299,23 @@ class Runner:
     def _compact(self, delivery: Delivery) -> Outcome:
         return run_compaction(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
 
+    def _night(self, delivery: Delivery) -> Outcome:
+        return run_night(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
+
+    def _nightfall(self) -> None:
+        """Send agents into the night when a day is over, and learn what models cost by then."""
+        if not nightfall(self._runtime) or self._price is None:
+            return
+        try:
+            self._price(self._runtime)
+        except OpenCrabError as error:
+            log.warning("prices stay as they are: %s", error.message)
+
     def _sweep(self) -> None:
         while True:
             try:
                 sweep(self._runtime)
+                self._nightfall()
                 self._purge()
             except Exception:
                 log.exception("the sweep failed and will be tried again")

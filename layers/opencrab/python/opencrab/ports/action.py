@@ -13,11 +13,14 @@ from opencrab.domain.agent import Agent
 from opencrab.domain.authority import Authority
 from opencrab.domain.goal import Goal, Receipt
 from opencrab.domain.mind import Mind
+from opencrab.domain.money import Limits
 from opencrab.domain.routing import Basis, ModelChosen, Routing
 from opencrab.domain.session import Session
+from opencrab.domain.trials import Trials
 from opencrab.domain.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.ports.agents import Agents
+from opencrab.ports.budgets import Budgets
 from opencrab.ports.clock import Clock
 from opencrab.ports.facts import Facts
 from opencrab.ports.files import Files
@@ -26,6 +29,8 @@ from opencrab.ports.model import ActionSchema, Models
 from opencrab.ports.search import Search
 from opencrab.ports.sessions import Sessions
 from opencrab.ports.skills import StandardSkills
+from opencrab.ports.tallies import Tallies
+from opencrab.ports.usage import UsageLedger
 from opencrab.ports.web import Web, WebSearch
 from opencrab.ports.world import WorldPost
 
@@ -36,7 +41,8 @@ class Reach:
 
     Without `sessions` nobody sees another conversation than the present one. `web` and
     `web_search` are None where the operator configured none: then nobody is offered the
-    actions that need them. `world` sends messages of agents that are bound to one.
+    actions that need them. `world` sends messages of agents that are bound to one. `limits` are
+    the configured ones; `budgets` knows what was changed about them.
     """
 
     files: Files
@@ -46,6 +52,10 @@ class Reach:
     agents: Agents
     search: Search
     skills: StandardSkills
+    usage: UsageLedger
+    tallies: Tallies
+    budgets: Budgets
+    limits: Limits = field(default_factory=Limits)
     sessions: Sessions | None = None
     web: Web | None = None
     web_search: WebSearch | None = None
@@ -58,7 +68,7 @@ class ActionContext:
 
     `basis` is what the turn's routing goes by, `choices` are the models chosen in it so far.
     `receipts` is what has succeeded in this turn; `goal` is the one that the turn serves, read
-    when the turn began or changed by it since.
+    when the turn began or changed by it since. `trials` is what is withheld to be measured.
     """
 
     agent: Agent
@@ -73,6 +83,7 @@ class ActionContext:
     receipts: tuple[Receipt, ...] = ()
     basis: Basis = field(default_factory=Basis)
     choices: tuple[ModelChosen, ...] = ()
+    trials: Trials = field(default_factory=Trials)
     prepared: dict[str, Any] = field(default_factory=dict)
 
 

@@ -19,6 +19,7 @@ from opencrab.ports.preferences import PreferenceStore
 from opencrab.ports.queue import Queue
 from opencrab.ports.sessions import Sessions
 from opencrab.ports.switches import Switches
+from opencrab.ports.tallies import Tallies
 from opencrab.ports.usage import UsageLedger
 
 
@@ -27,7 +28,8 @@ class Home:
     """One value with every port that keeps something; SQLite and AWS each build one.
 
     `interactions` is where what Discord brings waits for a worker; None where it is switched off.
-    `beats` holds heartbeats until their second, in no order.
+    `beats` holds heartbeats until their second, `nights` the agents whose evidence is to be looked
+    at, both in no order.
     `feed` is None where changes are pushed to functions of their own, and nobody here can follow.
     """
 
@@ -39,6 +41,7 @@ class Home:
     compactions: Queue
     interactions: Queue | None
     beats: Queue
+    nights: Queue
     outbox: Outbox
     due: DueItems
     facts: Facts
@@ -49,6 +52,7 @@ class Home:
     switches: Switches
     budgets: Budgets
     usage: UsageLedger
+    tallies: Tallies
     health: ProviderHealths
     preferences: PreferenceStore
     eraser: Eraser

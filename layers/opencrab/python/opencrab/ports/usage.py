@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Protocol
 
-from opencrab.domain.usage import UsageRow
+from opencrab.domain.usage import Judgement, UsageRow
 
 
 class UsageLedger(Protocol):
-    """Rows per agent, by time; none is ever changed but by whoever judges its answer."""
+    """Rows per agent, by time; none is changed but by who judges its answer and who forgets it."""
 
     def rows(
         self,
@@ -26,3 +26,12 @@ class UsageLedger(Protocol):
 
     def row(self, agent_id: str, row_id: str) -> UsageRow:
         """One row; raises NotFound."""
+
+    def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
+        """Keep what an agent thinks of its own answer, once; the same again changes nothing.
+
+        Raises NotFound for a row that is not this agent's, and Conflict for another opinion.
+        """
+
+    def unsay(self, agent_id: str, row_id: str) -> None:
+        """Put `UsageRow.unsaid` in the place of a row; raises NotFound."""

@@ -10,16 +10,23 @@ from opencrab.adapters.dynamodb.item import Item, Schema, shard, with_defaults
 from opencrab.adapters.dynamodb.listing import page_of
 from opencrab.adapters.dynamodb.table import Cancelled, Table, Write, absent, put
 from opencrab.domain.agent import Agent, Profile
+from opencrab.domain.aim import Aim
 from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.heartbeat import Heartbeat
 from opencrab.domain.identity import Identity
 from opencrab.domain.mind import Mind
 from opencrab.domain.soul import Soul
 
-SCHEMA = Schema("agent", (with_defaults, with_defaults))
+SCHEMA = Schema("agent", (with_defaults, with_defaults, with_defaults))
+BEFORE = SCHEMA.version - 1
+"""The version of a part in which nothing is new: code of earlier releases reads it."""
+
 LIST = "agent"
 AGENT, IDENTITY, SOUL = "A", "IDENTITY", "SOUL"
 
 _TIMES = {"created_at", "updated_at"}
+_ADDED: dict[str, bool | dict[str, bool]] = {"heartbeat": True, "world": True, "llm": {"aim": True}}
+"""Fields of this version, which are written only where one of them was set."""
 
 
 class DynamoAgents:
@@ -119,9 +126,10 @@ def _profile(parts: dict[str, Item]) -> Profile | None:
 
 
 def _agent_item(agent: Agent) -> Item:
-    partition = _partition(agent.id)
+    partition, newest = _partition(agent.id), _is_newest(agent)
     fields: dict[str, Any] = {
-        "body": agent.model_dump_json(),
+        "schema": SCHEMA.version if newest else BEFORE,
+        "body": agent.model_dump_json(exclude=None if newest else _ADDED),
         "version": agent.version,
         "list": f"{LIST}#{shard(partition)}",
     }
@@ -129,7 +137,14 @@ def _agent_item(agent: Agent) -> Item:
 
 
 def _part(agent_id: str, sk: str, value: Soul | Identity) -> Item:
-    return SCHEMA.item(_partition(agent_id), sk, {"body": value.model_dump_json()})
+    fields = {"schema": BEFORE, "body": value.model_dump_json()}
+    return SCHEMA.item(_partition(agent_id), sk, fields)
+
+
+def _is_newest(agent: Agent) -> bool:
+    """Whether it says what only this version can."""
+    set_here = (agent.heartbeat, agent.world, agent.llm.aim)
+    return set_here != (Heartbeat(), None, Aim())
 
 
 def _partition(agent_id: str) -> str:

@@ -9,6 +9,7 @@ from opencrab.adapters.dynamodb import fact as fact_items
 from opencrab.adapters.dynamodb import line as line_items
 from opencrab.adapters.dynamodb import record as records
 from opencrab.adapters.dynamodb import session as sessions
+from opencrab.adapters.dynamodb import tally as tallies
 from opencrab.adapters.dynamodb import turn as headers
 from opencrab.adapters.dynamodb import usage as ledger
 from opencrab.adapters.dynamodb import utterance as utterances
@@ -27,13 +28,16 @@ class Writes:
     """A change's writes, under what is known of the turn's stop and of the session's counter.
 
     The header comes first, then the draws, the facts and the session; the rest must not be there
-    yet.
+    yet, but for counters. `seen` tells which agents are known to be active.
     """
 
-    def __init__(self, change: Change, after: Turn, known: Counted | None) -> None:
+    def __init__(
+        self, change: Change, after: Turn, known: Counted | None, seen: tallies.Seen
+    ) -> None:
         self._change = change
         self._after = after
         self._known = known
+        self._seen = seen
         self.draws = range(1, 1 + len(change.draws))
         self.facts = range(self.draws.stop, self.draws.stop + len(change.facts))
         self.session = self.facts.stop
@@ -100,6 +104,7 @@ class Writes:
         yield from map(utterances.new, change.utterances)
         yield from map(due_items.new, change.due)
         yield from map(ledger.new, change.usage)
+        yield from tallies.counting(change.usage, at, self._seen)
 
 
 def _grown(change: Change, known: Counted) -> Counted:

@@ -3,12 +3,21 @@
 import json
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb import due as due_items
-from opencrab.adapters.dynamodb.item import Item, Schema, microseconds, moment, shard, ttl
+from opencrab.adapters.dynamodb.item import (
+    Item,
+    Schema,
+    microseconds,
+    moment,
+    shard,
+    ttl,
+    with_defaults,
+)
 from opencrab.adapters.dynamodb.listing import due_items as due_items_of
 from opencrab.adapters.dynamodb.listing import readable
 from opencrab.adapters.dynamodb.table import (
@@ -25,14 +34,22 @@ from opencrab.adapters.dynamodb.table import (
 from opencrab.domain.due import DueItem
 from opencrab.domain.fact import Fact
 from opencrab.domain.mind import MIND
+from opencrab.domain.skill import SKILL, SkillStatus
 from opencrab.ports.facts import changed, each_once
 
-SCHEMA = Schema("fact")
+SCHEMA = Schema("fact", (with_defaults,))
+BEFORE = SCHEMA.version - 1
+"""The version of a fact in which nothing is new: code of the last release reads it."""
+
 MIND_KEY = "MIND"
 DUE_SHARDS = 4
 """Each minute every shard is asked, also when nobody has anything due. One takes a thousand writes
 a second, so that four are enough for a hundred thousand agents which beat each minute.
 """
+
+_IN_MINDS = {"mixes", "pinned"}
+_IN_SKILLS = {"waits", "effectiveness", "worded_at"}
+"""Fields of this version."""
 
 
 class DynamoFacts:
@@ -124,11 +141,12 @@ def _write(fact: Fact) -> Write:
         "body": json.dumps(fact.body, ensure_ascii=False, separators=(",", ":")),
         "expires_at": None if fact.expires_at is None else microseconds(fact.expires_at),
         "ttl": None if fact.expires_at is None else ttl(fact.expires_at),
+        "schema": SCHEMA.version if _is_newest(fact.kind, fact.body) else BEFORE,
         **_due(fact),
     }
     if fact.version:
         return put(SCHEMA.item(pk, sk, fields | {"version": fact.version}), _expected(fact))
-    change = changes(fields | {"schema": SCHEMA.version})
+    change = changes(fields)
     change.add_action(Path("version").add(1))
     return update(pk, sk, change, _expected(fact))
 
@@ -142,6 +160,17 @@ def _expected(fact: Fact) -> Condition:
         free: Condition = absent() | known
         return free
     return every(Path("version") == fact.version - 1, known)
+
+
+def _is_newest(kind: str, body: dict[str, Any]) -> bool:
+    """Whether it says what only this version can; facts hold nothing that is as by default."""
+    if kind == MIND:
+        on_trial = any("on_trial" in skill for skill in body.get("skills", ()))
+        return on_trial or not _IN_MINDS.isdisjoint(body)
+    if kind == SKILL:
+        is_candidate = body.get("status") == SkillStatus.CANDIDATE.value
+        return is_candidate or not _IN_SKILLS.isdisjoint(body)
+    return False
 
 
 def _due(fact: Fact) -> dict[str, object]:

@@ -15,6 +15,7 @@ from opencrab.adapters.dynamodb import message as markers
 from opencrab.adapters.dynamodb import record as records
 from opencrab.adapters.dynamodb import session as sessions
 from opencrab.adapters.dynamodb import switch as switches
+from opencrab.adapters.dynamodb import tally as tallies
 from opencrab.adapters.dynamodb import turn as headers
 from opencrab.adapters.dynamodb.change import HEADER, Writes
 from opencrab.adapters.dynamodb.item import microseconds
@@ -57,6 +58,7 @@ class DynamoJournal:
         self._table = table
         self._seen = seen
         self._recent = Recent()
+        self._active: tallies.Seen = set()
         self._on_turn = on_turn or (lambda _turn: None)
 
     def admit(self, admission: Admission) -> tuple[Turn, ...]:
@@ -104,9 +106,9 @@ class DynamoJournal:
         for tries in range(sessions.ATTEMPTS + sessions.PATIENCE):
             if tries >= sessions.ATTEMPTS:
                 self._table.rest(tries - sessions.ATTEMPTS + 1)
-            writes = Writes(change, after, known)
+            writes = Writes(change, after, known, self._active)
             try:
-                self._table.transact(*writes.all())
+                self._table.transact(*writes.all(), patient=bool(change.usage))
             except Cancelled as refusal:
                 after = after.replaced(stop=writes.judge(refusal))
                 if known is not None:
@@ -114,6 +116,7 @@ class DynamoJournal:
                 continue
             if writes.grown is not None:
                 self._seen.note(writes.grown)
+            tallies.note(change.usage, self._active)
             self._on_turn(after)
             return after
         raise sessions.busy(session_id)

@@ -29,6 +29,9 @@ USER_AGENT = "opencrab"
 PAUSES = (0.02, 0.04, 0.08, 0.16, 0.3, 0.5, 0.7)
 """Seconds to wait, at most, before each new try after a conflict: less than 2 s in all."""
 
+PATIENT_PAUSES = (*PAUSES, *(1.0,) * 8)
+"""The same for what money was spent on: less than 10 s in all."""
+
 _CONFLICTS = {
     "TransactionConflict",
     "TransactionConflictException",
@@ -200,8 +203,11 @@ class Table:
         changed: Item = self._call(f"{write.kind}Item", arguments).get("Attributes", {})
         return changed
 
-    def transact(self, *writes: Write) -> None:
-        """Do all writes or none; raises Cancelled with what failed."""
+    def transact(self, *writes: Write, patient: bool = False) -> None:
+        """Do all writes or none; raises Cancelled with what failed.
+
+        With `patient` it gives up only after many conflicts: what is written was paid for.
+        """
         if len(writes) > TRANSACTION_ITEMS:
             raise AssertionError(f"a transaction of {len(writes)} items")
         items = [
@@ -214,7 +220,8 @@ class Table:
             }
             for write in writes
         ]
-        self._safely("TransactWriteItems", {"TransactItems": items})
+        pauses = PATIENT_PAUSES if patient else PAUSES
+        self._safely("TransactWriteItems", {"TransactItems": items}, pauses)
 
     def rest(self, tries: int) -> None:
         """Wait before one more try at what others were quicker at, the longer the more tries."""
@@ -239,9 +246,11 @@ class Table:
     def _call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return self._safely(operation, {"TableName": self.name, **arguments})
 
-    def _safely(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def _safely(
+        self, operation: str, arguments: dict[str, Any], pauses: tuple[float, ...] = PAUSES
+    ) -> dict[str, Any]:
         """Call, and call again after a conflict."""
-        for pause in (*PAUSES, None):
+        for pause in (*pauses, None):
             try:
                 return self._dispatch(operation, arguments)
             except VerboseClientError as error:

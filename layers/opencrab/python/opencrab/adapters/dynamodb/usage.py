@@ -1,19 +1,24 @@
 """The usage ledger in the table: a row for each call of a model, by agent and month."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+
+from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb.agent import created_at
 from opencrab.adapters.dynamodb.item import Item, Schema
-from opencrab.adapters.dynamodb.table import Table, Write, absent, put
-from opencrab.domain.errors import NotFound
-from opencrab.domain.usage import UsageRow, is_row_id, row_bounds
+from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, absent, put
+from opencrab.domain.errors import NotFound, Unavailable
+from opencrab.domain.usage import Judgement, UsageRow, is_row_id, row_bounds
 from opencrab.ports.clock import Clock
 
 SCHEMA = Schema("usage row")
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 """Before it there was no OpenCrab, and so no row."""
+
+JUDGING = 4
+"""Tries to judge an answer."""
 
 _SKEW = timedelta(days=1)
 """How far the clocks of two machines are certainly not apart."""
@@ -56,11 +61,43 @@ class DynamoUsage:
         return tuple(map(from_item, found))
 
     def row(self, agent_id: str, row_id: str) -> UsageRow:
+        return from_item(self._item(agent_id, row_id))
+
+    def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
+        return self._changed(agent_id, row_id, lambda row: row.judged(judgement))
+
+    def unsay(self, agent_id: str, row_id: str) -> None:
+        self._changed(agent_id, row_id, UsageRow.unsaid)
+
+    def _changed(
+        self, agent_id: str, row_id: str, change: Callable[[UsageRow], UsageRow]
+    ) -> UsageRow:
+        for tries in range(JUDGING):
+            if tries:
+                self._table.rest(tries)
+            item = self._item(agent_id, row_id)
+            row = from_item(item)
+            changed = change(row)
+            if changed == row:
+                return row
+            as_read = Path("body") == item["body"]["S"]
+            try:
+                self._table.write(put(to_item(changed), as_read))
+            except ConditionFailed:
+                # Somebody was faster, or the network carried this very write twice.
+                continue
+            return changed
+        raise Unavailable(
+            f"usage row {row_id!r} is busy: others change it again and again",
+            cure="try again in a few seconds",
+        )
+
+    def _item(self, agent_id: str, row_id: str) -> Item:
         possible = is_row_id(row_id)
         item = self._table.get(_partition(agent_id, row_id), row_id) if possible else None
         if item is None:
             raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")
-        return from_item(item)
+        return item
 
     def _of(
         self, partition: str, bounds: tuple[str, str], limit: int, *, newest_first: bool

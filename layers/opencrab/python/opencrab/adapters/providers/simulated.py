@@ -43,7 +43,7 @@ class _Situation:
         return any(result.name == name for result in self.done)
 
 
-class Simulated:
+class SimulatedModel:
     """A ChatModel without a network that carries out goals, learns and mostly keeps silent."""
 
     def __init__(self, seed: int) -> None:
@@ -91,14 +91,14 @@ class Simulated:
 class OnlyModel:
     """`ports.model.Models` where there is just one, whatever is asked for."""
 
-    def __init__(self, model: Simulated) -> None:
+    def __init__(self, model: SimulatedModel) -> None:
         self._model = model
 
     @property
     def routing(self) -> Routing:
         return Routing(default=self._model.info.name)
 
-    def get(self, name: str | None) -> Simulated:  # noqa: ARG002 - the port's
+    def get(self, name: str | None) -> SimulatedModel:  # noqa: ARG002 - the port's
         return self._model
 
     def refresh(self, version: int) -> None:

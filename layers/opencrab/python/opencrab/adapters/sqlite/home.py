@@ -16,6 +16,7 @@ from opencrab.adapters.sqlite.facts import SqliteFacts
 from opencrab.adapters.sqlite.journal import SqliteJournal
 from opencrab.adapters.sqlite.outbox import SqliteDueItems, SqliteOutbox
 from opencrab.adapters.sqlite.queue import SqliteQueue
+from opencrab.adapters.sqlite.tallies import SqliteTallies
 from opencrab.adapters.sqlite.usage import SqliteUsage
 from opencrab.ports.blobs import Blobs
 from opencrab.ports.clock import Clock
@@ -40,7 +41,8 @@ def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> 
     compactions = SqliteQueue(database, "compactions", clock)
     interactions = SqliteQueue(database, "interactions", clock)
     beats = SqliteQueue(database, "beats", clock, ordered=False)
-    for queue in (turns, deliveries, compactions, interactions, beats):
+    nights = SqliteQueue(database, "nights", clock, ordered=False)
+    for queue in (turns, deliveries, compactions, interactions, beats, nights):
         queue.release()
     return Home(
         agents=SqliteAgents(database),
@@ -51,6 +53,7 @@ def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> 
         compactions=compactions,
         interactions=interactions,
         beats=beats,
+        nights=nights,
         outbox=SqliteOutbox(database),
         due=SqliteDueItems(database),
         facts=SqliteFacts(database),
@@ -61,6 +64,7 @@ def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> 
         switches=SqliteSwitches(database),
         budgets=SqliteBudgets(database),
         usage=SqliteUsage(database),
+        tallies=SqliteTallies(database),
         health=SqliteHealths(database),
         preferences=SqlitePreferences(database),
         eraser=SqliteEraser(database),

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from pydantic import TypeAdapter
 
 from opencrab.adapters.sqlite import board as boards
+from opencrab.adapters.sqlite import tallies
 from opencrab.adapters.sqlite import usage as ledger
 from opencrab.adapters.sqlite.database import AlreadyThere, Database, Items, milliseconds
 from opencrab.adapters.sqlite.facts import write_facts
@@ -271,6 +272,7 @@ def _put_new(items: Items, change: Change) -> None:
         )
     for row in change.usage:
         ledger.put_new(items, row)
+        tallies.count(items, row)
 
 
 def _check(stored: Turn, change: Change) -> None:

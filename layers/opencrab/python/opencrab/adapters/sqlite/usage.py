@@ -1,10 +1,11 @@
 """The usage ledger on SQLite: a row for each call of a model, by agent."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from opencrab.adapters.sqlite.database import Database, Items
 from opencrab.domain.errors import NotFound
-from opencrab.domain.usage import UsageRow, is_row_id, row_bounds
+from opencrab.domain.usage import Judgement, UsageRow, is_row_id, row_bounds
 
 
 class SqliteUsage:
@@ -40,6 +41,23 @@ class SqliteUsage:
         if body is None:
             raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")
         return UsageRow.model_validate_json(body)
+
+    def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
+        return self._changed(agent_id, row_id, lambda row: row.judged(judgement))
+
+    def unsay(self, agent_id: str, row_id: str) -> None:
+        self._changed(agent_id, row_id, UsageRow.unsaid)
+
+    def _changed(
+        self, agent_id: str, row_id: str, change: Callable[[UsageRow], UsageRow]
+    ) -> UsageRow:
+        with self._database.writing() as items:
+            body = items.get(_partition(agent_id), row_id) if is_row_id(row_id) else None
+            if body is None:
+                raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")
+            changed = change(UsageRow.model_validate_json(body))
+            items.put(_partition(agent_id), row_id, changed.model_dump_json())
+            return changed
 
 
 def put_new(items: Items, row: UsageRow) -> None:

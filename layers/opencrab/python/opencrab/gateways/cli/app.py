@@ -12,17 +12,20 @@ import typer
 from opencrab import __version__
 from opencrab.gateways.cli import (
     agents,
+    analytics,
     approvals,
     chat,
     cost,
     discord,
     doctor,
+    evaluation,
     export,
     feedback,
     goals,
     heartbeats,
     keys,
     memory,
+    meta,
     models,
     schedules,
     seed,
@@ -34,6 +37,7 @@ from opencrab.gateways.cli import (
     task,
     turns,
     watch,
+    whatif,
     workspace,
 )
 from opencrab.gateways.cli.bilingual import BilingualCommand, BilingualGroup
@@ -115,6 +119,8 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
         "Give an agent instructions for set times; pause, run and delete them.",
         schedules.COMMANDS,
     ),
+    "meta": ("Let an agent learn from its days now, rather than by night.", meta.COMMANDS),
+    "eval": ("Try models out on an agent's work; that costs money.", evaluation.COMMANDS),
     "heartbeats": ("See and set how agents wake on their own.", heartbeats.COMMANDS),
     "seed": ("Make agents from presets.", seed.COMMANDS),
     "cost": (
@@ -138,6 +144,11 @@ _LISTS: dict[str, tuple[str, Callable[..., None], dict[str, Callable[..., None]]
         approvals.list_approvals,
         approvals.COMMANDS,
     ),
+    "simulate": (
+        "Let the founding agents live some hours on a simulated clock, without any model.",
+        simulate.simulate,
+        simulate.COMMANDS,
+    ),
 }
 
 _COMMANDS: dict[str, Callable[..., None]] = {
@@ -149,7 +160,10 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "mentor": sessions.mentor,
     "feedback": feedback.give_feedback,
     "watch": watch.watch,
-    "simulate": simulate.simulate,
+    "analytics": analytics.show_analytics,
+    "experiments": meta.show_experiments,
+    "changes": meta.show_changes,
+    "whatif": whatif.what_if,
     "doctor": doctor.doctor,
 }
 

@@ -1,11 +1,14 @@
 """Help words: the Japanese of what `--help` says; the English stands where the commands are."""
 
 from opencrab.gateways.cli import (
+    analytics_words,
     autonomy_words,
     discord_words,
+    eval_words,
     goal_words,
     memory_words,
     schedule_words,
+    school_words,
     skill_words,
     task_words,
     view_words,
@@ -140,11 +143,14 @@ _JAPANESE = {
         "エージェントの ID または名前(省略時はすべて)。"
     ),
     **JAPANESE,
+    **analytics_words.HELP,
     **autonomy_words.HELP,
     **discord_words.HELP,
+    **eval_words.HELP,
     **goal_words.HELP,
     **memory_words.HELP,
     **schedule_words.HELP,
+    **school_words.HELP,
     **skill_words.HELP,
     **task_words.HELP,
     **view_words.HELP,

@@ -1,11 +1,13 @@
 """The command that lets agents live a day in seconds, and says what came of it."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.value import Language
+from opencrab.gateways.cli import simulate_learning
 from opencrab.gateways.cli.command import command
 from opencrab.gateways.cli.options import Tongue
 from opencrab.gateways.cli.terminal import Terminal, clean
@@ -72,3 +74,7 @@ def _tell(terminal: Terminal, found: dict[str, Any]) -> None:
 
 def _goals(by_source: dict[str, int]) -> str:
     return ", ".join(f"{source} {count}" for source, count in by_source.items())
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"learning": simulate_learning.simulate_learning}
+"""What else can be simulated, by its name after `opencrab simulate`."""

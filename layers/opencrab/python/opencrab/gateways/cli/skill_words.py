@@ -4,6 +4,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "no_skills": ("{name} has no skills", "{name} にスキルはありません"),
     "skill_on": ("on", "有効"),
     "skill_off": ("off", "無効"),
+    "skill_tried": ("on trial", "試行中"),
+    "skill_queued": ("waits for a trial", "試行待ち"),
+    "skill_effect": ("{points} points ({low} to {high})", "{points}点({low}〜{high})"),
     "skill_waiting": ("waits for approval", "承認待ち"),
     "skill_archived": ("retired", "使用停止"),
     "skill_standard": ("standard", "標準"),
@@ -19,8 +22,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "先に opencrab skills show で内容を確かめ、--yes で確認してください",
     ),
     "really_approve": (
-        "Shall {name} count from now on?",
-        "{name} を使えるようにしますか?",
+        "Shall {name} be tried from now on?",
+        "{name} を試し始めますか?",
     ),
     "head_skill": ("skill", "スキル"),
     "head_kind": ("kind", "種類"),
@@ -32,6 +35,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "head_taught_by": ("taught by", "教えた人"),
     "head_approved_by": ("approved by", "承認した人"),
     "head_usage": ("used", "使用回数"),
+    "head_effect": ("effect", "効果"),
 }
 
 TERMS: dict[str, str] = {
@@ -48,8 +52,8 @@ HELP = {
     "List an agent's skills, standard and learned.": "標準と習得したスキルの一覧。",
     "Show one skill with its text.": "スキルを本文とともに表示します。",
     "Give an agent a skill.": "エージェントにスキルを与えます。",
-    "Switch a skill on or off, or to what it is not.": (
-        "スキルの有効・無効を切り替えます(指定がなければ反転)。"
+    "Switch a skill on for good or off, or to what it is not.": (
+        "スキルを試行なしで有効にするか、無効にします(指定がなければ反転)。"
     ),
     "Let a skill count that waits for approval.": "承認待ちのスキルを使えるようにします。",
     "Retire a learned skill; `restore` brings it back.": (

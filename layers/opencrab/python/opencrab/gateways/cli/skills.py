@@ -13,8 +13,10 @@ from opencrab.gateways.cli.terminal import Terminal, visible
 SkillView = dict[str, Any]
 SkillName = Annotated[str, typer.Argument(metavar="SKILL", help="A skill's name.")]
 
+_LIVE = {"active", "candidate"}
 _STATUSES = {
     "active": "skill_on",
+    "candidate": "skill_tried",
     "disabled": "skill_off",
     "quarantined": "skill_waiting",
     "archived": "skill_archived",
@@ -91,10 +93,10 @@ def toggle_skill(
         bool | None, typer.Option("--on/--off", help="On or off, rather than what it is not.")
     ] = None,
 ) -> None:
-    """Switch a skill on or off, or to what it is not."""
+    """Switch a skill on for good or off, or to what it is not."""
     place = (*_place(terminal, agent), skill)
     if on is None:
-        on = terminal.client.get(*place)["status"] != "active"
+        on = terminal.client.get(*place)["status"] not in _LIVE
     _said(terminal, terminal.client.post(*place, "toggle", body={"on": on}))
 
 
@@ -164,7 +166,16 @@ def _said(terminal: Terminal, skill: SkillView) -> None:
 
 
 def _status(terminal: Terminal, skill: SkillView) -> str:
-    return terminal.words(_STATUSES[skill["status"]])
+    return terminal.words("skill_queued" if skill["waits"] else _STATUSES[skill["status"]])
+
+
+def _effect(terminal: Terminal, skill: SkillView) -> str:
+    """What it was measured to change, with its interval; empty before that."""
+    effect = skill["effectiveness"]
+    if effect is None:
+        return ""
+    points, low, high = (f"{effect[key]:+.0f}" for key in ("points", "low", "high"))
+    return terminal.words("skill_effect", points=points, low=low, high=high)
 
 
 def _draw(terminal: Terminal, skills: list[SkillView]) -> None:
@@ -178,11 +189,12 @@ def _draw(terminal: Terminal, skills: list[SkillView]) -> None:
             _status(terminal, skill),
             skill["version"],
             skill["usage_count"] or "",
+            _effect(terminal, skill),
             skill["description"],
         )
         for skill in skills
     ]
-    heads = ("skill", "kind", "status", "skill_version", "usage", "description")
+    heads = ("skill", "kind", "status", "skill_version", "usage", "effect", "description")
     table(terminal, [words(f"head_{head}") for head in heads], rows)
 
 
@@ -205,6 +217,7 @@ def _tell(terminal: Terminal, skill: SkillView) -> None:
         ("turn", skill["turn_id"]),
         ("approved_by", skill["approved_by"]),
         ("usage", skill["usage_count"] or ""),
+        ("effect", _effect(terminal, skill)),
         ("changed", moment(skill["updated_at"])),
     ]
     facts(terminal, [(words(f"head_{head}"), value) for head, value in pairs], exact=True)

@@ -1,6 +1,7 @@
 """Terms: the Japanese of OpenCrab's own words, such as a status; the word itself is English."""
 
 from opencrab.gateways.cli import (
+    analytics_words,
     approval_words,
     autonomy_words,
     goal_words,
@@ -9,6 +10,7 @@ from opencrab.gateways.cli import (
 )
 
 TERMS: dict[str, str] = {
+    **analytics_words.TERMS,
     **approval_words.TERMS,
     **autonomy_words.TERMS,
     **goal_words.TERMS,
@@ -61,6 +63,7 @@ TERMS: dict[str, str] = {
     "permanent": "エージェント自身(恒久)",
     "session": "エージェント自身(会話)",
     "turn": "エージェント自身(ターン)",
+    "learned": "学習した配分",
     "fallback": "代替",
     "input": "入力",
     "cached": "キャッシュ",

@@ -139,11 +139,6 @@ def message(*embeds: Embed, rows: Sequence[Sequence[dict[str, Any]]] = ()) -> di
     return {"content": "", "embeds": fitted, "components": components}
 
 
-def said(title: str, description: str = "", *, colour: Colour = Colour.CALM) -> dict[str, Any]:
-    """A message of one embed without fields."""
-    return message(embed(title, description, colour=colour))
-
-
 def button(label: str, custom_id: str, style: Style = Style.PLAIN) -> dict[str, Any]:
     """A button; whoever presses it sends its id."""
     return {"type": 2, "style": int(style), "label": cut(label, LABEL), "custom_id": custom_id}
@@ -164,13 +159,6 @@ def money(micro_usd: int) -> str:
 def length(text: str) -> int:
     """Its length in UTF-16 units."""
     return len(text) + sum(character > "\uffff" for character in text)
-
-
-def size(made: Embed) -> int:
-    """What an embed counts among all embeds of its message."""
-    fields = made.get("fields", ())
-    texts = [made["title"], made.get("description", ""), made.get("footer", {}).get("text", "")]
-    return sum(map(length, texts)) + sum(length(f["name"]) + length(f["value"]) for f in fields)
 
 
 def _field(name: str, value: str) -> dict[str, Any]:

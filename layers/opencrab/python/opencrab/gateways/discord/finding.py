@@ -75,13 +75,8 @@ def agent_of(asked: Asked) -> Seen:
     )
 
 
-def askable(runtime: Runtime, channel_id: str, guild_id: str | None) -> Iterator[Seen]:
-    """Every agent that would answer here, in order of their ids, without their minds."""
-    return _askable(runtime, partial(_hears, channel_id, guild_id))
-
-
 def askable_by(asked: Asked) -> Iterator[Seen]:
-    """Those of them that would answer this asker."""
+    """Every agent that would answer this asker here, in order of their ids, without their minds."""
     return _askable(asked.runtime, partial(_hears_asker, asked))
 
 

@@ -125,11 +125,12 @@ def _feedback(asked: Asked, turn_id: str, thumbs: Thumbs) -> Payload | None:
     name = plain(runtime.home.agents.get(turn.agent_id).identity.name)
     if not may_judge(runtime, asked.person, turn.agent_id):
         raise Refused(say(language, "feedback_public", name=name))
-    by = asked.person.principal_id
+    by, key = asked.person.principal_id, asked.person.id
+    is_owner = asked.authority(presence_of(runtime, turn.agent_id)) is Authority.OWNER
     if not turn.status.is_end:
         raise Conflict(say(language, "feedback_early"))
     try:
-        feedback.give(runtime, turn_id, by=by, thumbs=thumbs, remark="", key=asked.person.id)
+        feedback.give(runtime, turn_id, by=by, thumbs=thumbs, remark="", key=key, by_owner=is_owner)
     except Conflict as error:
         raise Conflict(say(language, "feedback_before")) from error
     return {"content": say(language, "thanks", name=name)}

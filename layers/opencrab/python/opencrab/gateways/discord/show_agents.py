@@ -11,8 +11,9 @@ from opencrab.domain.goal import Goal, TaskStatus
 from opencrab.domain.identity import Role
 from opencrab.domain.money import INSTALLATION
 from opencrab.domain.routing import Use
+from opencrab.engine.effective import effective
 from opencrab.engine.pausing import goal_fact
-from opencrab.engine.preferences import current, effective
+from opencrab.engine.preferences import current
 from opencrab.engine.progress import Standing, Summary, progress, summary
 from opencrab.engine.state import State, state
 from opencrab.engine.tasks import goals

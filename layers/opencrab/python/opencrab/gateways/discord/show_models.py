@@ -7,7 +7,8 @@ from opencrab.domain.authority import Authority
 from opencrab.domain.errors import Invalid
 from opencrab.domain.routing import Use
 from opencrab.engine.changing import choose_model
-from opencrab.engine.preferences import current, effective
+from opencrab.engine.effective import effective
+from opencrab.engine.preferences import current
 from opencrab.gateways.discord.asked import Asked
 from opencrab.gateways.discord.embeds import Colour, embed, lines, message, one_line, plain
 from opencrab.gateways.discord.finding import agent_of

@@ -6,13 +6,15 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field, model_validator
 
 from opencrab.domain.agent import ModelName, Profile
+from opencrab.domain.aim import Aim
 from opencrab.domain.errors import Invalid
 from opencrab.domain.preference import ALIASES, AliasName
 from opencrab.domain.routing import LlmConfig, ModelReference, Use
 from opencrab.domain.usage import Grouping, Period, UsageRow, is_row_id
 from opencrab.domain.value import Value
 from opencrab.engine.costs import Report, report
-from opencrab.engine.preferences import Effective, current, effective, require_config
+from opencrab.engine.effective import Effective, effective
+from opencrab.engine.preferences import current, require_config
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import Owner
 from opencrab.gateways.rest.agents import changed, etag
@@ -30,7 +32,8 @@ class LlmConfigPut(Value, defer_build=False):
     """An agent's whole say in routing; what is left out is left to the installation.
 
     `model` is for every use that `models` does not name. A private agent thinks with private
-    models only.
+    models only. `aim` is what may be learned about the choice of models, and to what end; left
+    out, it is what it is for a new agent: changes are proposed, none is made.
     """
 
     model: ModelName | None = None
@@ -38,6 +41,7 @@ class LlmConfigPut(Value, defer_build=False):
     self_selection: bool | None = None
     selectable: Annotated[tuple[AliasName, ...], Field(max_length=ALIASES)] | None = None
     private: bool = False
+    aim: Aim = Field(default_factory=Aim)
 
     @model_validator(mode="after")
     def _distinct(self) -> "LlmConfigPut":
@@ -59,6 +63,7 @@ class LlmConfigView(Value):
     self_selection: bool | None
     selectable: tuple[str, ...] | None
     private: bool
+    aim: Aim
     effective: dict[Use, Effective]
     version: int
 
@@ -155,6 +160,6 @@ def _shown(runtime: Runtime, profile: Profile, response: Response) -> LlmConfigV
     return LlmConfigView(
         **dict(agent.llm),
         model=agent.model,
-        effective=effective(runtime, agent),
+        effective=effective(runtime, agent, profile.mind.mixes),
         version=agent.version,
     )

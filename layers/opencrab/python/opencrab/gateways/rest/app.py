@@ -21,13 +21,16 @@ from opencrab.engine.vitals import ReadMachine, no_machine
 from opencrab.gateways.rest import (
     agent_models,
     agents,
+    analytics,
     approval_link,
     approvals,
     budgets,
+    changes,
     costs,
     discord,
     discord_door,
     events,
+    experiments,
     fairness,
     feedback,
     goals,
@@ -58,6 +61,7 @@ from opencrab.gateways.rest import (
     tasks,
     turns,
     views,
+    whatif,
     workspace,
     world,
 )
@@ -108,6 +112,10 @@ PARTS = (
     discord,
     discord_door,
     world,
+    analytics,
+    experiments,
+    changes,
+    whatif,
 )
 
 OPEN_PATHS = openapi.OPEN_PATHS | {discord_door.PATH}

@@ -6,11 +6,13 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import StringConstraints
 
+from opencrab.domain.errors import Refused
 from opencrab.domain.memory import Experience
 from opencrab.domain.value import Text, Value
 from opencrab.engine import feedback
 from opencrab.engine.feedback import REMARK_CHARACTERS, Thumbs
-from opencrab.gateways.rest.access import Talker
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.access import Caller, Talker
 from opencrab.gateways.rest.body import JsonRoute, strictly
 from opencrab.gateways.rest.repeat import Repeatable
 from opencrab.gateways.rest.rest import Api, Id
@@ -60,9 +62,14 @@ def give(
     once: Repeatable,
     body: Annotated[Feedback, strictly(Feedback)],
 ) -> Response:
-    """Thumbs or a remark on what an agent said or did; it becomes an experience of the agent."""
+    """Thumbs or a remark on what an agent said or did; it becomes an experience of the agent.
+
+    An owner says it of any turn, another key of those that its own messages started or that were
+    in a session which it opened. Where an owner has thumbs on a turn, no others count.
+    """
 
     def make() -> FeedbackView:
+        _require_part(api.runtime, caller, turn_id)
         experience = feedback.give(
             api.runtime,
             turn_id,
@@ -70,7 +77,21 @@ def give(
             thumbs=body.thumbs,
             remark=body.remark,
             key=once.id_of("feedback"),
+            by_owner=caller.is_owner,
         )
         return FeedbackView.of(experience)
 
     return once.answer(body, make, status=201)
+
+
+def _require_part(runtime: Runtime, caller: Caller, turn_id: str) -> None:
+    """Raise Refused for who had no part in a turn, and NotFound where there is none."""
+    turn, who = runtime.home.journal.header(turn_id), caller.principal.id
+    if caller.is_owner or turn.principal_id == who:
+        return
+    if runtime.home.sessions.get(turn.session_id).created_by != who:
+        raise Refused(
+            "only the key whose message started a turn, one that opened its session, or an owner"
+            " key may say what to think of it",
+            cure="use that key, or one with scope owner",
+        )

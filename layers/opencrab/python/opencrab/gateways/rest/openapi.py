@@ -32,6 +32,7 @@ _TAGS = {
     "keys": "Who may call.",
     "discord": "The bot: how it is set up, who listens where, and what was said to it.",
     "state": "The installation itself.",
+    "analytics": "What came of all that in numbers, what is tried out, and what was changed.",
 }
 _RESPONSE = "Problem"
 

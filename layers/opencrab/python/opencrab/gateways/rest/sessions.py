@@ -100,7 +100,9 @@ def create(
     once: Repeatable,
     body: Annotated[NewSession, strictly(NewSession)],
 ) -> Response:
-    """Open a conversation with one or more agents."""
+    """Open a conversation with one or more agents; only owner keys may choose its models."""
+    if body.models and not caller.is_owner:
+        raise Refused("only an owner key may choose a session's models", field="models")
 
     def make() -> SessionView:
         session_id, creator = once.id_of("session"), caller.principal.id

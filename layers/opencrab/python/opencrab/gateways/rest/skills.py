@@ -12,6 +12,7 @@ from opencrab.domain.learning import Lesson, lesson
 from opencrab.domain.skill import (
     AcquiredSkill,
     Description,
+    Effectiveness,
     Pattern,
     SkillName,
     SkillStatus,
@@ -31,7 +32,7 @@ LISTING = "skills"
 
 router = APIRouter(prefix="/api/agents/{agent_id}/skills", tags=["skills"], route_class=JsonRoute)
 
-_APPROVED = frozenset({SkillStatus.ACTIVE, SkillStatus.DISABLED})
+_APPROVED = frozenset({SkillStatus.CANDIDATE, SkillStatus.ACTIVE, SkillStatus.DISABLED})
 _RESTORED = _APPROVED | {SkillStatus.QUARANTINED}
 
 Skill = Annotated[SkillName, Path()]
@@ -50,7 +51,7 @@ Looking = Annotated[Keeper, Depends(_looker)]
 
 
 class SkillPut(Value, defer_build=False):
-    """What a skill says; an owner's word is enough for it to count."""
+    """What a skill says; an owner's word is enough for it to be tried."""
 
     description: Description
     situation_pattern: Pattern = Field(
@@ -75,7 +76,10 @@ class NewSkill(SkillPut, defer_build=False):
 
 
 class SkillSwitch(Value, defer_build=False):
-    """Whether a skill shall be on; left out, it becomes what it is not."""
+    """Whether a skill shall be on; left out, it becomes what it is not.
+
+    An acquired skill that its owner switches on is on for good: it is neither tried nor moved.
+    """
 
     on: bool | None = None
 
@@ -87,7 +91,11 @@ class _Read(Value):
 
 
 class SkillSummary(Value):
-    """A skill without its text; `version` counts the changes of an acquired one."""
+    """A skill without its text; `version` counts the changes of an acquired one.
+
+    A `candidate` is on trial: it is withheld from a share of the turns that it fits. One that
+    `waits` becomes a candidate when there is room. `effectiveness` is in points of 100.
+    """
 
     name: str
     kind: Literal["standard", "acquired"]
@@ -104,7 +112,9 @@ class SkillSummary(Value):
     approved_by: str | None = None
     retired_by: str | None = None
     usage_count: int = 0
-    effectiveness: float | None = None
+    waits: bool = False
+    effectiveness: Effectiveness | None = None
+    worded_at: datetime | None = None
     last_used_at: datetime | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
@@ -222,7 +232,7 @@ def approve(keeper: Keeping, skill: Skill, once: Repeatable, if_match: IfMatch =
     operation_id="restore_skill",
 )
 def restore(keeper: Keeping, skill: Skill, once: Repeatable) -> Response:
-    """Bring an archived skill back, into quarantine if nobody ever vouched for it."""
+    """Bring an archived skill back on trial, or into quarantine if nobody ever vouched for it."""
 
     def act() -> Kept:
         return keeper.restore(skill)

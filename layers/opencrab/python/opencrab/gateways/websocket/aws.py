@@ -6,7 +6,6 @@ from; no frame can name another.
 """
 
 import json
-import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -30,8 +29,6 @@ from opencrab.gateways.websocket.entrance import Entrance
 from opencrab.gateways.websocket.pushing import Pusher
 from opencrab.ports.feed import FeedEntry
 from opencrab.ports.push import Push
-
-log = logging.getLogger(__name__)
 
 Entries = Callable[[Iterable[Mapping[str, Any]]], Iterable[FeedEntry]]
 

@@ -1,4 +1,4 @@
-"""Wants text: how the goals that an agent puts up by itself are called, in both languages."""
+"""Wishes text: how the goals that an agent puts up by itself are called, in both languages."""
 
 from opencrab.domain.goal import GoalSource
 from opencrab.domain.value import Language

@@ -1,0 +1,17 @@
+"""Each hour, looks whether a night has come, and at the evidence of agents that were active."""
+
+import gc
+from typing import Any
+
+gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
+
+from opencrab.bootstrap.aws_nights import night_worker  # noqa: E402
+
+_worker = night_worker()
+gc.freeze()
+gc.enable()
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answer one invocation, of the schedule."""
+    return _worker.nightfall(event, context)

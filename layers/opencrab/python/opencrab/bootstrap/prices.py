@@ -1,0 +1,34 @@
+"""The public price list, learned by night where settings name one."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from opencrab.engine.pricing import refresh
+
+if TYPE_CHECKING:
+    from opencrab.adapters.providers.transport import Transport
+    from opencrab.domain.money import Price
+    from opencrab.domain.new_price import NewPrices
+    from opencrab.engine.runtime import Runtime
+    from opencrab.settings import Settings
+
+
+def nightly(
+    configured: "Settings", transport: "Callable[[], Transport]"
+) -> "Callable[[Runtime], int]":
+    """What takes over today's prices, and says how many are new; none without `llm.prices_url`."""
+    url = str(configured.get("llm.prices_url"))
+
+    def price(runtime: "Runtime") -> int:
+        if not url:
+            return 0
+        from opencrab.adapters.providers.prices import newest_prices
+
+        today = runtime.clock.now().date()
+
+        def fetch(known: "Mapping[str, Price | None]", limits: "Mapping[str, int]") -> "NewPrices":
+            return newest_prices(transport(), url, known, today, limits=limits)
+
+        return refresh(runtime, fetch)[0]
+
+    return price

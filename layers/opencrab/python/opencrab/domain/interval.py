@@ -1,0 +1,180 @@
+"""Interval: what numbers from 0 to 1 tell of their mean, however often somebody looks.
+
+The intervals are confidence sequences: they hold at all times at once, so whoever looks each night
+and stops when it pleases is not misled. They are made of what a test of each possible mean cannot
+rule out: the beta-binomial mixture (Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon,
+"Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of Statistics 2021), which
+is exact for any numbers from 0 to 1, rare ones too. Numbers that scatter less than zeros and ones
+count for more of these, as quasi-likelihoods do (Wedderburn 1974): that part is asymptotic, and
+slow to trust (`CAUTION`).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from math import lgamma, log, sqrt
+
+from pydantic import Field
+
+from opencrab.domain.value import Value
+
+ERROR = 0.05
+"""How often an interval may miss the truth at any time."""
+
+AIMED_AT = 200
+"""The number of observations at which the intervals are narrowest for what they promise."""
+
+CAUTION = 10.0
+"""So many zeros and ones are mixed in before numbers are held to scatter less than such."""
+
+_LIMIT = log(1 / ERROR)
+_PRIOR = AIMED_AT / (2 * _LIMIT + log(2 * _LIMIT) + 1)
+_EDGE, _EXACT, _STEPS, _KEPT = 1e-9, 1e-6, 60, 4_096
+
+
+class Sums(Value):
+    """How many numbers there were, their sum, and the sum of their squares."""
+
+    n: int = Field(default=0, ge=0)
+    total: float = 0.0
+    squares: float = 0.0
+
+    def adding(self, value: float) -> "Sums":
+        """These and one more number."""
+        return Sums(n=self.n + 1, total=self.total + value, squares=self.squares + value * value)
+
+    def __add__(self, other: "Sums") -> "Sums":
+        """Both together."""
+        return Sums(
+            n=self.n + other.n,
+            total=self.total + other.total,
+            squares=self.squares + other.squares,
+        )
+
+    @property
+    def mean(self) -> float | None:
+        """Their mean; None where there are none."""
+        return self.total / self.n if self.n else None
+
+    @property
+    def variance(self) -> float:
+        """Their variance as if a 0 and a 1 had come with them: a few equal numbers prove little."""
+        n = self.n + 2
+        return max((self.squares + 1) / n - ((self.total + 1) / n) ** 2, 0.0)
+
+
+def sums(values: Iterable[float]) -> Sums:
+    """Numbers together."""
+    listed = list(values)
+    squares = sum(each * each for each in listed)
+    return Sums(n=len(listed), total=float(sum(listed)), squares=float(squares))
+
+
+class Estimate(Value):
+    """A mean of `n` numbers, and the interval in which the truth lies with 95 %."""
+
+    n: int
+    mean: float
+    low: float
+    high: float
+
+
+def estimate(known: Sums) -> Estimate | None:
+    """What numbers tell of their mean, 0..1; None where there are none."""
+    if not known.n:
+        return None
+    mean, low, high = _limits(known.n, known.total, known.squares)
+    return Estimate(n=known.n, mean=mean, low=low, high=high)
+
+
+def difference(given: Sums, held: Sums) -> Estimate | None:
+    """By how much the first mean is greater, -1..1; None where one of them has no numbers.
+
+    The limits are those of both means put together as the sides of a right angle (Zou and Donner,
+    "Construction of confidence limits about effect measures", Statistics in Medicine 2008), which
+    keeps to what is possible where a mean is near 0 or 1.
+    """
+    if not given.n or not held.n:
+        return None
+    first, second = estimate(given), estimate(held)
+    if first is None or second is None:
+        return None
+    mean = first.mean - second.mean
+    below = sqrt((first.mean - first.low) ** 2 + (second.high - second.mean) ** 2)
+    above = sqrt((first.high - first.mean) ** 2 + (second.mean - second.low) ** 2)
+    low, high = max(mean - below, -1.0), min(mean + above, 1.0)
+    return Estimate(n=given.n + held.n, mean=mean, low=low, high=high)
+
+
+def combined(parts: Sequence[tuple[float, Estimate]]) -> Estimate:
+    """The weighted mean of independent estimates; the weights add up to 1.
+
+    Its limits are the sides of the parts' limits put together like those of a difference.
+    """
+    mean = sum(weight * each.mean for weight, each in parts)
+    below = sqrt(sum((weight * (each.mean - each.low)) ** 2 for weight, each in parts))
+    above = sqrt(sum((weight * (each.high - each.mean)) ** 2 for weight, each in parts))
+    return Estimate(
+        n=sum(each.n for _, each in parts),
+        mean=mean,
+        low=max(mean - below, -1.0),
+        high=min(mean + above, 1.0),
+    )
+
+
+@lru_cache(maxsize=_KEPT)
+def _limits(n: int, total: float, squares: float) -> tuple[float, float, float]:
+    """The mean of n numbers, and the limits that no test rules out."""
+    total = min(max(total, 0.0), float(n))
+    scatter = _scatter(n, total, squares)
+    mean, doubt = total / n, _doubt(n / scatter, total / scatter, _PRIOR / scatter)
+    inside = min(max(mean, _EDGE), 1 - _EDGE)
+    return (
+        mean,
+        min(_bound(doubt, inside, _EDGE), mean),
+        max(_bound(doubt, inside, 1 - _EDGE), mean),
+    )
+
+
+def _scatter(n: int, total: float, squares: float) -> float:
+    """How much numbers scatter, against zeros and ones of the same mean: from nearly 0 to 1."""
+    between = max(total - max(squares, 0.0), 0.0)
+    mean = (total + 1) / (n + 2)
+    return max(1 - between / ((n + CAUTION) * mean * (1 - mean)), 1 / (n + CAUTION))
+
+
+def _doubt(n: float, total: float, prior: float) -> Callable[[float], float]:
+    """The logarithm of the evidence against a mean: its mixture over all others around it."""
+
+    def doubt(mean: float) -> float:
+        ones, zeros = prior * mean, prior * (1 - mean)
+        mixed = _log_beta(ones + total, zeros + n - total) - _log_beta(ones, zeros)
+        return mixed - total * log(mean) - (n - total) * log(1 - mean)
+
+    return doubt
+
+
+def _log_beta(ones: float, zeros: float) -> float:
+    return lgamma(ones) + lgamma(zeros) - lgamma(ones + zeros)
+
+
+def _bound(doubt: Callable[[float], float], inside: float, end: float) -> float:
+    """The mean towards an end beyond which all are ruled out; 0 or 1 where the end is not.
+
+    By false position with the Illinois rule (Dowell and Jarratt 1971); what is returned is ruled
+    out itself, so that rounding never narrows an interval.
+    """
+    below, above, outside = doubt(inside) - _LIMIT, doubt(end) - _LIMIT, end
+    if above < 0:
+        return float(round(end))
+    for _ in range(_STEPS):
+        if abs(outside - inside) < _EXACT:
+            break
+        middle = outside - above * (outside - inside) / (above - below)
+        if not min(inside, outside) < middle < max(inside, outside):
+            middle = (inside + outside) / 2
+        found = doubt(middle) - _LIMIT
+        if found < 0:
+            inside, below, above = middle, found, above / 2
+        else:
+            outside, above, below = middle, found, below / 2
+    return outside

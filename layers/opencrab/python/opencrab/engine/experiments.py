@@ -1,0 +1,297 @@
+"""Experiments: what is being tried out on an agent, how far that has come, and what ends it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, TypeVar
+
+from pydantic import Field
+
+from opencrab.domain.adjusting import Subject, is_pinned
+from opencrab.domain.adjustment import Adjustment, AdjustmentKind, AdjustmentState
+from opencrab.domain.effect import Verdict, effects, verdict
+from opencrab.domain.errors import Conflict, Invalid, NotFound
+from opencrab.domain.evidence import ModelEvidence
+from opencrab.domain.figures import task_key
+from opencrab.domain.interval import Estimate, estimate
+from opencrab.domain.mind import Mind
+from opencrab.domain.mix import Mix
+from opencrab.domain.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus
+from opencrab.domain.value import Unit, Value
+from opencrab.engine import learned
+from opencrab.engine.analytics_memory import memory_effect
+from opencrab.engine.analytics_skills import MOST_CHANGES, STOPPED, TrialOf, measured_skill
+from opencrab.engine.learned import Known
+from opencrab.engine.measured import Measure, model_named
+from opencrab.engine.runtime import Runtime
+
+DECISIONS = 10
+"""Decisions on one subject that are told, the newest."""
+
+MEMORY = "memory"
+"""The subject of the experiment with memories, which is the installation's."""
+
+Answer = TypeVar("Answer")
+
+
+class ExperimentState(StrEnum):
+    """Where an experiment stands.
+
+    `settled` is a mix that asks one model alone; of what is `pinned` evidence moves nothing.
+    """
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    SETTLED = "settled"
+    PINNED = "pinned"
+
+
+class Decision(Adjustment):
+    """A change on evidence; `experiment` is its subject as experiments and addresses name it."""
+
+    experiment: str
+
+    @classmethod
+    def of(cls, made: Adjustment) -> "Decision":
+        """A stored adjustment as it is shown."""
+        return cls(**dict(made), experiment=address(Subject(kind=made.kind, name=made.subject)))
+
+
+class MixedModel(Value):
+    """One model of a mix: how often it is asked, and what its turns were worth, cost and took.
+
+    `name` is what the alias means now, None where that is not set up. Cost and time are those of a
+    turn; None is what no turn told.
+    """
+
+    model: str
+    name: str | None
+    weight: Unit
+    turns: int
+    quality: Estimate | None
+    cost_micro_usd: float | None
+    latency_ms: float | None
+
+
+class Experiment(Value):
+    """Something that is tried out, with what it showed so far and what was decided.
+
+    `subject` is skill:NAME, models:PURPOSE.TASK_TYPE or memory. `verdict` is what the evidence says
+    of a skill on trial now, and `reason` the word for why. `withheld_percent` is the share of turns
+    that go without it.
+    """
+
+    subject: str
+    kind: Literal["skill", "models", "memory"]
+    state: ExperimentState
+    effect: Measure | None = None
+    by_model: dict[str, Measure] = Field(default_factory=dict)
+    trial: TrialOf | None = None
+    verdict: Literal["promote", "keep", "retire"] | None = None
+    reason: str | None = None
+    withheld_percent: int | None = None
+    models: tuple[MixedModel, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+
+class Experiments(Value):
+    """What is tried out on an agent; `explore` is the share of turns that may try other models."""
+
+    agent_id: str
+    as_of: str | None
+    explore: Unit
+    items: tuple[Experiment, ...]
+    pinned: tuple[str, ...]
+
+
+class Pinned(Value):
+    """Whether evidence may move a subject."""
+
+    subject: str
+    pinned: bool
+
+
+def address(subject: Subject) -> str:
+    """A subject as addresses name it: models:PURPOSE.TASK_TYPE has no slash."""
+    return subject.text.replace("/", ".", 1)
+
+
+def experiments(runtime: Runtime, agent_id: str) -> Experiments:
+    """What is tried out on an agent, skills first; raises NotFound."""
+    profile = runtime.home.agents.get(agent_id)
+    table = _Table.of(runtime, agent_id, profile.mind)
+    return Experiments(
+        agent_id=agent_id,
+        as_of=table.known.as_of or None,
+        explore=profile.agent.llm.aim.explore,
+        items=(*table.skills(), *table.mixes(), *table.memory()),
+        pinned=tuple(address(Subject.of(each)) for each in profile.mind.pinned),
+    )
+
+
+def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
+    """End an experiment; raises NotFound naming what there is, and Conflict where nothing runs."""
+    if subject == MEMORY:
+        raise _installations()
+    return _named(
+        runtime, agent_id, subject, lambda name: learned.stop(runtime, agent_id, name, by)
+    )
+
+
+def stopped(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
+    """The same after a crash: where this owner's stop is the last word, it is answered again."""
+    for made in learned.adjustments(runtime.home.facts, agent_id):
+        if address(Subject(kind=made.kind, name=made.subject)) == subject:
+            if (made.reason, made.by, made.state) == (STOPPED, by, AdjustmentState.APPLIED):
+                return made
+            break
+    return stop(runtime, agent_id, subject, by)
+
+
+def pin(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
+    """Keep a subject as it is, whatever the evidence says; raises likewise."""
+    if subject == MEMORY:
+        raise _installations()
+    _named(runtime, agent_id, subject, lambda name: learned.pin(runtime, agent_id, name))
+    return Pinned(subject=subject, pinned=True)
+
+
+def unpin(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
+    """Let evidence move a subject again; raises NotFound where it is not pinned."""
+    mind = runtime.home.agents.get(agent_id).mind
+
+    def free(name: str) -> Mind:
+        if not is_pinned(mind, Subject.of(name)):
+            raise NotFound(f"{subject!r} is not pinned", field="subject")
+        return learned.unpin(runtime, agent_id, name)
+
+    _named(runtime, agent_id, subject, free)
+    return Pinned(subject=subject, pinned=False)
+
+
+def unpinned(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
+    """The same after a crash: perhaps it is let go already."""
+    try:
+        return unpin(runtime, agent_id, subject)
+    except NotFound:
+        runtime.home.agents.get(agent_id)
+        return Pinned(subject=subject, pinned=False)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """All that experiments are read from."""
+
+    runtime: Runtime
+    agent_id: str
+    mind: Mind
+    known: Known
+    decisions: Sequence[Adjustment]
+
+    @classmethod
+    def of(cls, runtime: Runtime, agent_id: str, mind: Mind) -> "_Table":
+        facts = runtime.home.facts
+        decided = learned.adjustments(facts, agent_id, limit=MOST_CHANGES)
+        return cls(runtime, agent_id, mind, learned.known(facts, agent_id), decided)
+
+    def skills(self) -> Iterator[Experiment]:
+        """Skills on trial, and those that wait for it."""
+        page = self.runtime.home.facts.page(self.agent_id, SKILL, limit=SKILLS_KEPT + 1)
+        for skill in (fact.read(AcquiredSkill) for fact in page):
+            if skill.status is SkillStatus.CANDIDATE or skill.waits:
+                yield self._skill(skill)
+
+    def mixes(self) -> Iterator[Experiment]:
+        """Models that are mixed."""
+        for mix in self.mind.mixes:
+            subject = Subject(kind=AdjustmentKind.MODELS, name=mix.subject)
+            tried = sum(weight > 0 for weight in mix.weights.values()) > 1
+            yield Experiment(
+                subject=address(subject),
+                kind="models",
+                state=self._state(
+                    subject, ExperimentState.RUNNING if tried else ExperimentState.SETTLED
+                ),
+                models=tuple(self._asked(mix, alias) for alias in sorted(mix.weights)),
+                decisions=self._decisions(subject),
+            )
+
+    def memory(self) -> Iterator[Experiment]:
+        """Memories that are hidden from searches in a share of turns."""
+        percent = self.runtime.rules.trials.memory_percent
+        if percent:
+            yield Experiment(
+                subject=MEMORY,
+                kind="memory",
+                state=ExperimentState.RUNNING,
+                effect=memory_effect(self.known.evidence),
+                withheld_percent=percent,
+            )
+
+    def _skill(self, skill: AcquiredSkill) -> Experiment:
+        trials, evidence = self.runtime.rules.trials, self.known.evidence
+        subject = Subject(kind=AdjustmentKind.SKILL, name=skill.name)
+        shown = measured_skill(skill, evidence, self.mind, trials)
+        found = effects(evidence, skill.name)
+        says, why = verdict(found[0], trials) if found else (Verdict.KEEP, "too_little_data")
+        return Experiment(
+            subject=address(subject),
+            kind="skill",
+            state=self._state(
+                subject, ExperimentState.WAITING if skill.waits else ExperimentState.RUNNING
+            ),
+            effect=shown.effect,
+            by_model=shown.by_model,
+            trial=shown.trial,
+            verdict=says.value,
+            reason=why,
+            withheld_percent=0 if skill.waits else trials.skill_percent,
+            decisions=self._decisions(subject),
+        )
+
+    def _asked(self, mix: Mix, alias: str) -> MixedModel:
+        name = model_named(self.runtime, alias)
+        key = task_key(mix.purpose, mix.task_type, name or "")
+        known = self.known.evidence.models.get(key, ModelEvidence())
+        return MixedModel(
+            model=alias,
+            name=name,
+            weight=mix.weights[alias],
+            turns=known.turns,
+            quality=estimate(known.worth),
+            cost_micro_usd=known.cost.mean,
+            latency_ms=known.latency.mean,
+        )
+
+    def _state(self, subject: Subject, otherwise: ExperimentState) -> ExperimentState:
+        return ExperimentState.PINNED if is_pinned(self.mind, subject) else otherwise
+
+    def _decisions(self, subject: Subject) -> tuple[Decision, ...]:
+        key = (subject.kind, subject.name)
+        same = (each for each in self.decisions if (each.kind, each.subject) == key)
+        return tuple(map(Decision.of, same))[:DECISIONS]
+
+
+def _named(runtime: Runtime, agent_id: str, subject: str, act: Callable[[str], Answer]) -> Answer:
+    """What comes of an act on a subject; raises NotFound naming what there is."""
+    kind, _, name = subject.partition(":")
+    if kind == AdjustmentKind.MODELS:
+        name = name.replace(".", "/", 1)
+    try:
+        return act(f"{kind}:{name}")
+    except (Invalid, NotFound) as error:
+        found = experiments(runtime, agent_id)
+        there = {each.subject for each in found.items if each.kind != MEMORY} | {*found.pinned}
+        raise NotFound(
+            error.message,
+            field="subject",
+            cure=f"name one of {', '.join(sorted(there))}" if there else "nothing is tried out",
+        ) from None
+
+
+def _installations() -> Conflict:
+    return Conflict(
+        "memories are tried out on all agents alike",
+        field="subject",
+        cure="set memory_percent in [trials] to 0",
+    )

@@ -1,0 +1,311 @@
+"""Night: one agent's day or week is looked at: what it told, what follows, and the report on it.
+
+No model is called. Whatever happens on the way may happen again: days are reckoned anew, changes
+have ids of the night's own, and the last write says that the night is done. Of a frozen agent it is
+measured what there is, and nothing is changed or proposed.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from opencrab.domain.adjusting import ended
+from opencrab.domain.adjustment import ADJUSTMENT, Adjustment, AdjustmentState
+from opencrab.domain.agent import Profile
+from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
+from opencrab.domain.evidence import Evidence
+from opencrab.domain.fact import new_fact
+from opencrab.domain.money import INSTALLATION
+from opencrab.domain.night import (
+    KEPT,
+    NIGHT,
+    OPEN_DAYS,
+    Junk,
+    Looked,
+    Night,
+    Span,
+    Standstill,
+    Stretch,
+    day_stretch,
+    ended_day,
+    newest,
+)
+from opencrab.domain.skill import SKILL, SKILLS_KEPT, AcquiredSkill
+from opencrab.engine.folding import RECALLED_DAYS, folded, keep
+from opencrab.engine.learned import Change, mind_of, recent, rolled_back, write
+from opencrab.engine.learned_report import During, kept, period_of
+from opencrab.engine.night_models import Scene, fallen, learned_mixes, watched
+from opencrab.engine.night_skills import decided, proposals, reviewed
+from opencrab.engine.nights import told
+from opencrab.engine.preferences import current
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn import Outcome, Pace
+from opencrab.ports.queue import Delivery
+
+log = logging.getLogger(__name__)
+
+SECONDS = 30.0
+"""A night is not begun with less time than this."""
+
+RECENT = timedelta(days=45)
+"""How far back adjustments are read: longer than one that was taken back is let be."""
+
+FOUND_OFTEN = 3
+"""A memory that searches showed so often without ever being of use is junk."""
+
+_USELESS = 20
+_TRIES = 3
+_LATER_SECONDS = 5
+
+
+def run_night(
+    runtime: Runtime,
+    delivery: Delivery,
+    pace: Pace,
+    *,
+    tell: Callable[[Looked], None] | None = None,
+) -> Outcome:
+    """Look at the day or week that a message names, unless that is done, and `tell` of it.
+
+    A message of unknown form ends among the dead letters, and nobody who is gone is looked at; all
+    else that fails is to be tried again. Raises Unavailable when a store is.
+    """
+    if pace.stopping() or pace.seconds_left() < SECONDS:
+        return _later(runtime, delivery)
+    try:
+        agent_id, stretch = told(delivery.body)
+    except Invalid as error:
+        runtime.home.nights.bury(delivery.body, group=delivery.group, reason=error.message)
+        return Outcome.FINISHED
+    try:
+        if _is_done(runtime, agent_id, stretch):
+            return Outcome.FINISHED
+        looked = looked_at(runtime, agent_id, stretch)
+    except Changed:
+        return _later(runtime, delivery)
+    except NotFound:
+        if _is_there(runtime, agent_id):
+            raise
+        return Outcome.FINISHED
+    if tell is not None:
+        tell(looked)
+    return Outcome.FINISHED
+
+
+def look(runtime: Runtime, agent_id: str, period: str, *, dry_run: bool = False) -> Looked:
+    """Look at an agent's last whole day or week now; with `dry_run` nothing is written.
+
+    A period that was done is told again, and nothing comes of it twice. Raises NotFound, Invalid
+    for a period other than daily and weekly, Changed and Unavailable.
+    """
+    if period not in {span.value for span in Span}:
+        raise Invalid(f"{period[:100]!r} is no period", field="period", cure="name daily or weekly")
+    stretch = newest(Span(period), ended_day(runtime.clock.now(), 0))
+    for _ in range(_TRIES - 1):
+        try:
+            return looked_at(runtime, agent_id, stretch, dry_run=dry_run)
+        except Changed:
+            continue
+    return looked_at(runtime, agent_id, stretch, dry_run=dry_run)
+
+
+def looked_at(
+    runtime: Runtime, agent_id: str, stretch: Stretch, *, dry_run: bool = False
+) -> Looked:
+    """Look at one period of an agent that is over; raises NotFound, Changed and Unavailable.
+
+    What follows from the evidence follows day by day: a week begins with its last day, and tells.
+    """
+    profile = runtime.home.agents.get(agent_id)
+    current(runtime)
+    fact = runtime.home.facts.get(agent_id, NIGHT, stretch.id)
+    night = fact.read(Night) if fact else Night(at=runtime.clock.now())
+    if dry_run or night.done_at is not None:
+        scene = _scene(runtime, profile, stretch, night.at)
+        return _foreseen(_counting(scene), stretch, done=night.done_at is not None)
+    last_day = day_stretch(stretch.last)
+    if stretch.span is Span.WEEKLY and not _is_done(runtime, agent_id, last_day):
+        looked_at(runtime, agent_id, last_day)
+    if fact is None:
+        begun = new_fact(agent_id, NIGHT, stretch.id, night, expires_at=night.at + KEPT)
+        runtime.home.facts.commit(begun)
+        fact = begun
+    scene = _scene(runtime, profile, stretch, night.at)
+    scene = _counting(scene, _hold)
+    keep(runtime, agent_id, scene.folded, {skill.name for skill in scene.skills})
+    standstills = _follow(scene) if stretch.span is Span.DAILY else learned_mixes(scene)[1]
+    scene, during = _again(scene), period_of(scene, stretch)
+    looked = _looked(scene, stretch, during, standstills)
+    if profile.agent.answers:
+        looked = kept(scene, looked, during)
+    if looked.problem:
+        log.warning("night %s of agent %s: %s", stretch.id, agent_id, looked.problem)
+    done = night.replaced(done_at=runtime.clock.now())
+    runtime.home.facts.commit(fact.holding(done))
+    return looked
+
+
+def _is_done(runtime: Runtime, agent_id: str, stretch: Stretch) -> bool:
+    """Whether a period was looked at: one read."""
+    fact = runtime.home.facts.get(agent_id, NIGHT, stretch.id)
+    return fact is not None and fact.read(Night).done_at is not None
+
+
+def _is_there(runtime: Runtime, agent_id: str) -> bool:
+    try:
+        runtime.home.agents.get(agent_id)
+    except NotFound:
+        return False
+    return True
+
+
+def _counting(scene: Scene, hold: Callable[[Scene, Adjustment], None] = lambda *_: None) -> Scene:
+    """The scene with from where on its mixes are watched, and `hold` of what is new of that."""
+    counted = watched(scene)
+    for each in counted.values():
+        hold(scene, each)
+    return replace(scene, recent=tuple(counted.get(each.id, each) for each in scene.recent))
+
+
+def _hold(scene: Scene, made: Adjustment) -> None:
+    facts = scene.runtime.home.facts
+    fact = facts.get(scene.agent.id, ADJUSTMENT, made.id)
+    if fact is not None and fact.read(Adjustment).state is made.state:
+        facts.commit(fact.holding(made))
+
+
+def _follow(scene: Scene) -> tuple[Standstill, ...]:
+    """Do what follows from the evidence; answers where nothing does, and why."""
+    if not scene.changes:
+        return learned_mixes(scene)[1] if scene.agent.answers else ()
+    runtime, agent_id = scene.runtime, scene.agent.id
+    fell = fallen(scene)
+    for each in fell:
+        _done(runtime, agent_id, partial(rolled_back, runtime, agent_id, each, scene.period))
+    scene = _again(scene) if fell else scene
+    back = {each.subject for each in scene.recent if each.ended_by == scene.period}
+    changes, standstills = learned_mixes(scene, frozenset(back))
+    _write(scene, (*changes, *decided(scene)))
+    later = _again(scene)
+    _write(later, proposals(later, reviewed(later)))
+    return standstills
+
+
+def _write(scene: Scene, changes: tuple[Change, ...]) -> None:
+    runtime, agent_id = scene.runtime, scene.agent.id
+    for change in changes:
+        _done(runtime, agent_id, partial(write, runtime, agent_id, change))
+
+
+def _done(runtime: Runtime, agent_id: str, act: Callable[[], Adjustment]) -> None:
+    """Do one thing; what somebody else has changed meanwhile is left, and who retired likewise."""
+    try:
+        if runtime.home.agents.get(agent_id).agent.answers:
+            act()
+    except Changed:
+        raise
+    except (Conflict, Refused) as error:
+        log.info("nothing was changed about agent %s: %s", agent_id, error.message)
+
+
+def _foreseen(scene: Scene, stretch: Stretch, *, done: bool) -> Looked:
+    """What a look finds that changes nothing: what it would do, or what was done before."""
+    changes, standstills = learned_mixes(scene)
+    looked = _looked(scene, stretch, period_of(scene, stretch), standstills)
+    looked = looked.replaced(dry_run=not done, done_before=done)
+    if done or stretch.span is Span.WEEKLY or not scene.changes:
+        return looked
+    back = (
+        ended(each, AdjustmentState.ROLLED_BACK, scene.at, scene.period) for each in fallen(scene)
+    )
+    following = (*changes, *decided(scene), *proposals(scene, looked.reviews))
+    return looked.replaced(adjustments=(*back, *(each.adjustment for each in following)))
+
+
+def _looked(
+    scene: Scene, stretch: Stretch, during: During, standstills: tuple[Standstill, ...]
+) -> Looked:
+    """The look as it is told; what others changed in that time is part of it."""
+    days = len(stretch.days)
+    adjusted = tuple(each for each in scene.recent if _belongs(each, stretch))
+    moved = {each.subject for each in adjusted}
+    return Looked(
+        agent_id=scene.agent.id,
+        period=stretch.id,
+        first=stretch.first,
+        last=stretch.last,
+        turns=during.evidence.turns,
+        judged=during.evidence.judged,
+        spent_micro_usd=during.spent_micro_usd,
+        budget_micro_usd=scene.day_micro_usd * days,
+        adjustments=adjusted,
+        reviews=reviewed(scene),
+        standstills=tuple(each for each in standstills if each.subject not in moved),
+        junk=_junk(scene.evidence, stretch),
+    )
+
+
+def _belongs(each: Adjustment, stretch: Stretch) -> bool:
+    """Whether a change was made by a night of the period, ended by one, or made in that time."""
+    nights = {day_stretch(day).id for day in stretch.days}
+    in_time = stretch.begins() <= each.at < stretch.ends()
+    by_night = each.by.startswith(f"{Span.DAILY.value}-")
+    return bool({each.by, each.ended_by} & nights) or (in_time and not by_night)
+
+
+def _junk(evidence: Evidence, stretch: Stretch) -> Junk:
+    """The memories that searches showed of late, and those of them that were never of use."""
+    since = stretch.ends() - timedelta(days=RECALLED_DAYS)
+    found = {name: each for name, each in evidence.recalled.items() if each.at >= since}
+    useless = [
+        name for name, each in found.items() if each.found >= FOUND_OFTEN and not each.useful
+    ]
+    useless.sort(key=lambda name: (-found[name].found, name))
+    rate = len(useless) / len(found) if found else None
+    return Junk(found=len(found), useless=tuple(useless[:_USELESS]), rate=rate)
+
+
+def _scene(runtime: Runtime, profile: Profile, stretch: Stretch, at: datetime) -> Scene:
+    """What is known of an agent when a period has ended."""
+    agent, facts = profile.agent, runtime.home.facts
+    skills = _skills(runtime, agent.id)
+    worded = {skill.name: skill.worded_at for skill in skills if skill.worded_at is not None}
+    known = folded(runtime, agent.id, stretch.last, worded)
+    first = stretch.last - timedelta(days=OPEN_DAYS - 1)
+    tallies = runtime.home.tallies.between(agent.id, first.isoformat(), stretch.last.isoformat())
+    return Scene(
+        runtime=runtime,
+        agent=agent,
+        mind=mind_of(facts, agent.id),
+        skills=skills,
+        folded=known,
+        tallies=tallies,
+        recent=recent(facts, agent.id, at - RECENT),
+        at=at,
+        period=stretch.id,
+        frozen=not {agent.id, INSTALLATION}.isdisjoint(runtime.home.switches.all_frozen()),
+    )
+
+
+def _again(scene: Scene) -> Scene:
+    """The scene with what this night, or anybody else, has changed since."""
+    facts, agent_id = scene.runtime.home.facts, scene.agent.id
+    return replace(
+        scene,
+        mind=mind_of(facts, agent_id),
+        skills=_skills(scene.runtime, agent_id),
+        recent=recent(facts, agent_id, scene.at - RECENT),
+    )
+
+
+def _skills(runtime: Runtime, agent_id: str) -> tuple[AcquiredSkill, ...]:
+    page = runtime.home.facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)
+    skills = (fact.read(AcquiredSkill) for fact in page)
+    return tuple(skill for skill in skills if runtime.skills.find(skill.name) is None)
+
+
+def _later(runtime: Runtime, delivery: Delivery) -> Outcome:
+    runtime.home.nights.continue_later(delivery.receipt, _LATER_SECONDS)
+    return Outcome.CONTINUE

@@ -1,0 +1,227 @@
+"""School figures: what schooling came to in one world, and in many together."""
+
+from collections.abc import Iterable, Sequence
+
+from opencrab.domain.value import MicroUsd, Value
+
+STEPS = (50, 100, 200, 300, 400, 600)
+"""Judged turns after which it is told how many skills have been decided on."""
+
+KINDS = ("helpful", "harmful", "idle")
+_HUNDRED = 100
+
+
+class Interval(Value):
+    """What was measured in points, and the truth; None where nothing could be."""
+
+    turns: int
+    points: float | None = None
+    low: float | None = None
+    high: float | None = None
+    truth: float | None = None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the truth lies within; None where there is no interval."""
+        if self.low is None or self.high is None or self.truth is None:
+            return None
+        return self.low <= self.truth <= self.high
+
+
+class Fate(Interval):
+    """What became of a skill: its effect when it was decided on, or in the end.
+
+    `turns` are the judged turns of its trial, `truth` is its effect on what turns are worth by what
+    can be seen of them, `true_quality` the one on their quality.
+    """
+
+    skill: str
+    kind: str
+    verdict: str
+    reason: str = ""
+    night: int | None = None
+    true_quality: float
+
+
+class Quality(Interval):
+    """A model's quality for a type of task, as it was measured."""
+
+    subject: str
+
+
+class Outcome(Value):
+    """What one rule came to; regret is in points of quality a turn, against the best possible.
+
+    `late` is the regret of the last third of all turns.
+    """
+
+    regret: float
+    late: float
+    most_spent_in_a_day: MicroUsd
+    unanswered: int
+    within_budget: bool
+
+
+class Dropped(Value):
+    """A model that got worse on a night, and after how many nights its mix was taken back.
+
+    `left_after` is where it was held for best no longer before that, as it was learned anew.
+    """
+
+    subject: str = ""
+    model: str = ""
+    night: int = 0
+    taken_back_after: int | None = None
+    left_after: int | None = None
+    is_as_before: bool = False
+
+
+class Schooling(Value):
+    """What came of one seed; `undone` is whether the newest change could be taken back whole."""
+
+    seed: int
+    lying: bool
+    nights: int
+    turns_a_day: int
+    day_micro_usd: MicroUsd
+    best_quality: float
+    outcomes: dict[str, Outcome]
+    fates: tuple[Fate, ...]
+    qualities: tuple[Quality, ...]
+    changes: int
+    taken_back: int
+    undone: bool
+    dropped: Dropped
+
+
+class Held(Value):
+    """How many intervals held the truth, of how many."""
+
+    held: int
+    of: int
+
+    @property
+    def share(self) -> float | None:
+        """The share of those that held it."""
+        return round(self.held / self.of, 4) if self.of else None
+
+
+class Decided(Value):
+    """Skills of one kind: how many, what became of them, and by how many judged turns.
+
+    `promoted_by` and `retired_by` are shares of all of the kind, by STEPS.
+    """
+
+    skills: int
+    promoted: int
+    retired: int
+    open: int
+    median_turns: int | None
+    promoted_by: dict[int, float]
+    retired_by: dict[int, float]
+
+
+class Lessons(Value):
+    """Many seeds together; regrets are means in points, `won` counts seeds with less regret."""
+
+    seeds: int
+    lying: bool
+    effects_at_decision: Held
+    effects: Held
+    qualities: Held
+    skills: dict[str, Decided]
+    within_budget: bool
+    unanswered: int
+    regret: dict[str, float]
+    late: dict[str, float]
+    won: dict[str, int]
+    changes: float
+    taken_back_for_nothing: int
+    dropped: int
+    taken_back: int
+    left: int
+    nights_until: float | None
+    undone: int
+
+
+def outcome(
+    regrets: Sequence[float], *, most_spent: int, day_micro_usd: int, unanswered: int
+) -> Outcome:
+    """What a rule came to."""
+    late = regrets[-max(len(regrets) // 3, 1) :]
+    return Outcome(
+        regret=round(_HUNDRED * sum(regrets) / len(regrets), 3),
+        late=round(_HUNDRED * sum(late) / len(late), 3),
+        most_spent_in_a_day=most_spent,
+        unanswered=unanswered,
+        within_budget=most_spent <= day_micro_usd,
+    )
+
+
+def together(all_of: Sequence[Schooling]) -> Lessons:
+    """What many seeds came to; there is at least one."""
+    fates = [fate for each in all_of for fate in each.fates]
+    ours = [each.outcomes["ours"] for each in all_of]
+    rules = tuple(all_of[0].outcomes)
+    drops = [each.dropped for each in all_of if each.dropped.night]
+    waits = [each.taken_back_after or each.left_after for each in drops]
+    waited = [each for each in waits if each is not None]
+    return Lessons(
+        seeds=len(all_of),
+        lying=all_of[0].lying,
+        effects_at_decision=held(fate for fate in fates if fate.night is not None),
+        effects=held(fates),
+        qualities=held(each for one in all_of for each in one.qualities),
+        skills={kind: _decided([fate for fate in fates if fate.kind == kind]) for kind in KINDS},
+        within_budget=all(each.within_budget for each in ours),
+        unanswered=sum(each.unanswered for each in ours),
+        regret={name: _mean(each.outcomes[name].regret for each in all_of) for name in rules},
+        late={name: _mean(each.outcomes[name].late for each in all_of) for name in rules},
+        won={
+            name: sum(each.outcomes["ours"].regret < each.outcomes[name].regret for each in all_of)
+            for name in rules
+            if name != "ours"
+        },
+        changes=_mean(each.changes for each in all_of),
+        taken_back_for_nothing=sum(each.taken_back for each in all_of),
+        dropped=len(drops),
+        taken_back=sum(each.taken_back_after is not None and each.is_as_before for each in drops),
+        left=sum(each.left_after is not None for each in drops),
+        nights_until=_mean(waited) if waited else None,
+        undone=sum(each.undone for each in all_of),
+    )
+
+
+def held(intervals: Iterable[Interval]) -> Held:
+    """How many of them hold the truth; those that are none are not counted."""
+    known = [each.holds for each in intervals if each.holds is not None]
+    return Held(held=sum(known), of=len(known))
+
+
+def points(value: float | None) -> float | None:
+    """A share in points; None stays None."""
+    return None if value is None else round(_HUNDRED * value, 3)
+
+
+def _decided(fates: Sequence[Fate]) -> Decided:
+    promoted = [fate for fate in fates if fate.verdict == "promote"]
+    retired = [fate for fate in fates if fate.verdict == "retire"]
+    turns = sorted(fate.turns for fate in (*promoted, *retired))
+    return Decided(
+        skills=len(fates),
+        promoted=len(promoted),
+        retired=len(retired),
+        open=len(fates) - len(promoted) - len(retired),
+        median_turns=turns[len(turns) // 2] if turns else None,
+        promoted_by={step: _by(step, promoted, len(fates)) for step in STEPS},
+        retired_by={step: _by(step, retired, len(fates)) for step in STEPS},
+    )
+
+
+def _by(step: int, decided: Sequence[Fate], of: int) -> float:
+    return round(sum(fate.turns <= step for fate in decided) / of, 4) if of else 0.0
+
+
+def _mean(values: Iterable[float]) -> float:
+    listed = list(values)
+    return round(sum(listed) / len(listed), 3)

@@ -1,0 +1,102 @@
+"""Changes over REST: what was changed about an agent on evidence, and how it is taken back."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+
+from opencrab.domain.night import Looked, Span
+from opencrab.domain.value import Value
+from opencrab.engine import learned, learned_proposals, night
+from opencrab.engine.experiments import Decision
+from opencrab.gateways.rest.access import Owner
+from opencrab.gateways.rest.body import JsonRoute, strictly
+from opencrab.gateways.rest.page import Page, Paged, id_in, paged
+from opencrab.gateways.rest.repeat import Repeatable
+from opencrab.gateways.rest.rest import Api, Id
+
+LISTING = "changes"
+
+router = APIRouter(prefix="/api/agents/{agent_id}", tags=["analytics"], route_class=JsonRoute)
+
+
+class RunBody(Value, defer_build=False):
+    """Which period is looked at, the last one that is over; a dry run changes nothing."""
+
+    period: Span = Span.DAILY
+    dry_run: bool = False
+
+
+@router.get("/changes", summary="What was changed?", operation_id="list_changes")
+def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Decision]:
+    """What was changed or proposed on evidence, with the numbers behind it, the newest first."""
+    api.runtime.home.agents.get(agent_id)
+    after = id_in(LISTING, query.cursor)
+    found = learned.adjustments(
+        api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1
+    )
+    items, cursor = paged(LISTING, found, query.limit, lambda each: each.id)
+    return Page(items=tuple(map(Decision.of, items)), next_cursor=cursor)
+
+
+@router.get("/changes/{change_id}", summary="Look at a change", operation_id="get_change")
+def get_change(api: Api, _caller: Owner, agent_id: Id, change_id: Id) -> Decision:
+    """One change: what it was and became, on what evidence, and where it stands."""
+    api.runtime.home.agents.get(agent_id)
+    return Decision.of(learned.adjustment(api.runtime.home.facts, agent_id, change_id))
+
+
+@router.post(
+    "/changes/{change_id}/undo",
+    response_model=Decision,
+    summary="Take a change back",
+    operation_id="undo_change",
+)
+def undo(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable) -> Response:
+    """Bring back what was before; 409 names the later change where it is not as it was left."""
+    by = caller.principal.id
+    return once.answer(
+        None, lambda: Decision.of(learned.undo(api.runtime, agent_id, change_id, by))
+    )
+
+
+@router.post(
+    "/changes/{change_id}/apply",
+    response_model=Decision,
+    summary="Do what was proposed",
+    operation_id="apply_change",
+)
+def apply(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable) -> Response:
+    """Mix models or retire a skill as it was proposed; 409 says why that cannot be done any more.
+
+    To refine or merge a skill is advice, which only new words can follow.
+    """
+    runtime, by = api.runtime, caller.principal.id
+    return once.answer(
+        None,
+        lambda: Decision.of(learned_proposals.follow(runtime, agent_id, change_id, by)),
+        again=lambda: Decision.of(learned_proposals.followed(runtime, agent_id, change_id, by)),
+    )
+
+
+@router.post(
+    "/meta/runs",
+    response_model=Looked,
+    summary="Look at its last day or week",
+    operation_id="run_meta_analysis",
+)
+def run(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    once: Repeatable,
+    body: Annotated[RunBody, strictly(RunBody)],
+) -> Response:
+    """Do now what the night does, once for each period, and answer what came of it.
+
+    No model is called. With `dry_run` nothing is written, and it may be repeated.
+    """
+    api.runtime.home.agents.get(agent_id)
+    return once.answer(
+        body,
+        lambda: night.look(api.runtime, agent_id, body.period, dry_run=body.dry_run),
+    )

@@ -1,0 +1,126 @@
+"""What learning comes to over many made-up worlds: `python -m tests.bench.learning [SEEDS]`.
+
+It prints the last section of docs/benchmarks.md, and writes it there when all SEEDS were measured.
+It fails where a target of docs/learning.md is missed. `make bench` leaves the section as it is,
+since it takes ten minutes of two processors.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+from opencrab.engine.school import NIGHTS, TURNS, schooling
+from opencrab.engine.school_figures import KINDS, STEPS, Held, Lessons, together
+from tests.bench.world import ROOT
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+HEADING = "\n# Learning\n"
+SEEDS = 200
+LEAST_HELD = 0.95
+RULES = {"ours": "ours", "greedy": "always the best so far", "self_grade": "by self-grades"}
+
+
+def kept(text: str) -> str:
+    """The section as a page has it; "" where it has none."""
+    _, found, rest = text.partition(HEADING)
+    return found + rest
+
+
+def lessons(seeds: int, *, lying: bool) -> Lessons:
+    """So many worlds, on all processors."""
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        return together(list(pool.map(partial(schooling, lying=lying), range(1, seeds + 1))))
+
+
+def require_targets(found: Lessons) -> None:
+    """Fail where a target is missed."""
+    for held in (found.effects_at_decision, found.effects, found.qualities):
+        assert (held.share or 0.0) >= LEAST_HELD, held
+    assert found.within_budget
+    for rule in ("greedy", "self_grade"):
+        assert found.regret["ours"] < found.regret[rule], found.regret
+    assert found.undone == found.seeds
+
+
+def page(honest: Lessons, lying: Lessons) -> str:
+    """Both as tables."""
+    both = (honest, lying)
+    rows = [
+        _row("intervals of effects when decided that hold the truth", both, _effects),
+        _row("of effects in the end", both, lambda each: _share(each.effects)),
+        _row("of models' qualities", both, lambda each: _share(each.qualities)),
+        _row("days over budget", both, lambda x: "none" if x.within_budget else "**some**"),
+        *(
+            _row(f"regret, {name} (points a turn)", both, partial(_regret, rule=rule))
+            for rule, name in RULES.items()
+        ),
+        _row("worlds with less regret than the best so far", both, lambda x: str(x.won["greedy"])),
+        _row("than self-grades", both, lambda each: str(each.won["self_grade"])),
+        _row("changes of mixes in a world", both, lambda each: f"{each.changes:.1f}"),
+        _row("mixes taken back for nothing", both, lambda x: str(x.taken_back_for_nothing)),
+        _row("a model got worse: taken back, or given up", both, _back),
+        _row("nights until then", both, lambda each: f"{each.nights_until or 0:.1f}"),
+        _row("the newest change undone whole", both, lambda each: f"{each.undone} of {each.seeds}"),
+    ]
+    head = f"| over {honest.seeds} worlds | grades flatter | grades lie |\n|---|---|---|"
+    return "\n".join([head, *rows, "", *_skills(honest)])
+
+
+def _skills(found: Lessons) -> list[str]:
+    steps = " | ".join(f"≤ {step}" for step in STEPS)
+    lines = [f"| judged turns | {steps} | in the end |", "|---" * (len(STEPS) + 2) + "|"]
+    for kind in KINDS:
+        decided = found.skills[kind]
+        for word, by, whole in (
+            ("promoted", decided.promoted_by, decided.promoted),
+            ("retired", decided.retired_by, decided.retired),
+        ):
+            shares = " | ".join(f"{by[step]:.1%}" for step in STEPS)
+            lines.append(f"| {kind}: {word} | {shares} | {whole / decided.skills:.1%} |")
+    return lines
+
+
+def _row(what: str, both: Sequence[Lessons], told: Callable[[Lessons], str]) -> str:
+    return f"| {what} | " + " | ".join(told(each) for each in both) + " |"
+
+
+def _effects(found: Lessons) -> str:
+    return _share(found.effects_at_decision)
+
+
+def _share(held: Held) -> str:
+    return f"{held.share or 0:.1%} of {held.of:,}"
+
+
+def _regret(found: Lessons, *, rule: str) -> str:
+    return f"{found.regret[rule]:.2f} ({found.late[rule]:.2f} in the last third)"
+
+
+def _back(found: Lessons) -> str:
+    return f"{found.taken_back} and {found.left} of {found.dropped}"
+
+
+def main() -> None:
+    """Measure, tell, require."""
+    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else SEEDS
+    honest, lying = (lessons(seeds, lying=each) for each in (False, True))
+    section = f"{HEADING}\n{_INTRODUCTION}\n{page(honest, lying)}\n"
+    sys.stdout.write(section)
+    if seeds == SEEDS:
+        text = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(text.removesuffix(kept(text)) + section, encoding="utf-8")
+    for each in (honest, lying):
+        require_targets(each)
+
+
+_INTRODUCTION = f"""\
+Our way to learn and two others in made-up worlds whose truth is known (`tests/bench/learning.py`,
+{NIGHTS} nights of {TURNS} turns each; [learning](learning.md) tells what is in them). Not timed:
+the same seeds tell the same figures everywhere.
+"""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,294 @@
+"""Changes on evidence, whoever made them: watched, taken back, followed by an owner, or let be."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from opencrab.domain.adjustment import ADJUSTMENT, Adjustment, AdjustmentState
+from opencrab.domain.agent import Agent, AgentStatus
+from opencrab.domain.analysis import Focus
+from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.money import INSTALLATION
+from opencrab.domain.night import Looked
+from opencrab.domain.routing import Use
+from opencrab.domain.skill import SKILL, SkillStatus
+from opencrab.domain.usage import Grouping, Period
+from opencrab.engine import learned
+from opencrab.engine.analytics import llm
+from opencrab.engine.experiments import experiments
+from opencrab.engine.learned_proposals import follow, followed
+from opencrab.engine.night import look
+from tests.crash.outside import Reply
+from tests.e2e.house import House
+from tests.e2e.nights import APPLY, CHAT, learner, learnt, lived, mind, served, skill, told
+
+APPLIED, PROPOSED = AdjustmentState.APPLIED, AdjustmentState.PROPOSED
+OPTIMIZE = {"name": "optimize_model_selection", "arguments": {"apply_immediately": True}}
+
+
+def test_what_an_agent_applied_itself_is_rolled_back_by_the_night_when_quality_falls(
+    home: House,
+) -> None:
+    _applied_by_the_agent(home)
+    home.clock.advance(86_400)
+    lived(home, 60, good=False, model="cheap")
+    home.clock.advance(86_400)
+    (back,) = _night(home).adjustments
+    assert (back.state, back.ended_by) == (AdjustmentState.ROLLED_BACK, "daily-2026-01-07")
+    assert mind(home).mixes == ()
+    assert "taken back by itself" in told(home, "2026-01-07")
+
+
+def test_a_model_that_has_no_answers_any_more_is_worth_nothing(home: House) -> None:
+    _applied_by_the_agent(home)
+    failing: dict[str, Any] = {"good": None, "served": (served("cheap", failed=1),)}
+    lived(home, 5, name="some", **failing)
+    home.clock.advance(86_400)
+    _night(home)
+    (shown,) = experiments(home.runtime, "crab").items[0].models
+    assert shown.quality is not None
+    assert shown.quality.n == 65
+    assert shown.quality.mean == pytest.approx(60 / 65)
+    assert "`fake:cheap`: 92 % (" in told(home, "2026-01-06")
+    known = llm(home.runtime, "crab", Period.LAST_WEEK, Grouping.MODEL, Focus.ALL).analysis
+    assert known.quality_by_model["fake:cheap"] == shown.quality
+    lived(home, 60, name="all", **failing)
+    home.clock.advance(86_400)
+    assert [each.state.value for each in _night(home).adjustments] == ["rolled_back"]
+
+
+def test_a_mix_that_tries_out_is_watched_for_a_week_unless_its_owner_allows_less(
+    home: House,
+) -> None:
+    learner(home, explore=0.3, **APPLY)
+    for model, good, bad in (("cheap", 30, 10), ("dear", 28, 12)):
+        lived(home, good, good=True, model=model)
+        lived(home, bad, good=False, model=model)
+    home.clock.advance(86_400)
+    _night(home)
+    first = mind(home).mixes
+    assert set(first[0].weights) == {"cheap", "dear"}
+    lived(home, 200, good=True, model="cheap")
+    home.clock.advance(86_400)
+    assert [each.reason for each in _night(home).standstills] == ["watched"]
+    assert mind(home).mixes == first
+    assert "its turns are watched" in told(home, "2026-01-06")
+    _let(home, explore=0)
+    lived(home, 1, good=True, model="cheap")
+    home.clock.advance(86_400)
+    _night(home)
+    assert mind(home).mixes[0].weights == {"cheap": 1.0}
+
+
+def test_what_an_agent_applied_itself_is_undone_by_its_owner(home: House) -> None:
+    made = _applied_by_the_agent(home)
+    undone = learned.undo(home.runtime, "crab", made.id, "owner")
+    assert (undone.state, undone.ended_by) == (AdjustmentState.UNDONE, "owner")
+    assert mind(home).mixes == ()
+    lived(home, 60, good=True, model="cheap")
+    home.clock.advance(86_400)
+    _night(home)
+    assert mind(home).mixes == ()
+
+
+def test_an_owner_follows_a_proposal_and_the_night_watches_over_it(home: House) -> None:
+    proposed = _proposed(home)
+    made = follow(home.runtime, "crab", proposed.id, "owner")
+    assert (made.id, made.state, made.by) == (proposed.id, APPLIED, "owner")
+    assert made.at == home.clock.now()
+    assert made.evidence["proposed_by"] == "daily-2026-01-05"
+    assert mind(home).mixes[0].weights == {"cheap": 1.0}
+    assert followed(home.runtime, "crab", proposed.id, "owner") == made
+    with pytest.raises(Conflict, match="applied, and not proposed"):
+        follow(home.runtime, "crab", proposed.id, "owner")
+    home.clock.advance(86_400)
+    lived(home, 60, good=False, model="cheap")
+    home.clock.advance(86_400)
+    (back,) = _night(home).adjustments
+    assert (back.state, mind(home).mixes) == (AdjustmentState.ROLLED_BACK, ())
+    with pytest.raises(Conflict, match="rolled_back"):
+        followed(home.runtime, "crab", proposed.id, "owner")
+    with pytest.raises(NotFound):
+        follow(home.runtime, "crab", "nothing", "owner")
+
+
+def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -> None:
+    proposed = _proposed(home)
+
+    def refused(why: str) -> None:
+        with pytest.raises(Conflict, match=why):
+            follow(home.runtime, "crab", proposed.id, "owner")
+        assert _changes(home) == [proposed]
+
+    agent = home.home.agents.get("crab").agent
+    routing = home.provider.routing
+    home.provider.routing = routing.replaced(selectable=("dear",))
+    refused("'cheap' may not be selected")
+    home.provider.routing = routing.replaced(aliases={**routing.aliases, "cheap": "fake:other"})
+    refused("another model by now")
+    home.provider.routing = routing
+    chosen = agent.llm.replaced(models={Use.CONVERSATION: "dear"})
+    agent = home.home.agents.save(agent.replaced(llm=chosen))
+    refused("chosen for this purpose")
+    home.home.agents.save(agent.replaced(llm=agent.llm.replaced(models={})))
+    learned.pin(home.runtime, "crab", "models:" + CHAT)
+    refused("pinned")
+    learned.unpin(home.runtime, "crab", "models:" + CHAT)
+    stored = home.home.facts.get("crab", ADJUSTMENT, proposed.id)
+    assert stored is not None
+    other = proposed.replaced(before={"weights": {"dear": 1.0}})
+    home.home.facts.commit(stored.holding(other))
+    with pytest.raises(Conflict, match="changed meanwhile"):
+        follow(home.runtime, "crab", proposed.id, "owner")
+
+
+def test_a_proposal_grows_old_and_a_retired_agent_is_left_as_it_is(home: House) -> None:
+    proposed = _proposed(home)
+    home.clock.advance(31 * 86_400)
+    with pytest.raises(Conflict, match="30 days ago"):
+        follow(home.runtime, "crab", proposed.id, "owner")
+    agent = home.home.agents.get("crab").agent
+    home.home.agents.save(agent.replaced(status=AgentStatus.RETIRED))
+    with pytest.raises(Conflict, match="retired"):
+        follow(home.runtime, "crab", proposed.id, "owner")
+    assert _changes(home) == [proposed]
+
+
+def test_a_skill_is_retired_as_proposed_and_all_other_advice_is_only_advice(home: House) -> None:
+    learner(home)
+    one = "how to greet people in the harbour town politely"
+    learnt(home, "greeting", description=one, status=SkillStatus.ACTIVE)
+    learnt(home, "hello", description=one, status=SkillStatus.ACTIVE)
+    learnt(home, "shouting", status=SkillStatus.ACTIVE, description="shout")
+    lived(home, 40, good=False, given=("shouting",))
+    lived(home, 40, good=True, held=("shouting",))
+    home.clock.advance(86_400)
+    _night(home)
+    known = {each.after["remark"]: each for each in _changes(home) if "remark" in each.after}
+    assert {word: each.subject for word, each in known.items()} == {
+        "merge": "hello",
+        "retire": "shouting",
+    }
+    with pytest.raises(Conflict, match="advice"):
+        follow(home.runtime, "crab", known["merge"].id, "owner")
+    learned.pin(home.runtime, "crab", "skill:shouting")
+    with pytest.raises(Conflict, match="pinned"):
+        follow(home.runtime, "crab", known["retire"].id, "owner")
+    learned.unpin(home.runtime, "crab", "skill:shouting")
+    home.clock.advance(60)
+    _reworded(home, home.clock.now())
+    with pytest.raises(Conflict, match="new words"):
+        follow(home.runtime, "crab", known["retire"].id, "owner")
+    _reworded(home, None)
+    made = follow(home.runtime, "crab", known["retire"].id, "owner")
+    gone = skill(home, "shouting")
+    assert (made.after, gone.status, gone.retired_by) == (
+        {"status": "archived"},
+        "archived",
+        "owner",
+    )
+    assert gone.effectiveness is not None
+    assert gone.effectiveness.high < 0
+    assert [each.name for each in mind(home).skills] == ["greeting", "hello"]
+    learned.undo(home.runtime, "crab", made.id, "owner")
+    assert skill(home, "shouting").status == "candidate"
+
+
+def test_without_trials_nothing_stays_a_candidate_or_waits_but_what_is_pinned(home: House) -> None:
+    learner(home)
+    for name in ("kept", "tried"):
+        learnt(home, name)
+    for name in ("queued", "later"):
+        learnt(home, name, status=SkillStatus.DISABLED, waits=True)
+    learned.pin(home.runtime, "crab", "skill:kept")
+    rules = home.runtime.rules
+    trials = rules.trials.replaced(skill_percent=0, candidates=1)
+    home.runtime = replace(home.runtime, rules=replace(rules, trials=trials))
+    lived(home, 3, good=True)
+    home.clock.advance(86_400)
+    _night(home)
+    standing = {name: skill(home, name).status.value for name in ("kept", "tried", "queued")}
+    assert standing == {"kept": "candidate", "tried": "active", "queued": "active"}
+    assert {each.reason for each in _changes(home)} == {"no_trials"}
+    assert not any(each.on_trial for each in mind(home).skills if each.name != "kept")
+    assert "there are no trials any more" in told(home, "2026-01-05")
+    assert "試用そのものが行われなくなった" in told(home, "2026-01-05.ja")
+
+
+@pytest.mark.parametrize("scope", ["crab", INSTALLATION])
+def test_a_frozen_agent_is_measured_and_nothing_is_changed_about_it(
+    home: House, scope: str
+) -> None:
+    learner(home, **APPLY)
+    learnt(home, "bad")
+    _two_models(home, held=("bad",))
+    lived(home, 60, good=False, model="dear", name="given", given=("bad",))
+    home.home.switches.set(scope, frozen=True)
+    home.clock.advance(86_400)
+    assert look(home.runtime, "crab", "daily", dry_run=True).adjustments == ()
+    looked = _night(home)
+    assert (looked.turns, looked.adjustments) == (180, ())
+    assert [each.reason for each in looked.standstills] == ["frozen"]
+    assert (_changes(home), mind(home).mixes, skill(home, "bad").status) == ([], (), "candidate")
+    assert "the agent is frozen" in told(home, "2026-01-05")
+    assert "凍結" in told(home, "2026-01-05.ja")
+    home.home.switches.set(scope, frozen=False)
+    lived(home, 1, good=True)
+    home.clock.advance(86_400)
+    # What was measured meanwhile is not lost.
+    assert {each.kind.value for each in _night(home).adjustments} == {"models", "skill"}
+
+
+def _night(house: House) -> Looked:
+    return look(house.runtime, "crab", "daily")
+
+
+def _changes(house: House) -> list[Adjustment]:
+    return list(learned.adjustments(house.home.facts, "crab"))
+
+
+def _reworded(house: House, at: datetime | None) -> None:
+    stored = house.home.facts.get("crab", SKILL, "shouting")
+    assert stored is not None
+    house.home.facts.commit(stored.holding(skill(house, "shouting").replaced(worded_at=at)))
+
+
+def _two_models(house: House, **changes: Any) -> None:
+    """A day on which the cheaper model does better."""
+    lived(house, 60, good=True, model="cheap", **changes)
+    lived(house, 30, good=True, model="dear", **changes)
+    lived(house, 30, good=False, model="dear", **changes)
+
+
+def _let(house: House, **aim: Any) -> Agent:
+    agent = house.home.agents.get("crab").agent
+    llm = agent.llm.replaced(aim=agent.llm.aim.replaced(**aim))
+    return house.home.agents.save(agent.replaced(llm=llm))
+
+
+def _proposed(house: House) -> Adjustment:
+    """What the night after such a day proposes."""
+    learner(house)
+    _two_models(house)
+    house.clock.advance(86_400)
+    (proposed,) = _night(house).adjustments
+    assert proposed.state is PROPOSED
+    house.clock.advance(3_600)
+    return proposed
+
+
+def _applied_by_the_agent(house: House) -> Adjustment:
+    """The same, done by the agent in a turn of its own, once its owner lets it."""
+    proposed = _proposed(house)
+    house.session(_let(house, **APPLY))
+    house.scripts["dear"] = (Reply(calls=(("use_action", OPTIMIZE),)), Reply("Done."))
+    (turn,) = house.say("Choose your models.")
+    house.work()
+    made, earlier = _changes(house)
+    assert (made.state, made.by, made.before) == (APPLIED, turn.id, {})
+    assert (earlier.id, earlier.state) == (proposed.id, AdjustmentState.SUPERSEDED)
+    assert earlier.ended_by == made.id
+    assert mind(house).mixes[0].weights == made.after["weights"] == {"cheap": 1.0}
+    return made

@@ -1,0 +1,69 @@
+"""Nightfall: who is told that a day is over, how often, and what it costs."""
+
+import pytest
+
+from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.domain.night import NIGHT
+from opencrab.engine.night import look, run_night
+from opencrab.engine.nights import nightfall
+from opencrab.engine.turn import Outcome, Pace
+from opencrab.ports.queue import Delivery
+from tests.e2e.house import House
+from tests.e2e.nights import QUIET, active, bodies, breaking, drain, learner, told
+
+
+def test_nights_fall_once_for_those_who_were_active_and_cost_the_others_nothing(
+    home: House,
+) -> None:
+    for number in range(3):
+        active(home, f"agent-{number}", 5)
+    active(home, "agent-1", 10)
+    for number in range(1_000):
+        home.agent(f"idle-{number:04d}", QUIET)
+    home.clock.advance(9 * 3_600)
+    assert nightfall(home.runtime) == 0
+    home.clock.advance(24 * 3_600)
+    home.calls.clear()
+    assert nightfall(home.runtime) == 3
+    assert (home.calls["tallies.active"], home.calls["facts.get"]) == (1, 1)
+    home.calls.clear()
+    assert nightfall(home.runtime) == 0
+    assert dict(home.calls) == {"facts.get": 1}
+    # Switched off for days: each missed day is made up for, and the week once for each agent.
+    home.clock.advance(6 * 86_400)
+    assert nightfall(home.runtime) == 1 + 3
+    found = sorted(bodies(home))
+    assert sum("weekly-2026-W02" in body for body in found) == 3
+    assert sum("daily-2026-01-10" in body for body in found) == 1
+
+
+def test_nightfall_goes_on_where_a_crash_left_it(home: House) -> None:
+    for number in range(250):
+        active(home, f"agent-{number:03d}", 5)
+    nightfall(home.runtime)
+    home.clock.advance(33 * 3_600)
+    with pytest.raises(Unavailable):
+        nightfall(breaking(home, "nights", "send", Unavailable("a crash"), after=120))
+    assert nightfall(home.runtime) == 150
+    assert len(set(bodies(home))) == 250
+    assert nightfall(home.runtime) == 0
+
+
+def test_what_cannot_be_looked_at_harms_nobody(home: House) -> None:
+    queue = home.runtime.home.nights
+    for place, body in enumerate(("{", '{"v":1,"agent":"x","period":"daily-2026-13-01"}')):
+        queue.send(body, group="x", deduplication=str(place))
+    queue.send('{"v":1,"agent":"gone","period":"daily-2026-01-05"}', group="x", deduplication="g")
+    assert drain(home) == 3
+    assert len(queue.dead(10)) == 2
+    assert home.home.facts.page("gone", NIGHT) == ()
+    learner(home)
+    with pytest.raises(Invalid, match="no period"):
+        look(home.runtime, "crab", "hourly")
+    home.clock.advance(86_400)
+    looked = look(home.runtime, "crab", "daily")
+    assert (looked.turns, looked.adjustments, looked.junk.rate) == (0, (), None)
+    assert "Too little data: no turn was judged yet." in told(home, "2026-01-05")
+    assert "評価できたターンがまだありません" in told(home, "2026-01-05.ja")
+    given_back = run_night(home.runtime, Delivery("", "", "r", 1), Pace(stopping=lambda: True))
+    assert given_back is Outcome.CONTINUE

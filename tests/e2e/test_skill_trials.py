@@ -1,0 +1,126 @@
+"""Skills on trial in whole turns: given or withheld by the coin, and else nothing differs."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from opencrab.domain.fact import new_fact
+from opencrab.domain.learning import Teaching, indexed, learned, lesson, promoted
+from opencrab.domain.mind import MIND, Mind
+from opencrab.domain.record import ModelIntent
+from opencrab.domain.skill import SKILL, SourceType
+from opencrab.domain.skill_trial import withheld
+from opencrab.domain.value import Language
+from opencrab.ports.model import ChatRequest, Said
+from tests.crash.outside import Reply
+from tests.crash.scheduling import Killed
+from tests.e2e.house import START, House
+
+TURNS = 40
+MESSAGE = "この請求書 invoice 領収書 receipt を見て"
+OWN = Teaching(source_type=SourceType.REFLECTION, taught_by="owner", vouched=True)
+PATTERNS = {"first": "請求書|invoice|領収書", "second": "請求書|invoice", "third": "receipt"}
+"""Skills that all fit the message, the better ones first; two of them have a place."""
+
+
+def knowing(house: House, settled: tuple[str, ...] = ()) -> None:
+    """The agent `crab` with three skills that fit, on trial but for the settled ones."""
+    agent = house.agent("crab", (Reply("見ました"),), Language.JA)
+    house.session(agent)
+    mind = Mind()
+    for name, pattern in PATTERNS.items():
+        what = lesson(name, "x", situation_pattern=pattern, guidance=f"# {name} の手順")
+        skill = learned(None, what, OWN, START)
+        skill = promoted(skill, START) if name in settled else skill
+        house.home.facts.commit(new_fact("crab", SKILL, name, skill))
+        mind = indexed(mind, skill)
+    house.home.facts.commit(new_fact("crab", MIND, MIND, mind))
+
+
+def minded(house: House, **changes: Any) -> Mind:
+    """The mind of `crab`, with these changes made to it."""
+    fact = house.home.facts.get("crab", MIND, MIND)
+    assert fact is not None
+    mind = fact.read(Mind).replaced(**changes)
+    house.home.facts.commit(fact.holding(mind))
+    return mind
+
+
+def intents(house: House, turn_id: str) -> list[ModelIntent]:
+    """The model calls of a turn, as its journal tells them."""
+    records = house.home.journal.load(turn_id).records
+    return [record for record in records if isinstance(record, ModelIntent)]
+
+
+def told(request: ChatRequest) -> set[str]:
+    """The skills whose text a request holds."""
+    last = request.turns[-1]
+    assert isinstance(last, Said)
+    return {name for name in PATTERNS if f"# {name} の手順" in last.text}
+
+
+def test_the_coin_withholds_a_share_and_nothing_else_of_the_prompt_differs(home: House) -> None:
+    knowing(home)
+    mind, held, asked = minded(home), 0, list[ChatRequest]()
+    for number in range(TURNS):
+        (turn,) = home.say(MESSAGE, f"m{number}")
+        home.work()
+        (intent,) = intents(home, turn.id)
+        resting = withheld(mind, turn.id, 30)
+        best = ("first", "second")
+        assert intent.skills == tuple(name for name in best if name not in resting)
+        assert intent.skills_held == tuple(name for name in best if name in resting)
+        asked.append(next(each for each in reversed(home.provider.seen) if each.actions))
+        assert (told(asked[-1]), intent.skills_offered) == (set(intent.skills), ())
+        held += len(intent.skills_held)
+    assert 10 <= held <= 40
+    first, *later = asked
+    assert all((each.system, each.actions) == (first.system, first.actions) for each in later)
+    assert not any(name in first.system for name in PATTERNS)
+
+
+def test_what_is_settled_or_pinned_is_given_in_every_turn(home: House) -> None:
+    knowing(home, settled=("second",))
+    minded(home, pinned=("skill:first",))
+    for number in range(TURNS // 2):
+        (turn,) = home.say(MESSAGE, f"m{number}")
+        home.work()
+        (intent,) = intents(home, turn.id)
+        assert (intent.skills, intent.skills_held) == (("first", "second"), ())
+        assert intent.skills_offered == ("second",)
+
+
+@pytest.mark.parametrize("dies", [False, True], ids=["one worker", "a second worker"])
+def test_what_was_decided_holds_for_the_whole_turn_whatever_the_mind_becomes(
+    home: House, *, dies: bool
+) -> None:
+    knowing(home)
+    before = minded(home)
+    home.scripts["crab"] = (
+        Reply(calls=(("ring_bell", {}),)),
+        Reply(calls=(("ring_bell", {"tone": "dong"}),)),
+        Reply("終わりました"),
+    )
+    calls = Counter[str]()
+
+    def happens() -> None:
+        calls[turn.id] += 1
+        minded(home, skills=())
+        if dies and calls[turn.id] == 2:
+            raise Killed
+
+    home.interrupt(happens)
+    for number in range(4):
+        minded(home, skills=before.skills)
+        (turn,) = home.say(MESSAGE, f"m{number}")
+        try:
+            home.work()
+        except Killed:
+            home.later(1_800)
+        first, *later = intents(home, turn.id)
+        assert len(later) >= 2
+        assert {*first.skills, *first.skills_held} == {"first", "second"}
+        assert {(each.skills, each.skills_held) for each in later} == {
+            (first.skills, first.skills_held)
+        }

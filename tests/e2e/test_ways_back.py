@@ -1,0 +1,163 @@
+"""Ways back: each change of a mix or skill is undone down to the first, and loses nothing."""
+
+from typing import Any
+
+import pytest
+
+from opencrab.domain.adjusting import Subject, adjustment_id, mix_of, telling
+from opencrab.domain.adjustment import Adjustment, AdjustmentKind, AdjustmentState
+from opencrab.domain.errors import Conflict
+from opencrab.domain.skill import SkillStatus
+from opencrab.engine import learned
+from opencrab.engine.learned import Change
+from opencrab.engine.learned_proposals import follow
+from opencrab.engine.night import look
+from opencrab.engine.night_models import applied
+from opencrab.ports.files import ABSENT
+from tests.e2e.house import House
+from tests.e2e.nights import APPLY, CHAT, learner, learnt, lived, mind, skill, told
+
+SUBJECT = Subject(kind=AdjustmentKind.MODELS, name=CHAT)
+BOTH, CHEAP, DEAR = {"cheap": 0.6, "dear": 0.4}, {"cheap": 1.0}, {"dear": 1.0}
+
+
+def test_every_mix_is_undone_down_to_the_first_past_proposals(home: House) -> None:
+    learner(home, **APPLY)
+    first = _made(home, BOTH)
+    wish = _made(home, BOTH, proposed=True)
+    second = _made(home, CHEAP)
+    assert _states(home) == ["applied", "superseded", "superseded"]
+    assert learned.undo(home.runtime, "crab", second.id, "owner").state == "undone"
+    again = learned.adjustment(home.home.facts, "crab", first.id)
+    assert again == first
+    assert learned.adjustment(home.home.facts, "crab", wish.id).ended_by == second.id
+    assert mind(home).mixes[0].weights == BOTH
+    assert learned.undo(home.runtime, "crab", second.id, "owner").state == "undone"
+    learned.undo(home.runtime, "crab", first.id, "owner")
+    assert (mind(home).mixes, _states(home)) == ((), ["undone", "superseded", "undone"])
+
+
+def test_what_holds_again_is_watched_and_taken_back_by_the_night(home: House) -> None:
+    learner(home, **APPLY)
+    known = {"fake:dear": {"n": 60, "total": 60, "squares": 60}}
+    evidence = {
+        "models": {"dear": "fake:dear"},
+        "quality": {"mean": 0.99, "low": 0.95, "high": 1.0, "n": 60},
+        "cost_micro_usd": 9_000,
+        "turns_a_day": 60,
+        "before": known,
+        "then": known,
+    }
+    first = _made(home, DEAR, evidence=evidence)
+    second = _made(home, CHEAP)
+    learned.rolled_back(home.runtime, "crab", second, "night")
+    assert mind(home).mixes[0].weights == DEAR
+    for good in (True, False):
+        assert learned.adjustment(home.home.facts, "crab", first.id).state == "applied"
+        lived(home, 60, good=good, model="dear")
+        home.clock.advance(86_400)
+        look(home.runtime, "crab", "daily")
+    assert learned.adjustment(home.home.facts, "crab", first.id).state == "rolled_back"
+    assert mind(home).mixes == ()
+
+
+def test_what_is_stopped_twice_keeps_its_way_back(home: House) -> None:
+    learner(home, **APPLY)
+    _made(home, BOTH)
+    one = learned.stop(home.runtime, "crab", SUBJECT.text, "owner")
+    home.clock.advance(1)
+    with pytest.raises(Conflict, match="'cheap' alone is asked already"):
+        learned.stop(home.runtime, "crab", SUBJECT.text, "owner")
+    learned.undo(home.runtime, "crab", one.id, "owner")
+    assert (mind(home).mixes[0].weights, mind(home).pinned) == (BOTH, ())
+
+
+@pytest.mark.parametrize("freed", [False, True])
+def test_a_stop_that_is_undone_sets_no_pin_and_takes_none_that_was_there(
+    home: House, *, freed: bool
+) -> None:
+    learner(home, **APPLY)
+    _made(home, BOTH)
+    learned.pin(home.runtime, "crab", SUBJECT.text)
+    one = learned.stop(home.runtime, "crab", SUBJECT.text, "owner")
+    if freed:
+        learned.unpin(home.runtime, "crab", SUBJECT.text)
+    learned.undo(home.runtime, "crab", one.id, "owner")
+    assert mind(home).mixes[0].weights == BOTH
+    assert mind(home).pinned == (() if freed else (SUBJECT.text,))
+
+
+def test_a_promotion_is_undone_only_where_the_skill_can_be_on_trial(home: House) -> None:
+    learner(home)
+    learnt(home, "good")
+    one = learned.stop(home.runtime, "crab", "skill:good", "owner")
+    learned.pin(home.runtime, "crab", "skill:good")
+    with pytest.raises(Conflict, match="stays active, as it is pinned") as refused:
+        learned.undo(home.runtime, "crab", one.id, "owner")
+    assert "unpin" in (refused.value.cure or "")
+    assert skill(home, "good").status is SkillStatus.ACTIVE
+    assert learned.adjustment(home.home.facts, "crab", one.id).state == "applied"
+    learned.unpin(home.runtime, "crab", "skill:good")
+    learned.undo(home.runtime, "crab", one.id, "owner")
+    assert skill(home, "good").status is SkillStatus.CANDIDATE
+
+
+def test_a_slower_night_ends_nothing_that_its_owner_has_followed_meanwhile(home: House) -> None:
+    learner(home)
+    first = _made(home, CHEAP, proposed=True)
+    slower = _change(home, DEAR, proposed=True)
+    follow(home.runtime, "crab", first.id, "owner")
+    with pytest.raises(Conflict, match="is applied by now"):
+        learned.write(home.runtime, "crab", slower)
+    assert _states(home) == ["applied"]
+    newer = _made(home, DEAR, proposed=True)
+    slower = _change(home, BOTH, proposed=True)
+    newest = _made(home, BOTH, proposed=True)
+    learned.write(home.runtime, "crab", slower)
+    assert learned.adjustment(home.home.facts, "crab", newer.id).ended_by == newest.id
+
+
+def test_a_report_lies_beside_what_somebody_else_wrote_and_says_so(home: House) -> None:
+    learner(home)
+    lived(home, 3, good=True)
+    path = "reports/learning/2026-01-05"
+    files = home.home.files
+    files.write("crab", f"{path}.md", b"my own notes", condition=ABSENT, clean=True)
+    home.clock.advance(86_400)
+    looked = look(home.runtime, "crab", "daily")
+    assert (looked.report, looked.problem) == ((f"{path}.night.md", f"{path}.ja.md"), "")
+    assert told(home, "2026-01-05") == "my own notes"
+    assert f"`{path}.md` is not a report of the night" in told(home, "2026-01-05.night")
+    assert "is not a report" not in told(home, "2026-01-05.ja")
+
+
+def _change(home: House, weights: dict[str, float], **more: Any) -> Change:
+    """A mix that a night made, or proposed, of what it has read by now."""
+    home.clock.advance(1)
+    now, before = home.clock.now(), telling(mix_of(mind(home), CHAT))
+    state = AdjustmentState.PROPOSED if more.pop("proposed", False) else AdjustmentState.APPLIED
+    made = Adjustment(
+        id=adjustment_id(now, "night"),
+        at=now,
+        kind=SUBJECT.kind,
+        subject=CHAT,
+        before=before,
+        after={"weights": weights},
+        evidence=more.pop("evidence", {"models": {name: f"fake:{name}" for name in weights}}),
+        reason="learned",
+        by="night",
+        state=state,
+    )
+    ends = learned.open_of(learned.adjustments(home.home.facts, "crab"), SUBJECT)
+    if state is AdjustmentState.PROPOSED:
+        return Change(made, ends=tuple(each for each in ends if each.state is state))
+    return Change(made, applied(CHAT, before, made.after), ends)
+
+
+def _made(home: House, weights: dict[str, float], **more: Any) -> Adjustment:
+    return learned.write(home.runtime, "crab", _change(home, weights, **more))
+
+
+def _states(home: House) -> list[str]:
+    """Where all changes stand, the newest first."""
+    return [each.state.value for each in learned.adjustments(home.home.facts, "crab")]
