@@ -23,6 +23,7 @@ from opencrab.gateways.rest.problem import (
 
 STATUSES = {
     errors.Refused: 403,
+    errors.NoRoom: 403,
     errors.Stopped: 403,
     errors.Unauthenticated: 401,
     errors.NotFound: 404,
