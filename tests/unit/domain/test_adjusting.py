@@ -12,7 +12,6 @@ from opencrab.domain.adjusting import (
     is_pinned,
     mix_of,
     mixed_as,
-    since,
     telling,
     with_mix,
     with_pin,
@@ -20,7 +19,6 @@ from opencrab.domain.adjusting import (
 )
 from opencrab.domain.adjustment import AdjustmentKind
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.domain.interval import Sums
 from opencrab.domain.mind import Mind
 from opencrab.domain.mix import MIXES, Mix
 from opencrab.domain.routing import Use
@@ -75,10 +73,3 @@ def test_ids_lie_in_order_of_time_and_are_the_same_for_the_same_causes() -> None
     first, later = adjustment_id(NOW, "a", "bc"), adjustment_id(NOW + timedelta(seconds=1), "a")
     assert first < later
     assert adjustment_id(NOW, "a", "bc") == first != adjustment_id(NOW, "ab", "c")
-
-
-def test_what_came_since_is_never_less_than_nothing() -> None:
-    then, now = Sums(n=2, total=2.0, squares=2.0), Sums(n=5, total=3.0, squares=2.5)
-    assert since(now, then) == Sums(n=3, total=1.0, squares=0.5)
-    assert since(then, now) == Sums()
-    assert since(Sums(n=3, total=1.0, squares=1.0), then) == Sums(n=1)

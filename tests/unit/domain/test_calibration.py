@@ -77,6 +77,11 @@ def test_unjudged_turns_add_a_quarter_at_most() -> None:
     assert 0.7 < added.mean <= 1
 
 
+def test_praise_without_end_adds_no_more_than_a_quarter_of_the_judged_turns() -> None:
+    added = supported(graded([*HONEST, *([(0.95, None)] * 10_000)]))
+    assert 0 < added.n <= len(HONEST) * MOST_WEIGHT
+
+
 def test_without_any_judged_turn_there_is_no_curve() -> None:
     found = curve(graded([(1.0, None)] * 50))
     assert (found.points, found.weight, found.calibrated(1.0)) == ((), 0.0, 0.5)

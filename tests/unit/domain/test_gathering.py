@@ -100,6 +100,14 @@ def both(model: str = "v:a", **told: Any) -> tuple[Served, Served]:
     return served(model, **told), served(model, **told, purpose=Use.TOOL_CALLING)
 
 
+def test_a_model_that_was_picked_for_the_work_at_hand_is_not_judged_by_it() -> None:
+    picked = (served(chosen_by="turn"),)
+    found = gathered([turn(1, served=picked, task_success=False)], [], {})
+    known = found.models[f"{CHAT}/v:a"]
+    assert (known.quality.n, known.turns, known.cost.n) == (0, 1, 1)
+    assert [each.quality.n for each in found.answers.values()] == [1]
+
+
 def test_a_turn_that_served_several_purposes_is_one_turn_of_its_model() -> None:
     turns = [turn(number, served=both(), task_success=number < 3) for number in range(4)]
     found = gathered(turns, [], {})
@@ -199,6 +207,18 @@ def test_the_coin_alone_says_who_had_a_skill() -> None:
     assert (found["s/v:a"].given, found["s/v:a"].held) == (ONE, NONE)
 
 
+def test_acting_more_often_is_no_proof_of_a_skill() -> None:
+    """The skill makes the model list a folder first: each such turn would be judged, and well."""
+    lucky = [opinion(n, up=n % 2 == 0) for n in range(1, 41, 2)]
+    given = [turn(n, given=("s",), done=1) for n in range(1, 21)]
+    held = [turn(n, held=("s",)) for n in range(21, 41)]
+    found = gathered([*given, *held], lucky, {})
+    known = found.skills["s/v:a"]
+    assert known.given.n == known.held.n == 10
+    assert known.given.mean == known.held.mean
+    assert found.judged > known.given.n + known.held.n
+
+
 def test_a_skill_is_filed_by_the_model_that_answered_first() -> None:
     calls = (served(failed=1), served("v:b", chosen_by="fallback"))
     answered = turn(1, served=calls, given=("s",), task_success=True)
@@ -232,7 +252,17 @@ def test_grades_are_filed_by_the_model_that_gave_them_beside_what_happened() -> 
 
 def test_days_add_up_to_what_they_are_together() -> None:
     days = [
-        [turn(n, given=("s",), done=n, undone=1, could_hide=True, found=(f"m{n}",))]
+        [
+            turn(
+                n,
+                given=("s",),
+                done=n,
+                undone=1,
+                task_success=n > 1,
+                could_hide=True,
+                found=(f"m{n}",),
+            )
+        ]
         for n in range(1, 5)
     ]
     whole = gathered([each for day in days for each in day], [], {row(2): 0.4})

@@ -98,6 +98,13 @@ def test_nothing_is_nothing_and_figures_that_cannot_be_are_clamped() -> None:
     assert 0 <= broken.low <= broken.mean <= broken.high <= 1
 
 
+def test_what_came_since_is_never_less_than_nothing() -> None:
+    then, now = Sums(n=2, total=2.0, squares=2.0), Sums(n=5, total=3.0, squares=2.5)
+    assert now.since(then) == Sums(n=3, total=1.0, squares=0.5)
+    assert then.since(now) == Sums()
+    assert Sums(n=3, total=1.0, squares=1.0).since(then) == Sums(n=1)
+
+
 def test_parts_are_combined_by_their_weights() -> None:
     one = Estimate(n=10, mean=0.2, low=0.1, high=0.5)
     other = Estimate(n=30, mean=0.6, low=0.2, high=1.0)

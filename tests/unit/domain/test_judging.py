@@ -46,6 +46,7 @@ def test_a_turn_without_any_sign_is_neither_good_nor_bad() -> None:
         (of(done=3, undone=1), 0.75),
         (of(status=TurnStatus.FAILED), 0),
         (of(repairs=2, spoke=False), 0),
+        (of(repairs=2, spoke=False, done=5, task_success=True), 1),
     ],
 )
 def test_each_sign_alone_says_what_it_says(found: float, value: float) -> None:

@@ -174,7 +174,8 @@ def test_retiring_and_restoring_is_no_way_around_quarantine() -> None:
     waiting = taught(teaching=FOREIGN)
     back = restored(retired(waiting, LATER), LATER)
     assert (back.status, back.tainted) == (SkillStatus.QUARANTINED, True)
-    assert restored(retired(taught(), LATER), LATER).status is SkillStatus.CANDIDATE
+    again = restored(retired(taught(), LATER), LATER)
+    assert (again.status, again.worded_at) == (SkillStatus.CANDIDATE, LATER)
     for change in (toggled, restored):
         with pytest.raises(Conflict):
             change(waiting, LATER)
@@ -243,6 +244,8 @@ def test_so_many_are_on_trial_and_the_rest_wait_until_there_is_room() -> None:
     assert placed(skills[1], mind, trials) is skills[1]
     first = skills[2]
     assert placed(on_trial(first, LATER), mind, trials).waits
+    kept = mind.replaced(pinned=("skill:s-1",))
+    assert not placed(on_trial(first, LATER), kept, trials).waits
     mind = indexed(mind, promoted(skills[0], LATER))
     begun = placed(on_trial(first, LATER), mind, trials)
     assert (begun.status, begun.waits) == (SkillStatus.CANDIDATE, False)

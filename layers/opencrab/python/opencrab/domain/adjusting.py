@@ -8,7 +8,6 @@ from typing import Any
 from opencrab.domain.adjustment import Adjustment, AdjustmentKind, AdjustmentState
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.identifier import ulid
-from opencrab.domain.interval import Sums
 from opencrab.domain.mind import Mind
 from opencrab.domain.mix import MIXES, Mix
 from opencrab.domain.routing import Use
@@ -131,11 +130,3 @@ def adjustment_id(at: datetime, *causes: str) -> str:
 def ended(adjustment: Adjustment, state: AdjustmentState, at: datetime, by: str = "") -> Adjustment:
     """An adjustment that holds no longer, and who took it back."""
     return adjustment.replaced(state=state, ended_at=at, ended_by=by)
-
-
-def since(now: Sums, then: Sums) -> Sums:
-    """What was added to sums since they were `then`; nothing where late news took some away."""
-    if now.n <= then.n:
-        return Sums()
-    total = max(now.total - then.total, 0.0)
-    return Sums(n=now.n - then.n, total=total, squares=max(now.squares - then.squares, 0.0))

@@ -65,12 +65,13 @@ def curve(bins: Sequence[Graded]) -> Curve:
 def supported(bins: Sequence[Graded]) -> Sums:
     """What the graded turns that nothing else judges add to a model's quality.
 
-    Each counts as at most MOST_WEIGHT of a turn, and as less the less the grades explain.
+    Each counts as at most MOST_WEIGHT of a turn, and as less the less the grades explain; all
+    together as at most that share of the judged turns, on which the curve rests.
     """
     found = curve(bins)
     weight = MOST_WEIGHT * found.weight
     unjudged = [max(each.grades.n - each.worth.n, 0) * weight for each in bins]
-    n = int(sum(unjudged))
+    n = int(min(sum(unjudged), MOST_WEIGHT * sum(each.worth.n for each in bins)))
     if not n:
         return Sums()
     values = found.steps

@@ -14,7 +14,6 @@ from opencrab.domain.adjusting import (
     alike,
     is_pinned,
     mix_of,
-    since,
     telling,
     top,
 )
@@ -200,10 +199,7 @@ def over(ground: Ground, change: Adjustment) -> tuple[Adjustment, ...]:
 def then_of(evidence: Evidence, name: str, models: Iterable[str]) -> dict[str, Any]:
     """What models were worth when a mix of them was made: from there its future is told."""
     known = evidence.models
-    return {
-        model: known.get(f"{name}/{model}", ModelEvidence()).worth.model_dump(mode="json")
-        for model in models
-    }
+    return {model: known.get(f"{name}/{model}", ModelEvidence()).told for model in models}
 
 
 def counted_from(made: Adjustment, evidence: Evidence, day: str) -> Adjustment:
@@ -224,10 +220,10 @@ def fell_since(made: Adjustment, evidence: Evidence) -> bool:
     parts = list[tuple[float, Estimate, Estimate]]()
     for alias, share in made.after.get("weights", {}).items():
         model = names.get(alias, alias)
-        known = evidence.models.get(f"{made.subject}/{model}", ModelEvidence()).worth
-        now = estimate(since(known, Sums.model_validate(then.get(model, {}))))
+        known = evidence.models.get(f"{made.subject}/{model}", ModelEvidence())
+        now = estimate(known.since(ModelEvidence.of(then.get(model, {}))).worth)
         if now is not None:
-            was = estimate(Sums.model_validate(before.get(model, {})))
+            was = estimate(ModelEvidence.of(before.get(model, {})).worth)
             parts.append((share, was or UNKNOWN, now))
     judged = sum(share for share, _, _ in parts)
     if judged < _MOST:
@@ -334,8 +330,9 @@ def _known(ground: Ground, name: str, model: str) -> ModelEvidence:
     for each in about(ground, name):
         then = each.evidence.get("then", {})
         if each.state is AdjustmentState.ROLLED_BACK and model in then:
-            worth = since(known.worth, Sums.model_validate(then[model]))
-            return known.replaced(quality=worth, failed=0)
+            later = known.since(ModelEvidence.of(then[model]))
+            names = ("quality", "turns", "failed")
+            return known.replaced(**{name: getattr(later, name) for name in names})
     return known
 
 
@@ -380,10 +377,7 @@ def _evidence(ground: Ground, name: str, mixed: Mixed) -> dict[str, Any]:
         "turns_a_day": round(turns_a_day(ground, name), 2),
         "day_micro_usd": ground.day_micro_usd,
         "then": then_of(ground.evidence, name, models.values()),
-        "before": {
-            model: _known(ground, name, model).worth.model_dump(mode="json")
-            for model in models.values()
-        },
+        "before": {model: _known(ground, name, model).told for model in models.values()},
     }
 
 

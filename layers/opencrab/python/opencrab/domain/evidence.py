@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from pydantic import Field
 
@@ -80,6 +80,27 @@ class ModelEvidence(Value):
         answered = self.turns - self.failed
         share = min(self.quality.n / answered, 1.0) if answered > 0 else 1.0
         return self.quality + Sums(n=round(self.failed * share))
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What turns were worth, and how many there were, as a change of models keeps it."""
+        return self.quality.model_dump(mode="json") | {"turns": self.turns, "failed": self.failed}
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> "ModelEvidence":
+        """The same, read again; {} is nothing."""
+        sums = {name: told[name] for name in Sums.model_fields if name in told}
+        return cls(
+            quality=Sums(**sums), turns=int(told.get("turns", 0)), failed=int(told.get("failed", 0))
+        )
+
+    def since(self, then: "ModelEvidence") -> "ModelEvidence":
+        """What its turns were worth since it was `then`; nothing where late news took some away."""
+        return ModelEvidence(
+            quality=self.quality.since(then.quality),
+            turns=max(self.turns - then.turns, 0),
+            failed=max(self.failed - then.failed, 0),
+        )
 
     def __add__(self, other: "ModelEvidence") -> "ModelEvidence":
         """Both together."""

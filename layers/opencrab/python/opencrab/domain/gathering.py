@@ -24,12 +24,20 @@ from opencrab.domain.value import Value
 MOST_WEIGHT = 100.0
 """A choice that was less likely than 1 in so many counts as if it had been as likely as that."""
 
+_PICKED = frozenset({"turn", "session"})
+"""Who chose a model for the work at hand: hard work may go to the better one."""
+
 
 class Judged(Value):
-    """A turn with what it was worth; None where nothing tells."""
+    """A turn with what it was worth; None where nothing tells.
+
+    `said` is the same without what its actions tell: a skill may make a model act more often, and
+    so make turns be judged, and well, that without it nobody would have judged.
+    """
 
     signals: Signals
     worth: float | None
+    said: float | None = None
 
 
 def gathered(
@@ -68,16 +76,18 @@ def judged_turns(
     corrected = {each.corrects for each in trusted if each.corrects}
     repeated = {each.repeats for each in trusted if each.repeats}
     once = {each.turn_id: each for each in signals}
-    return tuple(
-        Judged(
-            signals=each,
-            worth=worth(
-                each,
-                about.get(each.turn_id, ()),
-                corrected=each.turn_id in corrected,
-                repeated=each.turn_id in repeated,
-            ),
+
+    def of(turn: Signals, *, acted: bool) -> float | None:
+        told = turn if acted else turn.replaced(done=0, undone=0)
+        return worth(
+            told,
+            about.get(turn.turn_id, ()),
+            corrected=turn.turn_id in corrected,
+            repeated=turn.turn_id in repeated,
         )
+
+    return tuple(
+        Judged(signals=each, worth=of(each, acted=True), said=of(each, acted=False))
         for each in once.values()
     )
 
@@ -146,7 +156,8 @@ def _models(turns: Iterable[Judged]) -> dict[str, ModelEvidence]:
     """By purpose, type of task and model; a turn counts once for each, whatever it was called.
 
     The worth goes to the models that answered. One that had no answer at all counts as failed and
-    has no part in what the model that stood in for it did.
+    has no part in what the model that stood in for it did. What was picked for this very turn or
+    session tells what it cost and took, and not how good the model is: it was picked for a reason.
     """
     found = defaultdict[str, _Model](_Model)
     for turn in turns:
@@ -154,7 +165,8 @@ def _models(turns: Iterable[Judged]) -> dict[str, ModelEvidence]:
         for served in turn.signals.served:
             by_subject[subject_of(served)].append(served)
         for subject, together in by_subject.items():
-            found[subject].add(together, turn.worth, outsider=turn.signals.outsider)
+            worth = None if together[0].chosen_by in _PICKED else turn.worth
+            found[subject].add(together, worth, outsider=turn.signals.outsider)
     return {subject: model.evidence() for subject, model in found.items()}
 
 
@@ -217,13 +229,13 @@ def _skills(turns: Iterable[Judged]) -> dict[str, Paired]:
     """
     given, held = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
     for turn in turns:
-        if turn.worth is None or not turn.signals.served:
+        if turn.said is None or not turn.signals.served:
             continue
         model, withheld = _first(turn.signals.served).model, set(turn.signals.held)
         for skill in withheld:
-            held[skill_key(skill, model)].append(turn.worth)
+            held[skill_key(skill, model)].append(turn.said)
         for skill in set(turn.signals.given) - withheld:
-            given[skill_key(skill, model)].append(turn.worth)
+            given[skill_key(skill, model)].append(turn.said)
     return {
         key: Paired(given=sums(given.get(key, ())), held=sums(held.get(key, ())))
         for key in sorted({*given, *held})
@@ -232,10 +244,10 @@ def _skills(turns: Iterable[Judged]) -> dict[str, Paired]:
 
 def _memories(turns: Iterable[Judged]) -> Paired:
     """Turns whose searches had memories to show, with and without them."""
-    could = [each for each in turns if each.worth is not None and each.signals.could_hide]
+    could = [each for each in turns if each.said is not None and each.signals.could_hide]
     return Paired(
-        given=sums(each.worth or 0.0 for each in could if not each.signals.hidden),
-        held=sums(each.worth or 0.0 for each in could if each.signals.hidden),
+        given=sums(each.said or 0.0 for each in could if not each.signals.hidden),
+        held=sums(each.said or 0.0 for each in could if each.signals.hidden),
     )
 
 

@@ -50,6 +50,16 @@ class Sums(Value):
             squares=self.squares + other.squares,
         )
 
+    def since(self, then: "Sums") -> "Sums":
+        """What was added since they were `then`; nothing where late news took some away."""
+        if self.n <= then.n:
+            return Sums()
+        return Sums(
+            n=self.n - then.n,
+            total=max(self.total - then.total, 0.0),
+            squares=max(self.squares - then.squares, 0.0),
+        )
+
     @property
     def mean(self) -> float | None:
         """Their mean; None where there are none."""

@@ -88,5 +88,6 @@ def worth(
 
 
 def unanswered(signals: Signals) -> bool:
-    """Whether the turn failed, or its answers had to be repaired and none came of it."""
-    return signals.status is TurnStatus.FAILED or (signals.repairs > 0 and not signals.spoke)
+    """Whether the turn failed, or its answers had to be repaired and nothing came of it."""
+    nothing = not (signals.spoke or signals.done or signals.task_success)
+    return signals.status is TurnStatus.FAILED or (signals.repairs > 0 and nothing)

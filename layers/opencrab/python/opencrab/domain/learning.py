@@ -21,7 +21,7 @@ from opencrab.domain.skill import (
     SkillStatus,
     SourceType,
 )
-from opencrab.domain.skill_trial import skill_pin
+from opencrab.domain.skill_trial import skill_pin, tried
 from opencrab.domain.trials import Trials
 from opencrab.domain.turn import Turn
 from opencrab.domain.value import Value
@@ -225,13 +225,16 @@ def retired(
 
 
 def restored(skill: AcquiredSkill, now: datetime, *, owner: str | None = None) -> AcquiredSkill:
-    """An archived skill that is tried again, or in quarantine if nobody vouched for it."""
+    """An archived skill that is tried anew, or in quarantine if nobody vouched for it.
+
+    What was measured of it before counts no more: else it would be retired for the same again.
+    """
     if skill.status is not SkillStatus.ARCHIVED:
         raise _conflict(skill, "there is nothing to restore", "look at it again")
     if owner is None and _is_owners(skill):
         raise Refused(f"skill {skill.name!r} was retired by the owner", cure="ask the owner")
     status = SkillStatus.QUARANTINED if skill.tainted else SkillStatus.CANDIDATE
-    return _moved(skill, status, now).replaced(retired_by=None)
+    return _moved(skill, status, now).replaced(retired_by=None, worded_at=now)
 
 
 def placed(skill: AcquiredSkill, mind: Mind, trials: Trials) -> AcquiredSkill:
@@ -244,8 +247,7 @@ def placed(skill: AcquiredSkill, mind: Mind, trials: Trials) -> AcquiredSkill:
         return skill
     if trials.skill_percent == 0 or skill_pin(skill.name) in mind.pinned:
         return skill.replaced(status=SkillStatus.ACTIVE)
-    others = sum(each.on_trial for each in mind.skills if each.name != skill.name)
-    if others < trials.candidates:
+    if len(tried(mind) - {skill.name}) < trials.candidates:
         return skill
     return skill.replaced(status=SkillStatus.DISABLED, waits=True)
 

@@ -31,11 +31,13 @@ def decided(scene: Scene) -> tuple[Change, ...]:
     What somebody brought back, or an owner decided once, is judged by what came to be known since.
     """
     made = []
-    on = [skill for skill in scene.skills if skill.status is SkillStatus.CANDIDATE]
+    on = [
+        skill
+        for skill in scene.skills
+        if skill.status is SkillStatus.CANDIDATE and not is_pinned(scene.mind, _subject(skill.name))
+    ]
     for skill in on:
         effect = _effect(scene, skill.name)
-        if is_pinned(scene.mind, _subject(skill.name)):
-            continue
         word, reason = _word(scene, skill, effect)
         if word is not Verdict.KEEP:
             made.append(_ended(scene, skill, effect, word, reason))

@@ -157,7 +157,7 @@ class Pupil:
             others = [each for each in turn.given if each is not skill]
             kept = self.effects[skill.name]
             for sums, skills in ((kept.given, [*others, skill]), (kept.held, others)):
-                judged, value = shown(self._quality(turn, skills))
+                judged, value = shown(self._quality(turn, skills), acted=False)
                 sums[0] += judged * value
                 sums[1] += judged
 

@@ -12,7 +12,6 @@ from opencrab.domain.adjusting import (
     ended,
     mix_of,
     mixed_as,
-    since,
     telling,
     top,
 )
@@ -134,7 +133,7 @@ class Ours:
         key = f"{_name(task)}/{model}"
         found = self.evidence.models.get(key, ModelEvidence())
         stale = self._changed.get(key)
-        return found if stale is None else found.replaced(quality=since(found.quality, stale))
+        return found if stale is None else found.replaced(quality=found.quality.since(stale))
 
     def _decide(self, day: int) -> None:
         for name in self.on_trial():
@@ -222,7 +221,7 @@ class Ours:
                 self.adjustments[place] = ended(made, AdjustmentState.ROLLED_BACK, at)
                 fallen.add(made.subject)
                 for model, known in made.evidence["then"].items():
-                    self._changed[f"{made.subject}/{model}"] = Sums.model_validate(known)
+                    self._changed[f"{made.subject}/{model}"] = ModelEvidence.of(known).quality
         return fallen
 
     def _arm(self, task: int, model: str) -> Arm:

@@ -178,25 +178,26 @@ def signals_of(
     return signals, opinions, luck[2] > 1 - CORRECTIONS * (1 - quality)
 
 
-def shown(quality: float) -> tuple[float, float]:
+def shown(quality: float, *, acted: bool = True) -> tuple[float, float]:
     """How often turns of a quality are judged at all, and what they are worth then on average.
 
-    That is the truth that measuring can find. It lies a little below the quality, since what goes
+    Effects of skills are measured without what a turn has `acted`. That is the truth that measuring
+    can find. It lies a little below the quality, since what goes
     wrong is corrected aloud, and what goes right is not.
     """
-    judged, value = _shown()[round(quality * _STEPS)]
+    judged, value = _shown(acted=acted)[round(quality * _STEPS)]
     return judged, value
 
 
-@lru_cache(maxsize=1)
-def _shown() -> tuple[tuple[float, float], ...]:
-    return tuple(_expected(step / _STEPS) for step in range(_STEPS + 1))
+@lru_cache(maxsize=2)
+def _shown(*, acted: bool) -> tuple[tuple[float, float], ...]:
+    return tuple(_expected(step / _STEPS, acted=acted) for step in range(_STEPS + 1))
 
 
-def _expected(quality: float) -> tuple[float, float]:
+def _expected(quality: float, *, acted: bool) -> tuple[float, float]:
     """The mean over everything that can be seen of a turn, by the product's own judgement."""
     judged = total = 0.0
-    for (opinion, outcome, actions, corrected), value in _judgements():
+    for (opinion, outcome, actions, corrected), value in _judgements(acted=acted):
         chance = (
             _two(OPINIONS, quality, good=opinion)
             * _two(OUTCOMES, quality, good=outcome)
@@ -208,10 +209,10 @@ def _expected(quality: float) -> tuple[float, float]:
     return judged, total / judged
 
 
-@lru_cache(maxsize=1)
-def _judgements() -> tuple[
-    tuple[tuple[bool | None, bool | None, tuple[int, int], bool], float], ...
-]:
+@lru_cache(maxsize=2)
+def _judgements(
+    *, acted: bool
+) -> tuple[tuple[tuple[bool | None, bool | None, tuple[int, int], bool], float], ...]:
     two = (None, False, True)
     actions = ((0, 0), *((k, done) for k in range(1, MOST_ACTIONS + 1) for done in range(k + 1)))
     found = []
@@ -223,8 +224,8 @@ def _judgements() -> tuple[
             trigger=Trigger.MESSAGE,
             status=TurnStatus.COMPLETED,
             task_success=outcome,
-            done=done,
-            undone=tried - done,
+            done=done if acted else 0,
+            undone=tried - done if acted else 0,
         )
         said = [] if opinion is None else [_opinion("t", up=opinion)]
         value = worth(signals, said, corrected=corrected, repeated=False)

@@ -87,7 +87,7 @@ def signals(work: Work, ending: Ending) -> Fact | None:
         status=turn.status,
         served=_served(turn, asked),
         given=_once(given),
-        held=_once(name for intent, _ in asked for name in intent.skills_held),
+        held=_once(name for intent, _ in asked for name in intent.skills_held if name in trial),
         asked=_once(name for name in transcript.skills_asked if name in trial),
         found=found,
         hidden=any(effect.hidden for effect in _searches(work)),
