@@ -77,6 +77,10 @@ Japanese and English, and asserted in `tests/bench/test_units.py`.
 |---|---|---|---|
 {units}
 
+Measuring what helps adds {measuring} of the write units: a tally for each call, and the signals
+of the end (`bill.MEASURING`). Without it a later turn keeps to the target, **with it the target is
+missed**. An agent's first call of a day in a worker is {active} more.
+
 A worker keeps the newest lines of sessions and what it last wrote in the ledger of files, so that a
 later turn reads only what is new. The first turn of a session in a worker reads a page of up to 64
 lines (3.5 units) and the ledger's entry (1): that is beyond the six, and does not grow any further.
@@ -266,6 +270,7 @@ def on_aws(directory: Path) -> str:
     """The part of the page about the home on AWS."""
     measured = "\n".join(map(str, warm(directory)))
     limits = {"writes": bill.WRITE_UNITS, "reads": bill.READ_UNITS}
+    limits |= {"measuring": bill.MEASURING, "active": bill.ACTIVE}
     return _AWS.format(warm=measured, init=init(), door=door.table(), **limits, **units())
 
 
