@@ -220,6 +220,13 @@ def test_however_all_fail_it_comes_to_an_end_and_nobody_is_asked_too_often(
         assert sum(a.model == model.info.name for a in attempts) <= RETRIES + 1
 
 
+def test_nonsense_after_two_other_failures_is_the_last_word() -> None:
+    faults = (Fault.RATE_LIMITED, Fault.RATE_LIMITED, Fault.NONSENSE)
+    attempts = [Attempt(OPENAI.info.name, fault) for fault in faults]
+    assert pick([OPENAI], attempts, {}, NOW) is None
+    assert pick([OPENAI], attempts[:2], {}, NOW) is not None
+
+
 @given(st.integers(1, 6), st.text(max_size=8), st.none() | st.floats(0, 1e17))
 def test_a_wait_is_at_least_what_the_provider_asks_and_grows(
     again: int, turn_id: str, asked_for: float | None

@@ -185,7 +185,8 @@ def _once_more(by_name: Mapping[str, ChatModel], attempts: Sequence[Attempt]) ->
     failures = _failures(attempts, last.model)
     if last.fault is Fault.NONSENSE:
         misread = sum(attempt.fault is Fault.NONSENSE for attempt in attempts)
-        return Pick(model, failures) if misread <= NONSENSE_RETRIES else None
+        again = misread <= NONSENSE_RETRIES and failures <= RETRIES
+        return Pick(model, failures) if again else None
     return Pick(model, failures) if failures <= LAST_RETRIES else None
 
 
