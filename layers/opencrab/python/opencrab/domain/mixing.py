@@ -90,20 +90,6 @@ class Mixed(Value):
     reason: str = "learned"
 
 
-def mixed(
-    arms: Sequence[Arm],
-    aim: Aim,
-    *,
-    turns_a_day: float,
-    day_micro_usd: int,
-    seed: str,
-    current: str = "",
-) -> tuple[Mixed | None, str]:
-    """The mix for one purpose and type of task, and a word for why; None changes nothing."""
-    subject = Subject(arms=tuple(arms), turns_a_day=max(turns_a_day, 0.0), current=current)
-    return mixes({"": subject}, aim, day_micro_usd=day_micro_usd, seed=seed)[""]
-
-
 def mixes(
     subjects: Mapping[str, Subject], aim: Aim, *, day_micro_usd: int, seed: str
 ) -> dict[str, tuple[Mixed | None, str]]:
@@ -139,14 +125,11 @@ def off_policy(weighted: Weighted) -> Sums | None:
     return Sums(n=n, total=n * mean, squares=n * mean)
 
 
-def fell(before: Estimate, after: Sums) -> bool:
-    """Whether quality since a change lies below what was known before it, beyond any doubt left."""
-    now = estimate(after)
-    return now is not None and is_below(before, now)
-
-
 def is_below(before: Estimate, now: Estimate) -> bool:
-    """The same of two estimates; both intervals are taken as `interval.difference` does."""
+    """Whether quality since a change lies below what was known before it, beyond any doubt left.
+
+    Both intervals are taken as `interval.difference` does.
+    """
     if now.n < LEAST_JUDGED:
         return False
     room = sqrt((before.mean - before.low) ** 2 + (now.high - now.mean) ** 2)
