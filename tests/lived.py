@@ -8,7 +8,14 @@ from opencrab.domain.authority import Authority
 from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.forgetting import FORGOTTEN, Lines, Mark, Scope
 from opencrab.domain.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.memory import EXPERIENCE, MEMORY, Experience, Memory
+from opencrab.domain.memory import (
+    EXPERIENCE,
+    MEMORY,
+    REWRITTEN,
+    Experience,
+    Memory,
+    Rewritten,
+)
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.session import Hearing, Participant, Session
 from opencrab.domain.summary import SUMMARY, Span, Summary, summary_key
@@ -69,6 +76,14 @@ class Life:
         )
         self._keep(EXPERIENCE, experience_id, lived)
         return experience_id
+
+    def retire(self, experience_id: str, *, back: bool = False) -> None:
+        """Have an experience found no more, or again."""
+        fact, now = self._stored(EXPERIENCE, experience_id), self._passed()
+        lived = fact.read(Experience).replaced(retired_at=None if back else now)
+        told = Rewritten(refs=(experience_id,), kind=EXPERIENCE)
+        beside = [new_fact("hana", REWRITTEN, self.clock.new_id(), told)] if back else []
+        self.home.facts.commit(fact.holding(lived), *beside)
 
     def summarise(self, number: int, text: str, **changes: Any) -> str:
         """A summary; answers its id."""

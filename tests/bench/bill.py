@@ -10,7 +10,7 @@ from opencrab.domain.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.domain.vital_signs import VitalSigns
 from opencrab.engine.beating import deliver_beat, sweep_beats
-from opencrab.engine.nights import nightfall
+from opencrab.engine.nights import nightfall, send_reviews
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.sweep import sweep
 from opencrab.engine.turn import Outcome
@@ -141,13 +141,13 @@ def beating() -> Beating:
 
 
 def night_look() -> float:
-    """Read units of an hour that looks for a night and finds that all of them were sent."""
+    """Read units of an hour that finds that all nights were sent, and that nobody was active."""
     with installation() as home:
         worker = home.worker()
         nightfall(worker)
         home.clock.advance(3_600)
         home.meter.taken()
-        assert nightfall(worker) == home.meter.writes == 0
+        assert nightfall(worker) == send_reviews(worker) == home.meter.writes == 0
         return home.meter.reads
 
 

@@ -148,6 +148,29 @@ def test_what_was_removed_is_gone_before_anybody_indexes_it(place: Place, kind: 
     assert place.found("crab") == ()
 
 
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_retired_experience_is_found_by_no_process_until_it_is_back(
+    place: Place, *, indexed: bool
+) -> None:
+    lived = place.life.experience("蟹と遊んだ", "played with a crab")
+
+    def finds() -> list[int]:
+        if indexed:
+            place.index()
+        found = [len(place.found("crab 蟹"))]
+        place.search = place.again()
+        return [*found, len(place.found("crab 蟹"))]
+
+    assert finds() == [1, 1]
+    place.life.clock.advance(3_600)
+    place.life.experience("something else", "nothing of the kind")
+    place.life.retire(lived)
+    assert finds() == [0, 0]
+    place.life.clock.advance(3_600)
+    place.life.retire(lived, back=True)
+    assert finds() == [1, 1]
+
+
 def test_what_was_forgotten_is_gone_at_once_and_stays_so(place: Place) -> None:
     place.life.say("秘密の蟹")
     place.life.say("別の蟹")

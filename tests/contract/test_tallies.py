@@ -138,6 +138,16 @@ def test_what_nobody_measured_is_missing_and_not_zero(home: Home) -> None:
     assert tally.hours == {NOW.hour: {"calls": 2, "failed": 2, "timed": 1}}
 
 
+def test_calls_that_begin_sessions_are_counted_and_told_by_no_row(home: Home) -> None:
+    opening = usage_row(1, opens=True)
+    write(home, opening, usage_row(2))
+    write(home, usage_row(3, opens=True, model="m", at=NOW + timedelta(hours=1)))
+    assert sum(each.counts.get("sessions", 0) for each in all_of(home)) == 2
+    assert not any("sessions" in hour for each in all_of(home) for hour in each.hours.values())
+    rows = home.usage.rows("hana")
+    assert (len(rows), rows[-1]) == (3, opening.replaced(opens=False))
+
+
 def test_a_row_that_is_refused_counts_nothing(home: Home) -> None:
     write(home, usage_row(1))
     before = all_of(home)

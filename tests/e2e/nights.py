@@ -171,12 +171,12 @@ def breaking(
     return replace(house.runtime, home=replace(house.runtime.home, **ports))
 
 
-def active(house: House, agent_id: str, day: int) -> None:
+def active(house: House, agent_id: str, day: int, **changes: Any) -> None:
     """An agent that called a model on a day of January."""
     tallies: Any = house.home.tallies
     at = house.clock.now().replace(day=day)
     with tallies._database.writing() as items:
-        count(items, usage_row(agent_id=agent_id, at=at))
+        count(items, usage_row(agent_id=agent_id, at=at, **changes))
 
 
 def bodies(house: House) -> Iterator[str]:

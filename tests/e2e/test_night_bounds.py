@@ -16,6 +16,7 @@ from opencrab.engine import learned
 from opencrab.engine.night import look, run_night
 from opencrab.engine.nights import Told, nightfall
 from opencrab.engine.turn import Pace
+from opencrab.ports.evidence import known
 from tests.e2e.house import House
 from tests.e2e.nights import (
     APPLY,
@@ -84,7 +85,7 @@ def test_what_was_known_before_a_long_break_is_added_up(home: House) -> None:
     for number in range(5):
         lived(home, 1, good=True)
         _slept(home)
-        assert learned.evidence_of(home.home.facts, "crab").turns == 31 + number
+        assert known(home.home.facts, "crab").evidence.turns == 31 + number
     assert "2026-01-05" not in [fact.id for fact in home.home.facts.page("crab", EVIDENCE)]
 
 
@@ -107,7 +108,7 @@ def test_a_clock_that_was_ahead_ends_no_learning(
     for number in range(6):
         lived(home, 10, good=True)
         _slept(home)
-        assert learned.evidence_of(home.home.facts, "crab").turns == 12 + 10 * (number + 1)
+        assert known(home.home.facts, "crab").evidence.turns == 12 + 10 * (number + 1)
     assert "which is not over" in caplog.text
     assert "only 2026-01-05 is over" in caplog.text
 

@@ -82,6 +82,30 @@ def test_a_mix_that_tries_out_is_watched_for_a_week_unless_its_owner_allows_less
     assert mind(home).mixes[0].weights == {"cheap": 1.0}
 
 
+def test_what_all_turns_would_have_been_worth_is_told_of_the_drawn_ones(home: House) -> None:
+    learner(home, explore=0.3, **APPLY)
+    for model, good, bad in (("cheap", 30, 10), ("dear", 28, 12)):
+        lived(home, good, good=True, model=model)
+        lived(home, bad, good=False, model=model)
+    home.clock.advance(86_400)
+    _night(home)
+    first = experiments(home.runtime, "crab").items[0].models
+    assert [(each.turns, each.off_policy) for each in first] == [(40, None)] * 2
+    for name, likely, turns, good in (("easy", 0.9, 90, True), ("hard", 0.1, 10, False)):
+        drawn = served("cheap", chosen_by="learned", probability=likely)
+        lived(home, turns, good=good, name=name, served=(drawn,))
+    lived(home, 9, good=True, name="picked", served=(served("cheap", chosen_by="turn"),))
+    home.clock.advance(86_400)
+    _night(home)
+    cheap, dear = experiments(home.runtime, "crab").items[0].models
+    assert cheap.off_policy is not None
+    assert cheap.quality is not None
+    assert cheap.off_policy.mean == pytest.approx(0.5)
+    assert cheap.off_policy.n < 40 < cheap.quality.n
+    assert cheap.quality.mean > cheap.off_policy.high > 0.5
+    assert dear.off_policy is None
+
+
 def test_what_an_agent_applied_itself_is_undone_by_its_owner(home: House) -> None:
     made = _applied_by_the_agent(home)
     undone = learned.undo(home.runtime, "crab", made.id, "owner")

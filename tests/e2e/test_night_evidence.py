@@ -18,10 +18,11 @@ from opencrab.domain.message import Sender
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.signals import SIGNALS, Signals
 from opencrab.domain.usage import Judgement
-from opencrab.engine import feedback, learned, measured
+from opencrab.engine import feedback, measured
 from opencrab.engine.forgetting import forget
 from opencrab.engine.night import look
 from opencrab.engine.signals import LOOKING_INWARD
+from opencrab.ports.evidence import known
 from tests.crash.outside import Reply
 from tests.e2e.forgotten import ENGLISH, HANAKO, SAID, Life, saving
 from tests.e2e.house import House
@@ -38,7 +39,7 @@ def evidence(house: House) -> Evidence:
     """What is known of the agent after one more night."""
     house.clock.advance(DAY)
     look(house.runtime, "crab", "daily")
-    return learned.evidence_of(house.home.facts, "crab")
+    return known(house.home.facts, "crab").evidence
 
 
 def signals(house: House) -> list[Signals]:
@@ -187,12 +188,12 @@ def test_ids_of_a_forgotten_memory_go_from_signals_evidence_and_reports(
     assert len(kept) > 1
     assert hers not in told(house, period.partition("-")[2])
     assert all(each in stored(house, kind) for each in (hers, his) for kind in (SIGNALS, EVIDENCE))
-    before = learned.evidence_of(house.home.facts, "crab")
+    before = known(house.home.facts, "crab").evidence
     assert forget(house.runtime, "crab", WISH).done
     assert hers not in stored(house, SIGNALS, EVIDENCE)
-    known = learned.evidence_of(house.home.facts, "crab")
-    assert known == before.without({hers})
-    assert known.recalled[his].found > 1
+    after = known(house.home.facts, "crab").evidence
+    assert after == before.without({hers})
+    assert after.recalled[his].found > 1
     assert hers not in evidence(house).recalled
 
 

@@ -22,6 +22,7 @@ from opencrab.domain.skill import BY_EVIDENCE, SKILL, SkillStatus
 from opencrab.domain.value import Language
 from opencrab.engine import feedback, learned
 from opencrab.engine.night import look
+from opencrab.ports.evidence import known
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import (
@@ -251,18 +252,18 @@ def test_days_are_closed_once_and_what_is_said_late_of_open_ones_counts(home: Ho
     assert [fact.id for fact in facts] == ["2026-01-08", "2026-01-09", "2026-01-10", STANDING]
     standing = facts[-1].read(Standing)
     assert (standing.closed_to, standing.evidence.turns) == ("2026-01-07", 62)
-    known = learned.known(home.home.facts, "crab")
-    assert (known.evidence.turns, known.as_of) == (65, "2026-01-10")
-    assert known.evidence.judged == 64
+    before = known(home.home.facts, "crab")
+    assert (before.evidence.turns, before.as_of) == (65, "2026-01-10")
+    assert before.evidence.judged == 64
     # A day later somebody says what that one turn was worth, once more, and at last otherwise.
     for number, outcome in enumerate((Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILURE)):
         remark(home, f"late-{at:%d%H%M%S}-0", outcome, number, at)
     lived(home, 1, good=True)
     home.clock.advance(86_400)
     look(home.runtime, "crab", "daily")
-    known = learned.known(home.home.facts, "crab")
-    assert (known.evidence.turns, known.evidence.judged) == (66, 66)
-    assert known.evidence.models[f"{CHAT}/fake:dear"].quality.total == 30 + 4 + 1
+    after = known(home.home.facts, "crab")
+    assert (after.evidence.turns, after.evidence.judged) == (66, 66)
+    assert after.evidence.models[f"{CHAT}/fake:dear"].quality.total == 30 + 4 + 1
 
 
 def test_a_night_that_fails_at_any_write_comes_to_the_same_when_it_is_repeated(
@@ -341,10 +342,10 @@ def test_real_turns_and_what_people_say_of_them_are_learned_from(home: House) ->
     sleep(home, hours=24)
     sleep(home, hours=24)
     assert skill(home, "harbours").status == "active"
-    report = told(home, "2026-01-06")
+    report = told(home, "2026-01-05")
     assert "skill `harbours`: on trial → active (done), since it helps; +100 points" in report
     assert "Yes: 0.0" in report
-    assert "Yes: 0.0" in told(home, "2026-01-05")
+    assert "Yes: 0.0" in told(home, "2026-01-06")
 
 
 def _tried(house: House, **aim: Any) -> None:

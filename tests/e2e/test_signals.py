@@ -24,7 +24,9 @@ from opencrab.domain.trials import Trials
 from opencrab.domain.turn import Trigger, TurnStatus
 from opencrab.domain.value import Value
 from opencrab.engine import control
+from opencrab.engine.experiments import stop
 from opencrab.engine.forgetting import forget
+from opencrab.engine.night import look
 from opencrab.engine.observe import observe
 from opencrab.engine.work import ITEMS, Beside
 from tests.contract.homes import HOMES
@@ -179,6 +181,35 @@ def test_the_coin_keeps_memories_from_a_share_of_turns_and_both_sides_are_told(h
         assert each.could_hide
         assert each.found == (() if each.hidden else (memory.id,))
         assert each.useful == (each.found if n % 2 else ())
+
+
+def test_where_the_owner_ended_the_trial_of_memories_no_search_hides_any_and_nothing_is_asked_more(
+    half: Life,
+) -> None:
+    half.say("覚えておいて", (saving(TEA), Reply("はい。")))
+    looks = Reply(calls=(("search_my_history", {"query": "太郎さんの好きなもの"}),))
+    script = (looks, Reply("抹茶をどうぞ。"))
+    half.say("太郎さんに何を出そう?", script, "jiro")
+    house, requests = half.house, dict[bool, list[int]]()
+    for ended in (False, True):
+        if ended:
+            stop(house.runtime, "crab", "memories", "owner")
+        for _ in range(6):
+            before = house.calls.total()
+            half.say("太郎さんに何を出そう?", script, "jiro")
+            requests.setdefault(ended, []).append(house.calls.total() - before)
+    assert set(requests[True]) <= set(requests[False])
+    tried, shown = told(house)[2:8], told(house)[8:]
+    assert {(each.could_hide, each.hidden) for each in tried} == {(True, False), (True, True)}
+    assert {(each.could_hide, each.hidden) for each in shown} == {(False, False)}
+    assert all(each.found for each in shown)
+    house.clock.advance(86_400)
+    (report, japanese) = look(house.runtime, "crab", "daily").report
+    for path, words in (
+        (report, "memories in searches: hidden in 50 % of turns → hidden in 0 % of turns (done)"),
+        (japanese, "検索で見せる記憶: 50 % のターンで隠す → 0 % のターンで隠す(実施)"),
+    ):
+        assert words in house.home.files.read("crab", path)[1].decode()
 
 
 def test_what_a_turn_told_is_forgotten_with_it_and_nothing_else_is(half: Life) -> None:

@@ -26,11 +26,11 @@ from opencrab.domain.usage import Period, UsageRow
 from opencrab.domain.value import Language
 from opencrab.engine import feedback
 from opencrab.engine.admission import admit
-from opencrab.engine.learned import evidence_of
 from opencrab.engine.night import look
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn import Outcome, Pace, run_turn
 from opencrab.engine.whatif import WhatIf, what_if
+from opencrab.ports.evidence import known
 from tests.crash.outside import Bell, registry
 from tests.crash.scenarios import message
 from tests.llama.asking import ANTHROPIC, MODEL, OPENAI, Parting
@@ -169,8 +169,8 @@ def test_the_weekly_report_tells_what_the_ledger_says(week: Week, sunday: Looked
         assert f"`{name}`: {len(rows)} calls, 0 failed" in english
         assert f"`{name}`: 呼び出し {len(rows)} 回(失敗 0 回)" in japanese
     assert f"{spent / 1_000_000:.4f} USD" in english
-    for key, known in evidence_of(week.runtime.home.facts, "crab").models.items():
-        quality = estimate(known.quality)
+    for key, told in known(week.runtime.home.facts, "crab").evidence.models.items():
+        quality = estimate(told.quality)
         assert quality is not None
         assert quality.n == (1 if key.endswith(FAST) else DAYS * TURNS)
         subject, _, name = key.rpartition("/")

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,18 @@ from moto.dynamodb.models import dynamodb_backends
 from opencrab import settings
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.system_clock import FakeClock, SystemClock
-from opencrab.bootstrap.aws import compactor
+from opencrab.bootstrap.aws import admitting, compactor
 from opencrab.bootstrap.aws_places import _table_named
 from opencrab.bootstrap.aws_search import indexer, search_of, searcher
+from opencrab.domain.agent import Agent, Profile
+from opencrab.domain.aim import Aim
+from opencrab.domain.identity import Identity
 from opencrab.domain.memory import MEMORY
+from opencrab.domain.routing import LlmConfig
+from opencrab.domain.soul import Soul
+from opencrab.domain.turn import Trigger
+from opencrab.domain.value import Language
+from opencrab.engine.report_files import NightReport
 from opencrab.ports.home import Home
 from opencrab.ports.search import Query, Search
 from tests.aws import REGION, Account, account
@@ -37,6 +46,7 @@ class Deployed:
     life: Life
     bucket: str
     dead_summaries: str
+    summaries: str
 
     def __init__(self, opened: Account, home: Home, table: str) -> None:
         self.opened, self.home, self.table = opened, home, table
@@ -69,6 +79,7 @@ def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deploy
         names = ("turns", "deliveries", "compactions", "beats", "nights")
         queues = {name: opened.queue(f"deployed-{name}") for name in names}
         made.dead_summaries = queues["compactions"].dead_url
+        made.summaries = queues["compactions"].url
         places = {"TABLE": table, "BUCKET": made.bucket, "SECRETS": "ssm:/opencrab/dev/"}
         for name, urls in queues.items():
             places[f"{name.upper()}_QUEUE"] = urls.url
@@ -171,3 +182,37 @@ def test_a_message_that_asks_for_no_summary_is_put_among_the_dead(
     given = {"QueueUrl": deployed.dead_summaries}
     (letter,) = deployed.opened.client("sqs").receive_message(**given)["Messages"]
     assert letter["Body"] == body
+
+
+def test_the_words_of_a_nights_report_are_a_turn_of_the_function_that_makes_summaries(
+    deployed: Deployed,
+) -> None:
+    home, period = admitting(settings.load({}), SystemClock()).home, "daily-2026-11-21"
+    llm = LlmConfig(aim=Aim(worded=True))
+    agent = Agent(
+        id="hana",
+        name="花",
+        language=Language.JA,
+        model="scripted:rules",
+        llm=llm,
+        created_at=NOW,
+        updated_at=NOW,
+    )
+    profile = Profile(agent=agent, soul=Soul(persona_name="花"), identity=Identity(name="花"))
+    deployed.home.agents.create(profile)
+    report = NightReport(home, "hana", period, SystemClock().now() + timedelta(days=1))
+    report.put(Language.JA, "# 花の学習記録\n\n1 ターン\n\n## 予算内か\n\nはい。\n")
+    compact = compactor()
+    bodies = [f'{{"v":1,"agent":"hana","period":"{period}"}}']
+    while bodies:
+        attributes = {"ApproximateReceiveCount": "1", "MessageGroupId": "g"}
+        record = {"messageId": "m", "receiptHandle": "r", "attributes": attributes}
+        event = {"Records": [{**record, "body": bodies.pop()}]}
+        assert compact(event, Call()) == {"batchItemFailures": []}
+        found = deployed.opened.client("sqs").receive_message(QueueUrl=deployed.summaries)
+        bodies += [each["Body"] for each in found.get("Messages", [])]
+    text = report.written(Language.JA)
+    assert text.startswith("# 花の学習記録\n\n1 ターン\n\n## 自分の言葉で\n\n")
+    assert text.endswith("\n\n## 予算内か\n\nはい。\n")
+    (row,) = home.usage.rows("hana", since=SystemClock().now() - timedelta(hours=1), limit=9)
+    assert (row.model, row.trigger) == ("rules", Trigger.COMPACTION)

@@ -221,7 +221,8 @@ def test_a_proposal_is_followed_once_at_its_owners_word(school: School) -> None:
 
 
 @pytest.mark.parametrize(
-    "subject", ["skill:nobody", "models:dreaming.x", "models:conversation", "skill", "mood:x"]
+    "subject",
+    ["skill:nobody", "models:dreaming.x", "models:conversation", "skill", "mood:x", "memories:x"],
 )
 def test_what_is_not_there_is_told_with_what_is(school: School, idle: str, subject: str) -> None:
     for act in ("stop", "pin", "unpin"):
@@ -229,10 +230,41 @@ def test_what_is_not_there_is_told_with_what_is(school: School, idle: str, subje
         assert TRIAL in problem(school.call("POST", place), 404, "subject")["cure"]
 
 
-def test_memories_are_tried_out_on_all_alike(school: School, idle: str) -> None:
-    for act in ("stop", "pin"):
-        found = problem(school.call("POST", f"/agents/{idle}/experiments/memory/{act}"), 409)
-        assert "memory_percent" in found["cure"]
+def test_an_owner_ends_the_trial_of_memories_for_one_agent_and_begins_it_again(
+    school: School, pupil: str, idle: str
+) -> None:
+    place = f"/agents/{pupil}/experiments"
+    sent = {"headers": {"Idempotency-Key": "hide"}}
+    stopped = school.made(f"{place}/memories/stop", None, **sent)
+    assert school.made(f"{place}/memories/stop", None, **sent) == stopped
+    assert (stopped["kind"], stopped["experiment"], stopped["reason"]) == (
+        "memories",
+        "memory",
+        "stopped",
+    )
+    assert (stopped["before"], stopped["after"]) == (
+        {"withheld_percent": 10},
+        {"withheld_percent": 0},
+    )
+    shown = experiments(school, pupil)["memory"]
+    assert (shown["state"], shown["withheld_percent"]) == ("pinned", 0)
+    assert [each["id"] for each in shown["decisions"]] == [stopped["id"]]
+    assert school.got(place)["pinned"] == ["memory"]
+    assert school.got(f"/agents/{pupil}/analytics/memory")["withheld_percent"] == 0
+    assert experiments(school, idle)["memory"]["withheld_percent"] == 10
+    problem(school.call("POST", f"{place}/memory/stop"), 409, "subject")
+    school.clock.advance(60)
+    assert engine.stopped(school.runtime, pupil, "memories", stopped["by"]).id == stopped["id"]
+
+    undone = school.made(f"/agents/{pupil}/changes/{stopped['id']}/undo", None)
+    assert (undone["state"], school.got(place)["pinned"]) == ("undone", [])
+    assert experiments(school, pupil)["memory"]["withheld_percent"] == 10
+    again = school.made(f"{place}/memory/stop", None)
+    assert school.made(f"{place}/memory/unpin", None) == {"subject": "memory", "pinned": False}
+    assert experiments(school, pupil)["memory"]["state"] == "running"
+    problem(school.call("POST", f"/agents/{pupil}/changes/{again['id']}/undo"), 409)
+    assert school.made(f"{place}/memory/pin", None) == {"subject": "memory", "pinned": True}
+    assert experiments(school, pupil)["memory"]["withheld_percent"] == 0
 
 
 @pytest.mark.parametrize(
@@ -251,9 +283,12 @@ def test_a_run_that_cannot_be_is_refused(
     problem(school.call("POST", f"/agents/{idle}/meta/runs", body), 422, field)
 
 
-def test_a_week_without_turns_is_looked_at_and_changes_nothing(school: School, idle: str) -> None:
-    looked = school.made(f"/agents/{idle}/meta/runs", {"period": "weekly"})
-    assert (looked["period"][:10], looked["turns"]) == ("weekly-202", 0)
+@pytest.mark.parametrize("period", ["weekly", "review"])
+def test_a_time_without_turns_is_looked_at_and_changes_nothing(
+    school: School, idle: str, period: str
+) -> None:
+    looked = school.made(f"/agents/{idle}/meta/runs", {"period": period})
+    assert (looked["period"].partition("-")[0], looked["turns"]) == (period, 0)
     assert (looked["adjustments"], looked["junk"]["rate"]) == ([], None)
 
 

@@ -63,6 +63,7 @@ def test_an_agents_own_say_wins_over_the_installations(house: House) -> None:
             "min_quality": 0.8,
             "day_micro_usd": 50_000,
             "explore": 0.1,
+            "worded": True,
         },
     }
     answer = house.call("PUT", f"/agents/{agent_id}/llm/config", body)
@@ -88,6 +89,7 @@ def test_an_agents_own_say_wins_over_the_installations(house: House) -> None:
         "min_quality": 0.7,
         "day_micro_usd": None,
         "explore": 0.0,
+        "worded": False,
     }
 
 
@@ -121,6 +123,7 @@ def test_a_change_of_the_settings_leaves_the_say_alone(house: House) -> None:
         ({"aim": {"min_quality": 7}}, "aim.min_quality"),
         ({"aim": {"day_micro_usd": -1}}, "aim.day_micro_usd"),
         ({"aim": {"explore": 0.6}}, "aim.explore"),
+        ({"aim": {"worded": "yes"}}, "aim.worded"),
         ({"aim": None}, "aim"),
     ],
 )

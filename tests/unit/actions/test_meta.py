@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.actions.meta_text import NAMES, said
+from opencrab.actions.meta_text import _SENTENCES, said
 from opencrab.domain.adjusting import ended
 from opencrab.domain.adjustment import ADJUSTMENT, Adjustment, AdjustmentState
 from opencrab.domain.aim import Leave, Wish
@@ -246,6 +246,6 @@ def test_a_turn_writes_no_more_changes_than_it_has_room_for(mika: Office) -> Non
 
 
 def test_everything_is_said_in_both_languages() -> None:
-    for name in NAMES:
+    for name in _SENTENCES:
         assert said(name, Language.EN).isascii()
         assert not said(name, Language.JA).isascii()

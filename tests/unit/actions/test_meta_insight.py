@@ -71,6 +71,16 @@ def test_insights_are_recalled_newest_first_by_model_and_by_the_words_of_a_task(
     assert "no id" in mika.error("recall_model_experiences", before="../x")
 
 
+def test_a_retired_insight_is_recalled_no_more(mika: Office) -> None:
+    first, second = insight(mika), insight(mika, "翻訳が速い")
+    fact = mika.desk.home.facts.get("mika", EXPERIENCE, first)
+    assert fact is not None
+    retired = fact.read(Experience).replaced(retired_at=mika.desk.clock.now())
+    mika.desk.home.facts.commit(fact.holding(retired))
+    told = mika.data("recall_model_experiences")["experiences"]
+    assert [each["id"] for each in told] == [second]
+
+
 @pytest.mark.parametrize(
     ("language", "told"), [(Language.JA, "まだありません"), (Language.EN, "no experience")]
 )

@@ -15,6 +15,7 @@ from opencrab.domain.action import FileWritten, MemoriesFound
 from opencrab.domain.authority import Authority
 from opencrab.domain.line import Audience
 from opencrab.domain.memory import Memory
+from opencrab.domain.mind import Mind
 from opencrab.domain.trials import Trials
 from opencrab.ports.action import PAGED_BYTES
 from tests.unit.actions.knowing import REGISTRY, Desk, desk
@@ -321,3 +322,10 @@ def test_the_coin_takes_memories_from_a_search_and_nothing_else(mika: Desk) -> N
     assert sorted(seen[False][1]) == ["memory", "speech"]
     assert seen[False][0].ids == (memory,)
     assert seen[True] == (MemoriesFound(hidden=True, could_hide=True), ["speech"])
+    pinned = Mind(pinned=("memories:search",))
+    for ended in (replace(mika.at, trials=Trials(memory_percent=0)), replace(mika.at, mind=pinned)):
+        for n in range(6):
+            mika.at = replace(ended, turn=ended.turn.replaced(id=f"turn{n}"))
+            result = mika.do("search_my_history", query="蟹")
+            assert result.side_effects == (MemoriesFound(ids=(memory,)),)
+            assert len((result.data or {})["results"]) == 2

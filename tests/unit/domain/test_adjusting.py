@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from opencrab.domain.adjusting import (
+    MEMORIES,
     PINS,
     Subject,
     adjustment_id,
@@ -64,7 +65,8 @@ def test_mixes_are_alike_when_only_chance_tells_them_apart() -> None:
 def test_subjects_are_read_from_what_people_write() -> None:
     assert Subject.of("skill:good").kind is AdjustmentKind.SKILL
     assert Subject.of("models:conversation/a/b").name == "conversation/a/b"
-    for text in ("", "skill:", "models:conversation", "models:no/x", "memory:m"):
+    assert Subject.of(MEMORIES.text) == MEMORIES
+    for text in ("", "skill:", "models:conversation", "models:no/x", "memory:m", "memories:m"):
         with pytest.raises(Invalid):
             Subject.of(text)
 

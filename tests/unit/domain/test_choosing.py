@@ -15,12 +15,10 @@ from opencrab.domain.choosing import (
     Ground,
     adjustment,
     chosen,
-    counted_from,
     current,
     day_micro_usd,
     expected_quality,
     expected_savings,
-    fell_since,
     gain,
     left_to_spend,
     mix,
@@ -28,7 +26,7 @@ from opencrab.domain.choosing import (
     over,
     subjects,
 )
-from opencrab.domain.evidence import Evidence, Graded, ModelEvidence
+from opencrab.domain.evidence import Evidence, Graded
 from opencrab.domain.interval import Estimate, Sums
 from opencrab.domain.mind import Mind
 from opencrab.domain.mix import Mix
@@ -174,58 +172,6 @@ def test_a_change_ends_proposals_and_what_it_takes_the_place_of() -> None:
     assert {each.state for each in over(known, proposed)} == {states.PROPOSED}
 
 
-@pytest.mark.parametrize(
-    ("later", "is_so"),
-    [
-        (of(60, 0.9), False),
-        (of(60, 0.1), True),
-        (of(0, 0).replaced(failed=60), True),
-        (of(60, 0.9).replaced(failed=60), True),
-        (of(10, 0.0), False),
-    ],
-)
-def test_a_mix_fell_where_later_turns_or_missing_answers_say_so(
-    later: ModelEvidence,
-    is_so: bool,  # noqa: FBT001 - a table
-) -> None:
-    before = evidence(mini=of(100, 0.8).replaced(failed=3))
-    made = adjustment(
-        ground(evidence=before), TASK, MIXED, NOW, by="x", state=AdjustmentState.APPLIED
-    )
-    then = made.evidence["then"][MINI]
-    assert (then["n"], then["failed"]) == (100, 3)
-    assert fell_since(made, before + evidence(mini=later)) is is_so
-    assert not fell_since(made.replaced(evidence={}), before)
-
-
-def test_models_that_stay_as_they_were_are_no_reason_however_often_each_is_asked() -> None:
-    """Half and half of 0.3 and 0.9 was expected; then nine of ten turns are those of the worse."""
-    before = evidence(mini=of(300, 0.3), gpt=of(300, 0.9))
-    halves = MIXED.replaced(
-        weights={"fast": 0.5, "smart": 0.5}, quality=Estimate(n=600, mean=0.6, low=0.55, high=0.65)
-    )
-    made = adjustment(
-        ground(evidence=before), TASK, halves, NOW, by="x", state=AdjustmentState.APPLIED
-    )
-    assert not fell_since(made, before + evidence(mini=of(180, 0.3), gpt=of(20, 0.9)))
-    assert fell_since(made, before + evidence(mini=of(180, 0.3), gpt=of(60, 0.1)))
-    # What is asked now and then says nothing of the mix.
-    seldom = made.replaced(after={"weights": {"fast": 0.9, "smart": 0.1}})
-    assert not fell_since(seldom, before + evidence(gpt=of(100, 0.1)))
-
-
-def test_a_mix_is_judged_by_what_follows_its_own_day() -> None:
-    before = evidence(mini=of(100, 0.8))
-    made = adjustment(
-        ground(evidence=before), TASK, MIXED, NOW, by="x", state=AdjustmentState.APPLIED
-    )
-    day = before + evidence(mini=of(60, 0.1))
-    counted = counted_from(made, day, "2026-11-22")
-    assert counted.evidence["until"] == "2026-11-22"
-    assert (fell_since(made, day), fell_since(counted, day)) == (True, False)
-    assert fell_since(counted, day + evidence(mini=of(60, 0.1)))
-
-
 def test_a_model_whose_mix_was_rolled_back_is_known_by_what_it_did_since() -> None:
     before = evidence(mini=of(100, 0.8))
     made = adjustment(
@@ -236,3 +182,26 @@ def test_a_model_whose_mix_was_rolled_back_is_known_by_what_it_did_since() -> No
         known = subjects(ground(evidence=after, earlier=earlier))[TASK].arms[1].quality
         assert known.n == n
         assert known.mean == pytest.approx(mean)
+
+
+def test_only_models_that_fell_are_forgotten() -> None:
+    known = evidence(mini=of(100, 0.8), gpt=of(100, 0.7))
+    halves = MIXED.replaced(weights={"fast": 0.9, "smart": 0.1})
+    made = adjustment(
+        ground(evidence=known), TASK, halves, NOW, by="x", state=AdjustmentState.ROLLED_BACK
+    )
+    fell = made.replaced(evidence={**made.evidence, "fell": [MINI]})
+    arms = {
+        each.model: each for each in subjects(ground(evidence=known, earlier=(fell,)))[TASK].arms
+    }
+    assert (arms["fast"].quality.n, arms["smart"].quality.n) == (0, 100)
+
+
+def test_a_model_that_is_known_to_be_bad_does_not_keep_a_small_share_for_trying() -> None:
+    known = evidence(gpt=of(300, 0.9, cost=10), mini=of(300, 0.1, cost=10))
+    held = Mix(
+        purpose=Use.CONVERSATION, task_type="conversation", weights={"smart": 0.9, "fast": 0.1}
+    )
+    rich = ground(evidence=known, mind=Mind(mixes=(held,)), day_micro_usd=10**9)
+    follows = chosen(rich, Aim(goal=Wish.MAXIMIZE_QUALITY, explore=0.1), NOW, seed="x")
+    assert "fast" not in follows.found[TASK].weights

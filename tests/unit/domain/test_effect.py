@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.effect import Effect, Verdict, effect, effect_of, effects, verdict
+from opencrab.domain.effect import Effect, Verdict, effect_in, effect_of, effects, verdict
 from opencrab.domain.evidence import Evidence, Paired
 from opencrab.domain.interval import Sums
 from opencrab.domain.trials import Trials
@@ -65,6 +65,6 @@ def test_all_models_come_first_and_names_are_whole() -> None:
         ("v:a/x", 20, 6),
         ("v:b", 10, 4),
     ]
-    assert effect(known, "s") == found[0]
+    assert effect_in(known, "s") == found[0]
     assert effects(known, "none") == ()
-    assert effect(known, "none").estimate is None
+    assert effect_in(known, "none").estimate is None

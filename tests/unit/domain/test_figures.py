@@ -5,8 +5,6 @@ from itertools import pairwise
 
 import pytest
 
-from opencrab.domain.evidence import EVIDENCE, STANDING, Evidence, Standing, together
-from opencrab.domain.fact import new_fact
 from opencrab.domain.figures import (
     beginning,
     counted,
@@ -23,7 +21,7 @@ from opencrab.domain.interval import Sums
 from opencrab.domain.record import CallState
 from opencrab.domain.routing import Use
 from opencrab.domain.usage import Grouping, Period
-from tests.unit.domain.measured import GPT, LOCAL, MINI, NOW, ago, calls, evidence, of
+from tests.unit.domain.measured import GPT, LOCAL, NOW, ago, calls, evidence, of
 
 
 @pytest.mark.parametrize(
@@ -107,17 +105,3 @@ def test_what_nobody_knows_stays_unknown() -> None:
     assert qualities(evidence(mini=of(0, 0.0))) == {}
     failed = figures({"calls": 2, "failed": 3}, None, 1)
     assert (failed.success_rate, failed.failed, failed.share) == (0.0, 2, 1.0)
-
-
-def test_evidence_of_a_closed_day_counts_once() -> None:
-    closed = Standing(closed_to="2026-11-20", evidence=evidence(gpt=of(5, 1.0)))
-    standing = new_fact("mika", EVIDENCE, STANDING, closed)
-    days = [
-        new_fact("mika", EVIDENCE, day, evidence(gpt=of(2, 1.0), mini=of(1, 0.0)))
-        for day in ("2026-11-20", "2026-11-21")
-    ]
-    found = together(standing, [*days, standing])
-    assert found.models[f"conversation/conversation/{GPT}"].turns == 7
-    assert found.models[f"conversation/conversation/{MINI}"].turns == 1
-    assert together(None, days).models[f"conversation/conversation/{GPT}"].turns == 4
-    assert together(None, []) == Evidence()

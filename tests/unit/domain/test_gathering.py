@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.analysis import compared
-from opencrab.domain.evidence import Evidence, Weighted
+from opencrab.domain.evidence import Evidence
 from opencrab.domain.figures import qualities, totals
-from opencrab.domain.gathering import MOST_WEIGHT, gathered
+from opencrab.domain.gathering import gathered
 from opencrab.domain.interval import Estimate, Sums
 from opencrab.domain.judging import Opinion
+from opencrab.domain.off_policy import Weighted, weighted
 from opencrab.domain.routing import Use
 from opencrab.domain.signals import Served, Signals
 from opencrab.domain.turn import Trigger, TurnStatus
@@ -85,14 +86,25 @@ def test_the_model_that_answered_has_the_worth_and_the_one_that_did_not_has_fail
     assert (stand_in.quality, stand_in.weighted) == (ONE, Weighted())
 
 
-@pytest.mark.parametrize(("probability", "weight"), [(0.25, 4), (1.0, 1), (0.0, MOST_WEIGHT)])
-def test_a_choice_stands_for_as_many_turns_as_it_was_unlikely(
-    probability: float, weight: float
-) -> None:
-    calls = (served(probability=probability),)
-    found = gathered([turn(1, served=calls, task_success=True)], [], {})
-    expected = Weighted(turns=1, weight=weight, weights_squared=weight**2, total=weight)
+def test_what_was_drawn_from_a_mix_is_kept_with_its_probability() -> None:
+    drawn: dict[str, Any] = {"chosen_by": "learned", "probability": 0.25}
+    turns = [
+        turn(1, served=(served(**drawn),), task_success=True),
+        turn(2, served=(served(**drawn, failed=1), served("v:b", chosen_by="fallback"))),
+        turn(3, served=(served(**drawn),)),
+        turn(4, served=(served(**drawn, failed=1),), outsider=True),
+    ]
+    found = gathered(turns, [], {})
+    expected = weighted([(0.25, 1.0), (0.25, None)], [0.25])
     assert found.models[f"{CHAT}/v:a"].weighted == expected
+    assert found.models[f"{CHAT}/v:b"].weighted == Weighted()
+    assert found.answers["chat/v:a"].weighted == Weighted()
+
+
+@pytest.mark.parametrize("by", ["turn", "session", "permanent", "default", "fallback"])
+def test_what_was_not_left_to_chance_stands_for_no_other_turn(by: str) -> None:
+    found = gathered([turn(1, served=(served(chosen_by=by),), task_success=True)], [], {})
+    assert found.models[f"{CHAT}/v:a"].weighted == Weighted()
 
 
 def both(model: str = "v:a", **told: Any) -> tuple[Served, Served]:

@@ -219,13 +219,13 @@ def test_a_trial_ends_with_a_number_and_may_begin_again() -> None:
             change(wrong, LATER)
 
 
-def test_what_the_evidence_retired_comes_back_without_its_owner_and_keeps_its_number() -> None:
+def test_what_the_evidence_retired_comes_back_without_its_owner_and_without_its_number() -> None:
     gone = retired(taught(), LATER, owner=BY_EVIDENCE, effectiveness=HELPS)
     assert (gone.status, gone.retired_by) == (SkillStatus.ARCHIVED, BY_EVIDENCE)
     assert retired(gone, LATER) is gone
     for owner in (None, "owner"):
         back = restored(gone, LATER, owner=owner)
-        assert (back.status, back.effectiveness) == (SkillStatus.CANDIDATE, HELPS)
+        assert (back.status, back.effectiveness) == (SkillStatus.CANDIDATE, None)
     assert taught(gone).status is SkillStatus.CANDIDATE
     forbidden = retired(gone, LATER, owner="owner")
     assert retired(forbidden, LATER, owner=BY_EVIDENCE) is forbidden

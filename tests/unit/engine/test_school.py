@@ -7,6 +7,8 @@ import pytest
 from opencrab.domain.errors import Invalid
 from opencrab.engine.school import best_mix, dropped, schooling
 from opencrab.engine.school_figures import Fate, Interval, Schooling, held, together
+from opencrab.engine.school_ours import TRIALS, Ours
+from opencrab.engine.school_rules import Day
 from opencrab.engine.school_world import shown, world
 
 SEEDS = (1, 2)
@@ -27,7 +29,8 @@ def test_intervals_hold_the_truth(honest: Sequence[Schooling]) -> None:
     for each in (found.effects_at_decision, found.effects, found.qualities):
         assert each.share is not None
         assert each.share >= 0.95
-    assert found.qualities.of == 15 * len(SEEDS)
+    # A dear model may never be asked for one type of task.
+    assert all(len(each.qualities) >= 13 for each in honest)
 
 
 def test_what_helps_is_promoted_and_what_harms_goes_soon(honest: Sequence[Schooling]) -> None:
@@ -67,10 +70,12 @@ def test_changes_are_undone_whole_and_none_is_taken_back_for_nothing(
 
 
 def test_a_model_that_gets_worse_loses_its_place() -> None:
-    found = dropped(world(3, turns=100), nights=30)
-    assert found.taken_back_after is not None
-    assert found.taken_back_after <= 7
-    assert found.is_as_before
+    back, left = (dropped(world(seed, turns=100), nights=20) for seed in (1, 3))
+    assert back.taken_back_after is not None
+    assert back.taken_back_after <= 7
+    assert left.taken_back_after is None
+    assert left.left_after is not None
+    assert left.left_after <= 7
 
 
 def test_the_same_seed_is_the_same_world_and_another_seed_another() -> None:
@@ -97,7 +102,7 @@ def test_a_world_is_as_it_was_ordered() -> None:
 
 
 def test_what_can_be_seen_rises_with_quality_and_stays_a_little_below_it() -> None:
-    seen = [shown(step / 10)[1] for step in range(1, 10)]
+    seen = [shown(step / 10, 0.35)[1] for step in range(1, 10)]
     assert seen == sorted(seen)
     assert all(0 < step / 10 - value < 0.15 for step, value in enumerate(seen, start=1))
 
@@ -115,3 +120,14 @@ def test_only_intervals_are_counted() -> None:
 def test_a_number_out_of_range_is_refused(nights: int, turns: int) -> None:
     with pytest.raises(Invalid, match=r"--nights|--turns"):
         schooling(1, nights=nights, turns=turns)
+
+
+def test_a_trial_that_no_turn_tells_of_makes_room_for_those_that_wait() -> None:
+    rule = Ours(world(1, turns=1))
+    before = {skill.name for skill in rule.mind.skills}
+    for day in range(33):
+        rule.night(day, Day())
+    after = {skill.name for skill in rule.mind.skills}
+    assert len(before) == TRIALS.candidates
+    assert after >= set(rule.skills_kept) - before
+    assert all(rule.skills_kept[name].waits for name in set(rule.skills_kept) - after)

@@ -162,6 +162,16 @@ def test_only_the_best_are_loaded_in_the_same_order_every_time() -> None:
     assert fitting(SHIPPED, EVERYTHING, message, limit=0) == ()
 
 
+def test_of_skills_that_fit_alike_one_that_proved_itself_comes_before_one_on_trial() -> None:
+    both = [
+        IndexedSkill(name=name, description="x", situation_pattern="泣いて|crying", on_trial=new)
+        for name, new in (("another", True), ("better", False))
+    ]
+    for message in ("友だちが泣いている", "my friend is crying"):
+        assert fitting(SHIPPED, Mind(skills=tuple(both)), message) == ("better", "another")
+        assert fitting(SHIPPED, Mind(skills=tuple(both)), message, limit=1) == ("better",)
+
+
 def test_a_long_message_is_read_from_its_beginning() -> None:
     assert fitting(SHIPPED, Mind(), "あ" * 1_000_000 + "ファイル") == ()
 

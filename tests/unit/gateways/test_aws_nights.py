@@ -16,7 +16,7 @@ from tests.contract.homes import sqlite
 from tests.e2e.house import House
 from tests.unit.gateways.function import Function, own_log
 
-NOTHING = {"sent": 0, "prices": 0, "done": 0, "later": 0, "failed": 0}
+NOTHING = {"sent": 0, "reviews": 0, "prices": 0, "done": 0, "later": 0, "failed": 0}
 SECRET = "秘密の計画"
 
 
@@ -47,6 +47,7 @@ class Night:
         self.runtime = replace(runtime, home=replace(runtime.home, nights=nights))
         self.down: Exception | None = None
         self.names: list[str] = []
+        self.reviewers: list[str] = []
         self.trouble: dict[str, Exception] = {}
         self.ran: list[str] = []
         self.prices: Callable[[Runtime], int] = lambda _: 7
@@ -58,6 +59,7 @@ class Night:
             self.runtime,
             self.function.journalist,
             fall=self._fall,
+            review=self._review,
             run=self._run,
             price=self.prices,
         )
@@ -71,6 +73,13 @@ class Night:
         if self.down is not None:
             raise self.down
         names, self.names = self.names, []
+        return self._send(runtime, names)
+
+    def _review(self, runtime: Runtime) -> int:
+        names, self.reviewers = self.reviewers, []
+        return self._send(runtime, names)
+
+    def _send(self, runtime: Runtime, names: list[str]) -> int:
         for name in names:
             runtime.home.nights.send(name, group=name, deduplication=name)
         return len(names)
@@ -102,9 +111,15 @@ def test_what_is_sent_is_done_at_once_and_never_again(night: Night) -> None:
     assert night.run() == NOTHING | {"sent": 3, "prices": 7, "done": 3}
     assert sorted(night.ran) == ["hana", "ken", "mika"]
     (told,) = night.function.log()
-    assert told["message"] == "nights: sent=3, prices=7, done=3, later=0, failed=0"
+    assert told["message"] == "nights: sent=3, reviews=0, prices=7, done=3, later=0, failed=0"
     night.function.house.clock.advance(VISIBILITY_SECONDS + 1)
     assert night.run() == NOTHING
+
+
+def test_reviews_are_done_in_their_hour_and_need_no_prices(night: Night) -> None:
+    night.reviewers, night.prices = ["hana", "ken"], lambda _: pytest.fail("no night has come")
+    assert night.run() == NOTHING | {"reviews": 2, "done": 2}
+    assert sorted(night.ran) == ["hana", "ken"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError(SECRET), Unavailable("no table")], ids=str)

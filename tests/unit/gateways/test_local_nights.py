@@ -1,12 +1,18 @@
-"""The local runner's nights: its sweep sends agents into them, and prices are learned beside."""
+"""The local runner's nights: its sweep sends agents into them, and prices are learned beside.
 
-from collections.abc import Iterator
+It sends those whose day had enough new sessions to a review, once an hour.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from opencrab.domain.errors import Unavailable
+from opencrab.domain.trials import Trials
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.local import FeedWatch, Runner
 from tests.contract.following import feed_of
@@ -23,6 +29,25 @@ def house(tmp_path: Path) -> Iterator[House]:
     opened.close()
 
 
+def test_the_sweep_asks_once_an_hour_who_is_to_review_its_skills(house: House) -> None:
+    runner, waited = _runner(house), 0
+    every = replace(house.runtime.rules, trials=Trials(review_sessions=1))
+    runner._runtime = replace(house.runtime, rules=every)
+    learner(house)
+    active(house, "crab", 5, opens=True)
+
+    class Hours(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            nonlocal waited
+            waited += 1
+            return waited == 121
+
+    runner._stopping = Hours()
+    runner._sweep()
+    assert house.calls["nights.send"] == 1
+    assert house.calls["tallies.between"] == 3
+
+
 def test_the_sweep_sends_agents_into_the_night_and_asks_for_prices_once(house: House) -> None:
     asked: list[Runtime] = []
 
@@ -30,9 +55,7 @@ def test_the_sweep_sends_agents_into_the_night_and_asks_for_prices_once(house: H
         asked.append(runtime)
         raise Unavailable("the list cannot be had")
 
-    nothing: Any = None
-    watch = FeedWatch(feed_of(house.home))
-    runner = Runner(house.runtime, watch, lambda: None, nothing, workers=1, price=price)
+    runner = _runner(house, price=price)
     runner._stopping.set()
     learner(house)
     active(house, "crab", 5)
@@ -48,3 +71,9 @@ def test_the_sweep_sends_agents_into_the_night_and_asks_for_prices_once(house: H
     assert len(nights) == 1
     assert drain(house) == 1
     assert "3 turns, 3 of them judged" in told(house, "2026-01-05")
+
+
+def _runner(house: House, price: Callable[[Runtime], int] | None = None) -> Runner:
+    nothing: Any = None
+    watch = FeedWatch(feed_of(house.home))
+    return Runner(house.runtime, watch, lambda: None, nothing, workers=1, price=price)

@@ -74,6 +74,7 @@ FOUND = Experiments(
                     weight=0.9,
                     turns=40,
                     quality=QUALITY,
+                    off_policy=Estimate(n=31, mean=0.64, low=0.5, high=0.77),
                     cost_micro_usd=1_200.4,
                     latency_ms=900.0,
                 ),
@@ -114,6 +115,7 @@ LOOKED = Looked(
     ),
     standstills=(Standstill(subject="conversation/code", reason="too_little_data"),),
     junk=Junk(found=40, useless=("m1",), rate=0.025),
+    lived=Junk(found=9, useless=("e1", "e2", "e3"), rate=1 / 3),
     report=("reports/learning/2026-01-04.md",),
 )
 
@@ -139,6 +141,8 @@ def ada(server: Server) -> None:
                 "5 turns judged, decided between 20 and 200; now: keep (there is too little data)",
                 "(not set up)",
                 "71% (60 to 80)",
+                "64% (50 to 77)",
+                "if always: what all turns that drew from this mix would have been worth",
                 "+2 points (-8 to +12)",
                 "models:conversation.code: proposed\n  nothing → fast 90%, smart 10%: that is",
                 "10% of turns may try another model",
@@ -152,6 +156,8 @@ def ada(server: Server) -> None:
                 "現在: 継続(データが足りない)",
                 "固定中",
                 "(未設定)",
+                "64%(50〜77 の間)",
+                "常時なら: この組み合わせで抽選した全ターン",
                 "+2点(-8〜+12)",
                 "提案です\n  なし → fast 90%, smart 10%。理由: 測定の結果による",
             ),
@@ -192,6 +198,30 @@ def test_an_experiment_is_stopped_and_what_is_good_is_pinned(
     assert (both.code, "one of --stop" in both.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", "memory: done\n  hidden in 10% of turns → hidden in 0% of turns: somebody ended"),
+        ("ja", "memory: 実施です\n  10% のターンで隠す → 0% のターンで隠す。理由: 試用が"),
+    ],
+)
+def test_the_trial_of_memories_is_ended(
+    program: Program, server: Server, language: str, words: str
+) -> None:
+    ended = MIXED.replaced(
+        kind=AdjustmentKind.MEMORIES,
+        subject="search",
+        before={"withheld_percent": 10},
+        after={"withheld_percent": 0},
+        evidence={},
+        reason="stopped",
+        state=AdjustmentState.APPLIED,
+    )
+    server.on(f"POST {PLACE}/experiments/memories/stop", shown(Decision.of(ended)))
+    said = program.run("--language", language, "experiments", "Ada", "--stop", "memories")
+    assert (words in said.out, said.code) == (True, 0), said.out
+
+
 def test_changes_are_told_with_their_evidence_and_taken_back(
     program: Program, server: Server
 ) -> None:
@@ -226,11 +256,63 @@ def test_changes_are_told_with_their_evidence_and_taken_back(
         (
             "en",
             (
+                "experience:e1: proposed\n  active → retire: searches found it often",
+                "searches showed it 5 times, of use 0 times",
+                "it says: It rained. Take an umbrella.",
+                "experience:e2: proposed\n  active → merge (e1): another experience says the same",
+                "88% of the words are the same",
+                "the other one says: It rained.",
+            ),
+        ),
+        (
+            "ja",
+            (
+                "experience:e1: 提案です\n  活動中 → 停止。理由: 検索で何度も見つかったのに",
+                "検索で 5 回見つかり、役立ったのは 0 回",
+                "内容: It rained. Take an umbrella.",
+                "統合 (e1)。理由: 別の経験と内容が同じ",
+                "言葉の 88% が一致",
+                "もう一方の内容: It rained.",
+            ),
+        ),
+    ],
+)
+def test_an_experience_that_is_to_go_is_told_with_its_words(
+    program: Program, server: Server, language: str, words: tuple[str, ...]
+) -> None:
+    goes = MIXED.replaced(
+        kind=AdjustmentKind.EXPERIENCE,
+        subject="e1",
+        before={"status": "active"},
+        after={"remark": "retire"},
+        evidence={"found": 5, "useful": 0},
+        reason="never_of_use",
+    )
+    twin = goes.replaced(
+        subject="e2",
+        after={"remark": "merge", "other": "e1"},
+        evidence={"found": 0, "useful": 0, "other_found": 5, "other_useful": 0, "alike": 0.875},
+        reason="told_twice",
+    )
+    said = ("It rained.\nTake an umbrella.", "It rained.\nTake a coat.")
+    listed = (Decision.of(goes, said[:1]), Decision.of(twin, said[::-1]))
+    server.on(f"GET {PLACE}/changes", page(*(each.model_dump(mode="json") for each in listed)))
+    told = program.run("--language", language, "changes", "Ada").out
+    assert [word for word in words if word not in told] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        (
+            "en",
+            (
                 "Ada, 2026-01-04 to 2026-01-04 (UTC): 9 turns, 7 of them judged; $0.012 of $1.00",
                 "nothing was changed; this would be:",
                 "conversation/code: unchanged, since there is too little data",
                 "+12 points (-3 to +22)",
                 "1 of 40 memories",
+                "3 of 9 experiences that searches found were never of use: 33%",
                 "report: reports/learning/2026-01-04.md",
             ),
         ),
@@ -260,7 +342,8 @@ def test_a_look_is_told_as_it_was_or_would_be(
         dry_run=False, done_before=True, adjustments=(), problem="the quota is full"
     )
     server.on(f"POST {PLACE}/meta/runs", shown(done))
-    again = program.run("meta", "run", "Ada")
+    again = program.run("meta", "run", "Ada", "--period", "review")
+    assert server.sent("POST")[-1] == {"period": "review", "dry_run": False}
     assert "this was done before" in again.out
     assert "no change follows" in again.out
     assert "the quota is full" in again.err

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from opencrab.actions.evidence import known
 from opencrab.actions.meta_insight import group
 from opencrab.actions.meta_measure import require_insider, selectable
 from opencrab.actions.meta_text import said
@@ -25,7 +24,6 @@ from opencrab.domain.choosing import (
     Choice,
     Gain,
     Ground,
-    about,
     adjustment,
     chosen,
     current,
@@ -43,7 +41,9 @@ from opencrab.domain.learning import vouches
 from opencrab.domain.mind import MIND, Mind
 from opencrab.domain.mixing import Mixed
 from opencrab.domain.value import Unit, Value
+from opencrab.domain.watching import about
 from opencrab.ports.action import PAGED_BYTES, ActionContext
+from opencrab.ports.evidence import known
 
 __all__ = ["group"]
 
@@ -189,7 +189,7 @@ def _make(
 
 def _proposed(ground: Ground, change: Adjustment) -> str:
     """The id of an open proposal that says the same; "" for none."""
-    for each in about(ground, change.subject):
+    for each in about(ground.earlier, change.subject):
         is_open = each.state is AdjustmentState.PROPOSED and each.at > change.at - _FRESH
         if is_open and each.before == change.before and alike(each.after, change.after):
             return each.id

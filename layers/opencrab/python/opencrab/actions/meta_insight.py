@@ -127,7 +127,8 @@ def _experiences(arguments: RecallModelExperiences, context: ActionContext) -> I
             context.agent.id, EXPERIENCE, after=after, limit=_PAGE, newest_first=True
         )
         for lived in (fact.read(Experience) for fact in page):
-            fits = lived.model and (not wanted or any(each in lived.model for each in wanted))
+            named = not wanted or any(each in lived.model for each in wanted)
+            fits = lived.model and named and not lived.retired_at
             told = not sought or share(sought, f"{lived.experience}\n{lived.lesson}") > 0
             if fits and told and cleared.allows(row_of_experience(lived)):
                 yield lived

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from opencrab.actions.evidence import evidence_of
 from opencrab.actions.meta_view import analysis_told, comparison_told, row_told
 from opencrab.actions.registry import Group
 from opencrab.domain.action import ActionResult, Effect, Impact
@@ -25,7 +24,8 @@ from opencrab.domain.tally import Tally
 from opencrab.domain.usage import Grouping, Judgement, Period, UsageRow
 from opencrab.domain.value import ShortText, Value
 from opencrab.ports.action import PAGED_BYTES, ActionContext
-from opencrab.ports.model import ModelInfo
+from opencrab.ports.evidence import known
+from opencrab.ports.model import ModelInfo, choices, distinct
 
 STALE = timedelta(days=7)
 """An answer that is older can no longer be judged."""
@@ -182,21 +182,8 @@ def compare_models(arguments: CompareModels, context: ActionContext) -> ActionRe
 
 
 def selectable(context: ActionContext) -> dict[str, ModelInfo]:
-    """The models that the agent may select, by alias: priced, fit to act, and private if it must.
-
-    Of aliases for one model the first one stands.
-    """
-    found, names = dict[str, ModelInfo](), set[str]()
-    for alias in selectable_by(context.agent, context.reach.models.routing):
-        try:
-            info = context.reach.models.get(alias).info
-        except Invalid:
-            continue
-        fits = info.functions and (info.private or not context.agent.llm.private)
-        if fits and info.price is not None and info.name not in names:
-            found[alias] = info
-            names.add(info.name)
-    return found
+    """The models that the agent may choose, by the first alias of each."""
+    return distinct(choices(context.reach.models, context.agent))
 
 
 def require_insider(context: ActionContext) -> None:
@@ -251,7 +238,7 @@ def _tallies(period: Period, context: ActionContext) -> Iterator[Tally]:
 
 
 def _evidence(context: ActionContext) -> Evidence:
-    return evidence_of(context.reach.facts, context.agent.id)
+    return known(context.reach.facts, context.agent.id).evidence
 
 
 def _named(reference: str, used: set[str], context: ActionContext) -> str:

@@ -63,7 +63,3 @@ _SENTENCES = {
 def said(name: str, language: Language) -> str:
     """One of the sentences in a language."""
     return _SENTENCES[name][language]
-
-
-NAMES = tuple(_SENTENCES)
-"""All that can be said."""

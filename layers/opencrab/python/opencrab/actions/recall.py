@@ -22,6 +22,7 @@ from opencrab.actions.memory_gate import (
 from opencrab.actions.provenance import writes_clean
 from opencrab.actions.registry import Group
 from opencrab.domain.action import ActionResult, Effect, FileWritten, Impact, MemoriesFound
+from opencrab.domain.adjusting import memory_percent
 from opencrab.domain.coin import coin
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.fact import new_fact
@@ -40,6 +41,7 @@ SHOWN_BYTES = 16 * 1024
 LINKS_AT_ONCE = 3
 """Memories that one call may link: each is written back to, and a transaction has an end."""
 
+_COUNTED = {RowKind.MEMORY, RowKind.EXPERIENCE}
 _HEAD_BYTES = 256
 _LINKED_CHARACTERS = 120
 _LINKED = 2
@@ -110,7 +112,7 @@ def search_my_history(arguments: SearchMyHistory, context: ActionContext) -> Act
     found, could_hide, hidden = _left(everything, query, context)
     shown = _shown(found, query, context)
     result = ActionResult.done(query=arguments.query, count=len(shown), results=shown)
-    ids = tuple(row["memory_id"] for row in shown if "memory_id" in row)
+    ids = tuple(row.get("memory_id") or row["id"] for row in shown if row["kind"] in _COUNTED)
     if ids or could_hide:
         effect = MemoriesFound(ids=ids, hidden=hidden, could_hide=could_hide)
         result = result.replaced(side_effects=(effect,))
@@ -180,11 +182,12 @@ def _left(
 
     The coin falls once for a turn, and leaves the memories out of all its searches. Whoever asks
     for memories and nothing else is answered, on whosever behalf: that is no matter of chance. Core
-    memories do not come by a search.
+    memories do not come by a search. Where nothing is left to chance, no turn is compared either.
     """
     others = tuple(each for each in found if each.row.kind is not RowKind.MEMORY)
-    could_hide = len(others) < len(found) and query.kinds != {RowKind.MEMORY}
-    hidden = could_hide and coin("memory", context.turn.id) * 100 < context.trials.memory_percent
+    percent = memory_percent(context.mind, context.trials)
+    could_hide = percent > 0 and len(others) < len(found) and query.kinds != {RowKind.MEMORY}
+    hidden = could_hide and coin("memory", context.turn.id) * 100 < percent
     return (others if hidden else found), could_hide, hidden
 
 

@@ -155,7 +155,7 @@ class Past:
         return self.kept(agent_id, kind, summary_key(ref) if kind is RowKind.SUMMARY else ref)
 
     def kept(self, agent_id: str, kind: str, fact_id: str) -> Row | None:
-        """A fact of one of the KEPT kinds as a row, or None when it is gone."""
+        """A fact of one of the KEPT kinds as a row, or None when it is gone or retired."""
         fact = self._facts.get(agent_id, kind, fact_id)
         return None if fact is None else row_of_fact(fact)
 
@@ -232,8 +232,7 @@ class Past:
         while True:
             page = self._facts.page(agent_id, kind, after=after, limit=_PAGE)
             if page:
-                rows = tuple(map(row_of_fact, page))
-                yield Batch(rows=rows, kind=kind, last_id=_reached(known, page, now))
+                yield Batch(rows=_rows(page), kind=kind, last_id=_reached(known, page, now))
             if len(page) < _PAGE:
                 return
             after = page[-1].id
@@ -253,7 +252,7 @@ class Past:
             for each in (fact.read(Rewritten) for fact in page):
                 told.setdefault(each.kind, {}).update(dict.fromkeys(each.refs))
             facts = chain.from_iterable(self._named(agent_id, *each) for each in told.items())
-            rows = tuple(map(row_of_fact, facts))
+            rows = _rows(facts)
             after = page[-1].id
             yield Batch(rows=rows, kind=REWRITTEN, last_id=_reached(known, page, now))
 
@@ -269,13 +268,18 @@ class Past:
             after = page[-1].id
 
 
-def row_of_fact(fact: Fact) -> Row:
-    """A fact of one of the kinds that can be found again, as a row."""
+def row_of_fact(fact: Fact) -> Row | None:
+    """A fact of one of the kinds that can be found again, as a row; None for what is retired."""
     if fact.kind == MEMORY:
         return row_of_memory(fact.read(Memory))
     if fact.kind == EXPERIENCE:
-        return row_of_experience(fact.read(Experience))
+        lived = fact.read(Experience)
+        return None if lived.retired_at else row_of_experience(lived)
     return row_of_summary(fact.read(Summary))
+
+
+def _rows(facts: Iterable[Fact]) -> tuple[Row, ...]:
+    return tuple(row for row in map(row_of_fact, facts) if row is not None)
 
 
 def ref_of(kind: str, fact_id: str) -> str:

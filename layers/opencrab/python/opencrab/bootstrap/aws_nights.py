@@ -9,7 +9,7 @@ from opencrab.bootstrap.aws import DeployedModels, admitting
 from opencrab.bootstrap.aws_places import journalist_of
 from opencrab.bootstrap.prices import nightly
 from opencrab.engine.night import run_night
-from opencrab.engine.nights import nightfall
+from opencrab.engine.nights import nightfall, send_reviews
 from opencrab.gateways.aws_nights import NightWorker
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ def night_worker() -> NightWorker:
     admitted = admitting(configured, SystemClock())
     runtime = replace(admitted, directory=cast(DeployedModels, admitted.models))
     price = nightly(configured, _transport)
-    return NightWorker(runtime, journalist, fall=nightfall, run=run_night, price=price)
+    return NightWorker(
+        runtime, journalist, fall=nightfall, review=send_reviews, run=run_night, price=price
+    )
 
 
 def _transport() -> "Transport":

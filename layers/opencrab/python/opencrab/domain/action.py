@@ -116,7 +116,10 @@ class SkillUsed(Value):
 
 
 class MemoriesFound(Value):
-    """A search showed these memories; `hidden` where the coin left all memories out of it."""
+    """A search showed these memories; `hidden` where the coin left all memories out of it.
+
+    Experiences are named by their ids after `experience:`; the coin leaves none of them out.
+    """
 
     kind: Literal["memories_found"] = "memories_found"
     ids: tuple[str, ...] = ()

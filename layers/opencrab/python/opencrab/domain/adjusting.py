@@ -11,6 +11,7 @@ from opencrab.domain.identifier import ulid
 from opencrab.domain.mind import Mind
 from opencrab.domain.mix import MIXES, Mix
 from opencrab.domain.routing import Use
+from opencrab.domain.trials import Trials
 from opencrab.domain.value import Value
 
 PINS = 100
@@ -21,7 +22,10 @@ ALIKE = 0.1
 
 
 class Subject(Value):
-    """What evidence may move: a mix, as `models:purpose/task_type`, or a skill, as `skill:name`."""
+    """What evidence may move: `models:purpose/task_type`, `skill:name` or `experience:id`.
+
+    What an owner may end beside that is `memories:search`: that searches of some turns hide them.
+    """
 
     kind: AdjustmentKind
     name: str
@@ -37,14 +41,26 @@ class Subject(Value):
         kind, _, name = text.partition(":")
         purpose, _, task_type = name.partition("/")
         known = {each.value for each in AdjustmentKind}
+        if kind == AdjustmentKind.MEMORIES and name != _SEARCH:
+            kind = ""
         is_mix = purpose in {use.value for use in Use} and bool(task_type)
         if kind not in known or not name or (kind == AdjustmentKind.MODELS and not is_mix):
             raise Invalid(
                 f"{text[:100]!r} is nothing that evidence moves",
                 field="subject",
-                cure="name skill:NAME or models:PURPOSE/TASK_TYPE",
+                cure="name skill:NAME, experience:ID or models:PURPOSE/TASK_TYPE",
             )
         return cls(kind=AdjustmentKind(kind), name=name)
+
+
+_SEARCH = "search"
+MEMORIES = Subject(kind=AdjustmentKind.MEMORIES, name=_SEARCH)
+"""What is tried out with memories: whether turns do better whose searches show them."""
+
+
+def memory_percent(mind: Mind, trials: Trials) -> int:
+    """In how many percent of turns searches hide memories: in none where the owner ended that."""
+    return 0 if is_pinned(mind, MEMORIES) else trials.memory_percent
 
 
 def mix_of(mind: Mind, name: str) -> Mix | None:
@@ -84,7 +100,7 @@ def telling(mix: Mix | None) -> dict[str, Any]:
     return {} if mix is None else {"weights": {k: round(v, 4) for k, v in mix.weights.items()}}
 
 
-def alike(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+def alike(first: Mapping[str, Any], second: Mapping[str, Any], within: float = ALIKE) -> bool:
     """Whether two tellings of mixes come to the same but for chance: same best, close weights."""
     one: dict[str, float] = first.get("weights", {})
     other: dict[str, float] = second.get("weights", {})
@@ -93,7 +109,7 @@ def alike(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     if top(first) != top(second):
         return False
     names = {*one, *other}
-    return all(abs(one.get(name, 0.0) - other.get(name, 0.0)) <= ALIKE for name in names)
+    return all(abs(one.get(name, 0.0) - other.get(name, 0.0)) <= within for name in names)
 
 
 def top(told: Mapping[str, Any]) -> str:

@@ -11,12 +11,17 @@ from opencrab.domain.value import Value
 ADJUSTMENT = "adjustment"
 """Kind of the facts that these are; ids are in order of time."""
 
+STOPPED = "stopped"
+"""The reason of a change by which somebody ended what was tried out: no evidence spoke for it."""
+
 
 class AdjustmentKind(StrEnum):
     """What was changed."""
 
     MODELS = "models"
     SKILL = "skill"
+    EXPERIENCE = "experience"
+    MEMORIES = "memories"
 
 
 class AdjustmentState(StrEnum):
@@ -30,11 +35,12 @@ class AdjustmentState(StrEnum):
 
 
 class Adjustment(Value):
-    """One change of a mix or of a skill's standing, what it rests on, and who made it.
+    """One change of a mix, of a skill's standing or an experience's, on what, and who made it.
 
-    `subject` is `purpose/task_type` of a mix or the name of a skill; `before` and `after` are what
-    it was and became, {} for nothing. `evidence` are numbers by name. `reason` is a word for what
-    decided, `by` the period, turn or owner that made it. `ended_by` is who took it back.
+    `subject` is `purpose/task_type` of a mix, the name of a skill or the id of an experience;
+    `before` and `after` are what it was and became, {} for nothing. `evidence` are numbers by
+    name. `reason` is a word for what decided, `by` the period, turn or owner that made it.
+    `ended_by` is who took it back.
     """
 
     id: str

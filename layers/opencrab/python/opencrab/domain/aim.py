@@ -29,7 +29,8 @@ class Aim(Value):
     """An owner's say: the goal, the least quality, what a day may cost, and how much is tried out.
 
     `explore` is the share of turns that may go to another model than the one held for best; 0
-    tries nothing out. `day_micro_usd` None is the agent's own day.
+    tries nothing out. `day_micro_usd` None is the agent's own day. With `worded` a model says in a
+    few sentences what each report of the night comes to.
     """
 
     leave: Leave = Leave.RECOMMEND
@@ -37,3 +38,4 @@ class Aim(Value):
     min_quality: Unit = 0.7
     day_micro_usd: Annotated[MicroUsd, Field(ge=0, le=10**12)] | None = None
     explore: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    worded: bool = False

@@ -23,18 +23,16 @@ class Point(Value):
 
 
 class Curve(Value):
-    """What grades came to, never falling; `weight` is how much they tell at all, 0..1."""
+    """What grades came to; `weight` is how much they tell at all, 0..1.
+
+    `steps` is what a turn with a grade of each step is held to be worth, never falling, and `mean`
+    what all turns were.
+    """
 
     points: tuple[Point, ...] = ()
     steps: tuple[Unit, ...] = ()
     mean: Unit = 0.5
     weight: Unit = 0.0
-
-    def calibrated(self, grade: float) -> float:
-        """What a turn with this grade is worth on average; the model's mean if grades are empty."""
-        if not self.steps:
-            return self.mean
-        return self.steps[min(int(max(grade, 0.0) * BINS), BINS - 1)]
 
 
 def curve(bins: Sequence[Graded]) -> Curve:

@@ -4,12 +4,12 @@ The night and the agent's own action choose by this. Only models that the agent 
 among the arms.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from opencrab.domain.adjusting import (
-    Subject,
+    ALIKE,
     adjustment_id,
     alike,
     is_pinned,
@@ -23,23 +23,24 @@ from opencrab.domain.aim import Aim
 from opencrab.domain.calibration import supported
 from opencrab.domain.evidence import Evidence, ModelEvidence
 from opencrab.domain.figures import parts_of
-from opencrab.domain.interval import Estimate, Sums, combined, estimate
+from opencrab.domain.interval import Sums
 from opencrab.domain.mind import Mind
 from opencrab.domain.mix import Mix
-from opencrab.domain.mixing import UNKNOWN, Arm, Mixed, is_below, mixes
+from opencrab.domain.mixing import Arm, Mixed, mixes
 from opencrab.domain.mixing import Subject as Mixing
 from opencrab.domain.money import Price, Usage
 from opencrab.domain.routing import Basis, Routing, Use
 from opencrab.domain.tally import Tally
 from opencrab.domain.value import MicroUsd, Value
+from opencrab.domain.watching import about, carried, subject, then_of
 
 LET_BE = timedelta(days=30)
 """A mix that was taken back is not made again for so long."""
 
-HELD = timedelta(days=7)
-"""How long only another best model changes a mix: its turns are watched, and shares are drawn."""
+HELD = timedelta(days=3)
+"""How long a mix whose best model stays only changes to try out another model: shares are drawn."""
 
-_NEARLY, _MOST = 1e-3, 0.5
+_NEARLY = 1e-3
 _TAKEN_BACK = {AdjustmentState.UNDONE, AdjustmentState.ROLLED_BACK}
 
 
@@ -154,16 +155,23 @@ def _hindrance(ground: Ground, aim: Aim, name: str, mixed: Mixed, now: datetime)
     if present is None and set(mixed.weights) == {current(ground, name)}:
         return "as_it_is"
     stays = present is not None and _is_allowed(ground, aim, present, mixed)
-    if stays and alike(telling(present), after):
+    within = min(ALIKE, aim.explore / 2) if aim.explore else ALIKE
+    tries = present is not None and _tries(mixed, present, within)
+    if stays and not tries and alike(telling(present), after, within):
         return "as_it_is"
-    for each in about(ground, name):
-        applied = each.state is AdjustmentState.APPLIED
-        if stays and applied and each.at > now - HELD and top(each.after) == top(after):
+    for each in about(ground.earlier, name):
+        is_new = each.state is AdjustmentState.APPLIED and each.at > now - HELD
+        if is_new and stays and not tries and top(each.after) == top(after):
             return "watched"
         late = each.at >= now - LET_BE
         if late and each.state in _TAKEN_BACK and alike(each.after, after):
             return "taken_back"
     return ""
+
+
+def _tries(mixed: Mixed, held: Mix, within: float) -> bool:
+    """Whether a mix has a share worth the name for a model that the one that holds has not."""
+    return any(share > within and name not in held.weights for name, share in mixed.weights.items())
 
 
 def _is_allowed(ground: Ground, aim: Aim, held: Mix, mixed: Mixed) -> bool:
@@ -183,7 +191,7 @@ def adjustment(
         subject=name,
         before=telling(mix_of(ground.mind, name)),
         after=telling(mix(name, mixed)),
-        evidence=_evidence(ground, name, mixed),
+        evidence=_evidence(ground, name, mixed, now if state is AdjustmentState.APPLIED else None),
         reason=mixed.reason,
         by=by,
         state=state,
@@ -193,43 +201,7 @@ def adjustment(
 def over(ground: Ground, change: Adjustment) -> tuple[Adjustment, ...]:
     """What a change ends: proposals about the same, and what held if the change holds."""
     ends = {AdjustmentState.PROPOSED, change.state}
-    return tuple(each for each in about(ground, change.subject) if each.state in ends)
-
-
-def then_of(evidence: Evidence, name: str, models: Iterable[str]) -> dict[str, Any]:
-    """What models were worth when a mix of them was made: from there its future is told."""
-    known = evidence.models
-    return {model: known.get(f"{name}/{model}", ModelEvidence()).told for model in models}
-
-
-def counted_from(made: Adjustment, evidence: Evidence, day: str) -> Adjustment:
-    """A mix whose future begins after a day, with all that was known at the end of that."""
-    then = then_of(evidence, made.subject, made.evidence["then"])
-    return made.replaced(evidence={**made.evidence, "then": then, "until": day})
-
-
-def fell_since(made: Adjustment, evidence: Evidence) -> bool:
-    """Whether the models of a mix became worse than what it was made for, beyond doubt.
-
-    Each is compared with itself, and counts by its share of the mix, however often it was asked.
-    """
-    then = made.evidence.get("then")
-    if not made.evidence.get("quality") or not isinstance(then, dict):
-        return False
-    names, before = made.evidence.get("models", {}), made.evidence.get("before", then)
-    parts = list[tuple[float, Estimate, Estimate]]()
-    for alias, share in made.after.get("weights", {}).items():
-        model = names.get(alias, alias)
-        known = evidence.models.get(f"{made.subject}/{model}", ModelEvidence())
-        now = estimate(known.since(ModelEvidence.of(then.get(model, {}))).worth)
-        if now is not None:
-            was = estimate(ModelEvidence.of(before.get(model, {})).worth)
-            parts.append((share, was or UNKNOWN, now))
-    judged = sum(share for share, _, _ in parts)
-    if judged < _MOST:
-        return False
-    was = combined([(share / judged, was) for share, was, _ in parts])
-    return is_below(was, combined([(share / judged, now) for share, _, now in parts]))
+    return tuple(each for each in about(ground.earlier, change.subject) if each.state in ends)
 
 
 def gain(ground: Ground, name: str, mixed: Mixed) -> Gain:
@@ -284,20 +256,6 @@ def model_asked(ground: Ground, name: str) -> str:
     return ground.routing.aliases.get(chosen, chosen)
 
 
-def about(ground: Ground, name: str) -> Iterator[Adjustment]:
-    """What was changed about a mix or proposed, newest first."""
-    return (
-        each
-        for each in ground.earlier
-        if each.kind is AdjustmentKind.MODELS and each.subject == name
-    )
-
-
-def subject(name: str) -> Subject:
-    """A purpose and type of task as what evidence moves."""
-    return Subject(kind=AdjustmentKind.MODELS, name=name)
-
-
 def turns_a_day(ground: Ground, name: str) -> float:
     """Turns of an open day, on average."""
     turns = sum(
@@ -327,9 +285,10 @@ def _mixing(ground: Ground, name: str) -> Mixing:
 def _known(ground: Ground, name: str, model: str) -> ModelEvidence:
     """What is known of a model; of one that fell, what its turns were worth since."""
     known = ground.evidence.models.get(f"{name}/{model}", ModelEvidence())
-    for each in about(ground, name):
+    for each in about(ground.earlier, name):
         then = each.evidence.get("then", {})
-        if each.state is AdjustmentState.ROLLED_BACK and model in then:
+        fell = each.evidence.get("fell", then)
+        if each.state is AdjustmentState.ROLLED_BACK and model in then and model in fell:
             later = known.since(ModelEvidence.of(then[model]))
             names = ("quality", "turns", "failed")
             return known.replaced(**{name: getattr(later, name) for name in names})
@@ -344,11 +303,7 @@ def _graded(ground: Ground, name: str, model: str) -> Sums:
         if parts_of(key)[2] == model
     }
     whole, added = sum(known.values()), supported(ground.evidence.grades.get(model, ()))
-    n = int(added.n * known.get(name, 0) / whole) if whole else 0
-    if not n:
-        return Sums()
-    part = n / added.n
-    return Sums(n=n, total=added.total * part, squares=added.squares * part)
+    return added.part(known.get(name, 0) / whole) if whole else Sums()
 
 
 def _tokens(ground: Ground, name: str) -> Usage | None:
@@ -366,9 +321,16 @@ def _tokens(ground: Ground, name: str) -> Usage | None:
     return Usage(input_tokens=round(read / turns), output_tokens=round(written / turns))
 
 
-def _evidence(ground: Ground, name: str, mixed: Mixed) -> dict[str, Any]:
+def _evidence(ground: Ground, name: str, mixed: Mixed, now: datetime | None) -> dict[str, Any]:
+    """What a mix rests on; one that holds from `now` on is perhaps watched since before."""
     models = {alias: ground.choices[alias].name for alias in mixed.weights}
+    on = {} if now is None else carried(ground.earlier, name, telling(mix(name, mixed)), now)
+    then, before = (
+        {model: on[key][model] for model in models.values() if model in on.get(key, {})}
+        for key in ("then", "before")
+    )
     return {
+        **({key: on[key] for key in ("from", "until")} | {"kept": then} if on else {}),
         "models": models,
         "quality": mixed.quality.model_dump(mode="json"),
         "cost_micro_usd": round(mixed.cost_micro_usd, 3),
@@ -376,8 +338,8 @@ def _evidence(ground: Ground, name: str, mixed: Mixed) -> dict[str, Any]:
         "current": current(ground, name),
         "turns_a_day": round(turns_a_day(ground, name), 2),
         "day_micro_usd": ground.day_micro_usd,
-        "then": then_of(ground.evidence, name, models.values()),
-        "before": {model: _known(ground, name, model).told for model in models.values()},
+        "then": then_of(ground.evidence, name, models.values()) | then,
+        "before": {model: _known(ground, name, model).told for model in models.values()} | before,
     }
 
 

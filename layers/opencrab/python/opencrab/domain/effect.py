@@ -14,7 +14,9 @@ EXPECTED = 0.1
 USEFUL = 0.05
 """What a skill must change to be worth its place (5 points)."""
 
-SURE, HARMS, HOPELESS = 0.95, 0.1, 0.15
+SURE, LIKELY, HARMS, HOPELESS = 0.975, 0.95, 0.1, 0.15
+"""Probabilities by which trials end: SURE is that of a 95 % credible interval above 0."""
+
 _NO_ERROR = 1e-9
 
 
@@ -65,7 +67,7 @@ def effects(evidence: Evidence, skill: str) -> tuple[Effect, ...]:
     )
 
 
-def effect(evidence: Evidence, skill: str) -> Effect:
+def effect_in(evidence: Evidence, skill: str) -> Effect:
     """The effect with all models together."""
     paired = (found for key, found in evidence.skills.items() if key.partition("/")[0] == skill)
     return effect_of(skill, "", sum(paired, Paired()))
@@ -87,11 +89,13 @@ def effect_of(skill: str, model: str, paired: Paired) -> Effect:
 def verdict(effect: Effect, trials: Trials) -> tuple[Verdict, str]:
     """What becomes of a skill, and the word for why.
 
-    Good must be proven: the interval lies above 0 (`helps`), or the trial is over and good is all
-    but certain (`probably_helps`). Harm need not: where good is as good as ruled out the trial ends
-    (`harms`, `probably_harms`), since every further turn of it costs people something, and a
-    retired skill can come back. So does one that leaves hardly any hope of being useful, or whose
-    trial is over without a sign of it (`no_use_seen`): others wait for its place.
+    Good must be all but certain: the interval lies above 0 (`helps`), or so does the narrower one
+    of the posterior (`probably_helps`: SURE, and LIKELY once the trial is over). As that one is
+    looked at each night, a few skills pass that do nothing. Harm need not be: where good is as good
+    as ruled out the trial ends (`harms`, `probably_harms`), since every further turn of it costs
+    people something, and a retired skill can come back. So does one that leaves hardly any hope of
+    being useful, or whose trial is over without a sign of it (`no_use_seen`): others wait for its
+    place.
     """
     if effect.estimate is None or effect.turns < trials.least_turns:
         return Verdict.KEEP, "too_little_data"
@@ -100,7 +104,7 @@ def verdict(effect: Effect, trials: Trials) -> tuple[Verdict, str]:
         (effect.estimate.low > 0, Verdict.PROMOTE, "helps"),
         (effect.estimate.high < 0, Verdict.RETIRE, "harms"),
         (effect.helps <= HARMS, Verdict.RETIRE, "probably_harms"),
-        (over and effect.helps >= SURE, Verdict.PROMOTE, "probably_helps"),
+        (effect.helps >= (LIKELY if over else SURE), Verdict.PROMOTE, "probably_helps"),
         (over or effect.useful <= HOPELESS, Verdict.RETIRE, "no_use_seen"),
     )
     fitting = ((found, why) for applies, found, why in words if applies)

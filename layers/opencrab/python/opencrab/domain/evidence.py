@@ -1,14 +1,15 @@
 """Evidence: what many turns together tell, in sums that can be added up day by day."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol, Self, TypeVar
 
 from pydantic import Field
 
-from opencrab.domain.fact import Fact
 from opencrab.domain.interval import Sums
+from opencrab.domain.memory import LIVED
+from opencrab.domain.off_policy import Weighted
 from opencrab.domain.usage import Grouping
 from opencrab.domain.value import Value
 
@@ -36,31 +37,11 @@ class Paired(Value):
         return Paired(given=self.given + other.given, held=self.held + other.held)
 
 
-class Weighted(Value):
-    """Qualities over the probabilities of the choices that led to them, for off-policy estimates.
-
-    Each of the `turns` stands for 1 / probability of them: `weight` is how many that are.
-    """
-
-    turns: int = 0
-    weight: float = 0.0
-    weights_squared: float = 0.0
-    total: float = 0.0
-
-    def __add__(self, other: "Weighted") -> "Weighted":
-        """Both together."""
-        return Weighted(
-            turns=self.turns + other.turns,
-            weight=self.weight + other.weight,
-            weights_squared=self.weights_squared + other.weights_squared,
-            total=self.total + other.total,
-        )
-
-
 class ModelEvidence(Value):
     """How turns went with one model, what they cost (micro-dollars) and took (milliseconds).
 
     `failed` are the turns for which it had no answer at all; they are in `turns` and in no sum.
+    `weighted` are those that it drew from a mix, for `off_policy`.
     """
 
     quality: Sums = Sums()
@@ -125,6 +106,10 @@ class Graded(Value):
         return Graded(grades=self.grades + other.grades, worth=self.worth + other.worth)
 
 
+RECALLED_DAYS = 30
+"""How long what no search found any more is told among those that were found."""
+
+
 class Recalled(Value):
     """How often a memory was found by a search, and how often it was of use."""
 
@@ -133,7 +118,10 @@ class Recalled(Value):
     at: datetime
 
     def __add__(self, other: "Recalled") -> "Recalled":
-        """Both together."""
+        """Both together; what was found no more for RECALLED_DAYS begins anew."""
+        early, late = sorted((self, other), key=lambda each: each.at)
+        if late.at - early.at > timedelta(days=RECALLED_DAYS):
+            return late
         return Recalled(
             found=self.found + other.found,
             useful=self.useful + other.useful,
@@ -148,8 +136,8 @@ class Evidence(Value):
     read one by one and never added up. `answers` is by "task_type/provider:model" and has a turn
     once for each model, `worths` has each judged turn once: in all of them (ALL), for each purpose
     and for each type of task (`worth_key`). `skills` is by "skill/provider:model", `memories` with
-    and without found memories, `recalled` by memory, `grades` by model, BINS each from the lowest
-    self-given grade to the highest.
+    and without found memories, `recalled` by memory and by experience after LIVED, `grades` by
+    model, BINS each from the lowest self-given grade to the highest.
     """
 
     turns: int = 0
@@ -177,9 +165,27 @@ class Evidence(Value):
         )
 
     def without(self, memories: AbstractSet[str]) -> "Evidence":
-        """The same without what is told of these memories one by one."""
-        left = {name: each for name, each in self.recalled.items() if name not in memories}
+        """The same without what is told of these memories and experiences one by one."""
+        left = {
+            name: each
+            for name, each in self.recalled.items()
+            if name.removeprefix(LIVED) not in memories
+        }
         return self.replaced(recalled=left)
+
+    @property
+    def memories_recalled(self) -> dict[str, Recalled]:
+        """How often memories were found, by id."""
+        return {name: each for name, each in self.recalled.items() if not name.startswith(LIVED)}
+
+    @property
+    def experiences_recalled(self) -> dict[str, Recalled]:
+        """How often experiences were found, by id."""
+        return {
+            name.removeprefix(LIVED): each
+            for name, each in self.recalled.items()
+            if name.startswith(LIVED)
+        }
 
 
 def worth_key(by: Grouping, group: str) -> str:
@@ -200,16 +206,6 @@ class Standing(Value):
     def without(self, memories: AbstractSet[str]) -> "Standing":
         """The same without what is told of these memories one by one."""
         return self.replaced(evidence=self.evidence.without(memories))
-
-
-def together(standing: Fact | None, days: Iterable[Fact]) -> Evidence:
-    """All evidence: that of the closed days and that of each day after them."""
-    closed = Standing() if standing is None else standing.read(Standing)
-    evidence = closed.evidence
-    for day in days:
-        if day.id != STANDING and day.id > closed.closed_to:
-            evidence = evidence + day.read(Evidence)
-    return evidence
 
 
 class _Adds(Protocol):

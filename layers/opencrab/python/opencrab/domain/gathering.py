@@ -12,17 +12,17 @@ from opencrab.domain.evidence import (
     ModelEvidence,
     Paired,
     Recalled,
-    Weighted,
     worth_key,
 )
 from opencrab.domain.interval import Sums, sums
 from opencrab.domain.judging import Opinion, worth
+from opencrab.domain.off_policy import weighted
 from opencrab.domain.signals import Served, Signals
 from opencrab.domain.usage import Grouping
 from opencrab.domain.value import Value
 
-MOST_WEIGHT = 100.0
-"""A choice that was less likely than 1 in so many counts as if it had been as likely as that."""
+_DRAWN = "learned"
+"""Who chose a model that the turn drew from a mix."""
 
 _PICKED = frozenset({"turn", "session"})
 """Who chose a model for the work at hand: hard work may go to the better one."""
@@ -109,12 +109,23 @@ class _Model:
     quality: list[float] = field(default_factory=list)
     cost: list[float] = field(default_factory=list)
     latency: list[float] = field(default_factory=list)
-    weights: list[tuple[float, float]] = field(default_factory=list)
+    drawn: list[tuple[float, float | None]] = field(default_factory=list)
+    missed: list[float] = field(default_factory=list)
     turns: int = 0
     failed: int = 0
 
-    def add(self, served: list[Served], value: float | None, *, outsider: bool) -> None:
-        """One turn with all that the model did in it; an outsider cannot make it fail."""
+    def add(
+        self,
+        served: list[Served],
+        value: float | None,
+        *,
+        outsider: bool,
+        drawn: float | None = None,
+    ) -> None:
+        """One turn with all that the model did in it; an outsider cannot make it fail.
+
+        `drawn` is how likely the model was where it was drawn from a mix.
+        """
         answered = sum(max(each.calls, 0) for each in served) > sum(
             max(each.failed, 0) for each in served
         )
@@ -123,17 +134,17 @@ class _Model:
         self.turns += 1
         if not answered:
             self.failed += 1
+            if drawn is not None:
+                self.missed.append(drawn)
             return
         self.cost.append(sum(max(each.cost, 0) for each in served))
         latency = sum(max(each.latency_ms, 0) for each in served)
         if latency:
             self.latency.append(latency)
-        if value is None:
-            return
-        self.quality.append(value)
-        chosen = [each.probability for each in served if not each.stood_in]
-        if chosen:
-            self.weights.append((_weight(chosen[0]), value))
+        if value is not None:
+            self.quality.append(value)
+        if drawn is not None:
+            self.drawn.append((drawn, value))
 
     def evidence(self) -> ModelEvidence:
         """All of it together."""
@@ -143,12 +154,7 @@ class _Model:
             latency=sums(self.latency),
             turns=self.turns,
             failed=self.failed,
-            weighted=Weighted(
-                turns=len(self.weights),
-                weight=sum(weight for weight, _ in self.weights),
-                weights_squared=sum(weight * weight for weight, _ in self.weights),
-                total=sum(weight * value for weight, value in self.weights),
-            ),
+            weighted=weighted(self.drawn, self.missed),
         )
 
 
@@ -158,6 +164,7 @@ def _models(turns: Iterable[Judged]) -> dict[str, ModelEvidence]:
     The worth goes to the models that answered. One that had no answer at all counts as failed and
     has no part in what the model that stood in for it did. What was picked for this very turn or
     session tells what it cost and took, and not how good the model is: it was picked for a reason.
+    What was drawn from a mix is kept with its probability, for `off_policy`.
     """
     found = defaultdict[str, _Model](_Model)
     for turn in turns:
@@ -165,8 +172,10 @@ def _models(turns: Iterable[Judged]) -> dict[str, ModelEvidence]:
         for served in turn.signals.served:
             by_subject[subject_of(served)].append(served)
         for subject, together in by_subject.items():
-            worth = None if together[0].chosen_by in _PICKED else turn.worth
-            found[subject].add(together, worth, outsider=turn.signals.outsider)
+            first, outsider = together[0], turn.signals.outsider
+            worth = None if first.chosen_by in _PICKED else turn.worth
+            drawn = first.probability if first.chosen_by == _DRAWN else None
+            found[subject].add(together, worth, outsider=outsider, drawn=drawn)
     return {subject: model.evidence() for subject, model in found.items()}
 
 
@@ -215,10 +224,6 @@ def _first(served: Sequence[Served]) -> Served:
 
 def _has_answered(served: Served) -> bool:
     return served.calls > served.failed
-
-
-def _weight(probability: float) -> float:
-    return min(1 / probability, MOST_WEIGHT) if probability > 0 else MOST_WEIGHT
 
 
 def _skills(turns: Iterable[Judged]) -> dict[str, Paired]:

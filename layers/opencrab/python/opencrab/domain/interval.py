@@ -60,6 +60,12 @@ class Sums(Value):
             squares=max(self.squares - then.squares, 0.0),
         )
 
+    def part(self, share: float) -> "Sums":
+        """A share of them, in whole numbers, with the same mean."""
+        n = int(self.n * share)
+        left = n / self.n if n else 0.0
+        return Sums(n=n, total=self.total * left, squares=self.squares * left)
+
     @property
     def mean(self) -> float | None:
         """Their mean; None where there are none."""
@@ -126,8 +132,8 @@ def combined(parts: Sequence[tuple[float, Estimate]]) -> Estimate:
     return Estimate(
         n=sum(each.n for _, each in parts),
         mean=mean,
-        low=max(mean - below, -1.0),
-        high=min(mean + above, 1.0),
+        low=max(mean - below, sum(weight * each.low for weight, each in parts)),
+        high=min(mean + above, sum(weight * each.high for weight, each in parts)),
     )
 
 

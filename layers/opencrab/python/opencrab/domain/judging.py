@@ -41,8 +41,7 @@ def opinions(experiences: Iterable[Experience]) -> tuple[Opinion, ...]:
     """
     latest: dict[tuple[str, str], Opinion] = {}
     for lived in experiences:
-        is_opinion = lived.about_turn and lived.from_person and not lived.turn_id
-        if not is_opinion or lived.outcome is Outcome.PARTIAL:
+        if not lived.is_opinion or lived.outcome is Outcome.PARTIAL:
             continue
         key = (lived.about_turn, lived.from_person)
         if key not in latest or latest[key].at <= lived.at:

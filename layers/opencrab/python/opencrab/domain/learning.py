@@ -205,6 +205,13 @@ def on_trial(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
     return _moved(skill, SkillStatus.CANDIDATE, now)
 
 
+def set_aside(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
+    """A skill on trial that makes room for others, and waits for its turn; raises Conflict."""
+    if skill.status is not SkillStatus.CANDIDATE:
+        raise _conflict(skill, "it is not on trial", "look at it again")
+    return _moved(skill, SkillStatus.DISABLED, now).replaced(waits=True)
+
+
 def retired(
     skill: AcquiredSkill,
     now: datetime,
@@ -234,7 +241,8 @@ def restored(skill: AcquiredSkill, now: datetime, *, owner: str | None = None) -
     if owner is None and _is_owners(skill):
         raise Refused(f"skill {skill.name!r} was retired by the owner", cure="ask the owner")
     status = SkillStatus.QUARANTINED if skill.tainted else SkillStatus.CANDIDATE
-    return _moved(skill, status, now).replaced(retired_by=None, worded_at=now)
+    found = _moved(skill, status, now).replaced(retired_by=None, worded_at=now)
+    return found.replaced(effectiveness=None)
 
 
 def placed(skill: AcquiredSkill, mind: Mind, trials: Trials) -> AcquiredSkill:

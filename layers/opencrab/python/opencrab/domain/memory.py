@@ -18,6 +18,9 @@ EARLIER_KEPT = 10
 MEMORY, EXPERIENCE, IMPRESSION = "memory", "experience", "impression"
 """The kinds of facts that these are; ids of memories and experiences are in order of time."""
 
+LIVED = f"{EXPERIENCE}:"
+"""Stands before the id of an experience where it is named among memories."""
+
 REWRITTEN = "rewritten"
 """The kind of facts that say which memories were changed."""
 
@@ -106,7 +109,9 @@ class Rewritten(Value):
 class Experience(Value):
     """Something done, how it went, and what it taught; `model` where it is about one.
 
-    `by_owner` says that it is what an owner thought of a turn, `from_person` who that was.
+    `by_owner` says that it is what an owner thought of a turn, `from_person` who that was. One that
+    is retired is found and told no more, and an opinion all the same; `restored_at` says when it
+    was brought back.
     """
 
     id: str
@@ -122,6 +127,13 @@ class Experience(Value):
     session_id: str = ""
     person_id: str = ""
     at: datetime
+    retired_at: datetime | None = None
+    restored_at: datetime | None = None
+
+    @property
+    def is_opinion(self) -> bool:
+        """Whether it is what somebody else thought of a turn, and no word of the agent's own."""
+        return bool(self.about_turn and self.from_person) and not self.turn_id
 
 
 class Impression(Value):
@@ -144,6 +156,23 @@ class Impression(Value):
     history: "tuple[SessionImpression, ...]" = ()
     created_at: datetime
     updated_at: datetime
+
+    def as_left(self, history: "tuple[SessionImpression, ...]") -> "Impression | None":
+        """The impression as it was left in the last session that stays; None without any."""
+        if not history:
+            return None
+        left = history[-1]
+        return self.replaced(
+            personality="",
+            communication_style="",
+            recent_behavior=left.recent_behavior,
+            agreement=left.agreement,
+            notes=left.notes,
+            session_id=left.session_id,
+            turn_id=left.turn_id,
+            history=history[:-1],
+            updated_at=left.at,
+        )
 
 
 class SessionImpression(Value):

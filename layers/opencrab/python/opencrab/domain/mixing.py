@@ -12,7 +12,7 @@ from pydantic import Field
 
 from opencrab.domain.aim import Aim, Wish
 from opencrab.domain.chance import Chance
-from opencrab.domain.evidence import ModelEvidence, Weighted
+from opencrab.domain.evidence import ModelEvidence
 from opencrab.domain.interval import Estimate, Sums, combined, estimate
 from opencrab.domain.value import Value
 
@@ -20,8 +20,10 @@ DRAWS = 200
 MODELS = 20
 """Models that a mix asks at most; a `Mix` has no room for more."""
 
-LEAST_JUDGED = 20
-"""Judged turns of a model before it can be preferred; where nothing may be tried, of two models."""
+LEAST_JUDGED, LEAST_TRIED = 20, 10
+"""Judged turns of a model before it can be preferred, where nothing may be tried and where it may:
+what was believed too soon is found out there. Without trying, two models need as many.
+"""
 
 SURE = 0.8
 """Where nothing may be tried, another model must be better in so many draws to be preferred."""
@@ -112,19 +114,6 @@ def mixes(
     }
 
 
-def off_policy(weighted: Weighted) -> Sums | None:
-    """What all turns would have been worth with this model; None where it never had a turn.
-
-    The self-normalised inverse propensity estimate (Swaminathan and Joachims 2015): the sums are
-    those of as many turns as the weights are worth (Kish 1965), each with the estimated mean.
-    """
-    if not weighted.turns or weighted.weight <= 0:
-        return None
-    mean = weighted.total / weighted.weight
-    n = max(int(weighted.weight**2 / weighted.weights_squared), 1)
-    return Sums(n=n, total=n * mean, squares=n * mean)
-
-
 def is_below(before: Estimate, now: Estimate) -> bool:
     """Whether quality since a change lies below what was known before it, beyond any doubt left.
 
@@ -142,7 +131,7 @@ class _Table:
     def __init__(self, subject: Subject, aim: Aim, seed: str) -> None:
         self.aim, self.current, self.turns = aim, subject.current, subject.turns_a_day
         self.arms = [each for each in subject.arms if _may_be_asked(each, aim)]
-        self._proven = [place for place, each in enumerate(self.arms) if _is_proven(each)]
+        self._proven = [place for place, each in enumerate(self.arms) if _is_proven(each, aim)]
         self.costs = [each.cost or 0.0 for each in self.arms]
         self._charges = _charges(aim.goal, self.costs, [_latency(each) for each in self.arms])
         self._by_quality = float(aim.goal in {Wish.MAXIMIZE_QUALITY, Wish.BALANCE})
@@ -348,19 +337,20 @@ def _unready(subject: Subject, aim: Aim) -> str:
     if sum(each.cost is not None for each in subject.arms) < _TWO:
         return "no_price"
     asked = [each for each in subject.arms if _may_be_asked(each, aim)]
-    return "" if len(asked) >= _TWO and any(map(_is_proven, asked)) else "too_little_data"
+    proven = any(_is_proven(each, aim) for each in asked)
+    return "" if proven and len(asked) >= _TWO else "too_little_data"
 
 
 def _may_be_asked(arm: Arm, aim: Aim) -> bool:
     """A model without a price never is; one of which little is known where things are tried."""
     if arm.cost is None:
         return False
-    return aim.explore > 0 or _is_proven(arm)
+    return aim.explore > 0 or _is_proven(arm, aim)
 
 
-def _is_proven(arm: Arm) -> bool:
+def _is_proven(arm: Arm, aim: Aim) -> bool:
     """Whether it may be held for best; any other may only be tried out."""
-    return arm.quality.n >= LEAST_JUDGED
+    return arm.quality.n >= (LEAST_TRIED if aim.explore > 0 else LEAST_JUDGED)
 
 
 def _now(subject: Subject) -> float:

@@ -1,13 +1,15 @@
 """Nights: the days and weeks that are looked at when they are over, and what came of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 
 from opencrab.domain.adjustment import Adjustment
 from opencrab.domain.errors import Invalid
+from opencrab.domain.evidence import Recalled
 from opencrab.domain.interval import Estimate
 from opencrab.domain.value import MicroUsd, Unit, Value
 
@@ -23,6 +25,9 @@ MADE_UP_DAYS = 7
 OPEN_DAYS = 3
 """Days whose evidence is reckoned anew each night, so that what is said of them later counts."""
 
+FOUND_OFTEN = 3
+"""A memory that searches showed so often without ever being of use is junk."""
+
 KEPT = timedelta(days=60)
 """How long it is known that a period is done: longer than a message about it can come again."""
 
@@ -32,25 +37,32 @@ class Span(StrEnum):
 
     DAILY = "daily"
     WEEKLY = "weekly"
+    REVIEW = "review"
 
 
 class Stretch(Value):
-    """A day (UTC) or an ISO week that is over."""
+    """A day (UTC) or an ISO week that is over, or a day so far.
+
+    `number` tells the reviews of a day apart: how many times enough sessions had begun by then.
+    """
 
     span: Span
     first: date
     last: date
+    number: Annotated[int, Field(ge=0)] = 0
 
     @property
     def id(self) -> str:
-        """Its name, like daily-2026-11-21 and weekly-2026-W47."""
+        """Its name, like daily-2026-11-21, weekly-2026-W47 and review-2026-11-22-1."""
         return f"{self.span.value}-{self.name}"
 
     @property
     def name(self) -> str:
-        """The day or week alone."""
+        """The day or week alone, and which review of the day it is."""
         if self.span is Span.DAILY:
             return self.first.isoformat()
+        if self.span is Span.REVIEW:
+            return f"{self.first.isoformat()}-{self.number}"
         year, week, _ = self.first.isocalendar()
         return f"{year}-W{week:02d}"
 
@@ -117,7 +129,7 @@ class Standstill(Value):
 
 
 class Junk(Value):
-    """Memories that were found by searches: how many, and those that were never of use."""
+    """What was found by searches: how many, and those that were never of use."""
 
     found: int = 0
     useless: tuple[str, ...] = ()
@@ -128,7 +140,8 @@ class Looked(Value):
     """What the look at one period found and did; with `dry_run` it did nothing.
 
     `done_before` says that the period had been looked at, and nothing was done again. `budget` is
-    for the whole period. `report` are the files that tell it, none where `problem` says why.
+    for the whole period. `junk` tells of memories, `lived` of experiences. `report` are the files
+    that tell it, none where `problem` says why.
     """
 
     agent_id: str
@@ -145,6 +158,7 @@ class Looked(Value):
     reviews: tuple[Review, ...] = ()
     standstills: tuple[Standstill, ...] = ()
     junk: Junk = Junk()
+    lived: Junk = Junk()
     report: tuple[str, ...] = Field(default=())
     problem: str = ""
 
@@ -165,8 +179,13 @@ def week_stretch(day: date) -> Stretch:
     return Stretch(span=Span.WEEKLY, first=first, last=first + timedelta(days=6))
 
 
+def review_of(day: date, number: int) -> Stretch:
+    """A day so far, looked at when enough sessions had begun for the so manieth time."""
+    return Stretch(span=Span.REVIEW, first=day, last=day, number=number)
+
+
 def newest(span: Span, ended: date) -> Stretch:
-    """The last period of a length that is over when a day is."""
+    """The last day or week that is over when a day is."""
     if span is Span.DAILY:
         return day_stretch(ended)
     return week_stretch(ended - timedelta(days=0 if ended.weekday() == _SUNDAY else 7))
@@ -187,6 +206,8 @@ def stretch_of(text: str) -> Stretch:
             return day_stretch(date.fromisoformat(name))
         if span == Span.WEEKLY and len(name) == _WEEK_LENGTH:
             return week_stretch(date.fromisoformat(f"{name}-1"))
+        if span == Span.REVIEW and name[_DAY_LENGTH:][:1] == "-":
+            return review_of(date.fromisoformat(name[:_DAY_LENGTH]), _number(name))
     except ValueError:
         pass
     raise Invalid(
@@ -196,11 +217,37 @@ def stretch_of(text: str) -> Stretch:
     )
 
 
+def _number(name: str) -> int:
+    """Which review of its day a name tells; raises ValueError for anything that is no number."""
+    text = name[_DAY_LENGTH + 1 :]
+    if not text.isascii() or not text.isdecimal():
+        raise ValueError(text)
+    return int(text)
+
+
+def junk(recalled: Mapping[str, Recalled], since: datetime) -> Junk:
+    """What searches showed since then, and what of it was of no use; the worst of that is named."""
+    found, never = sum(each.at >= since for each in recalled.values()), useless(recalled, since)
+    rate = len(never) / found if found else None
+    return Junk(found=found, useless=never[:_USELESS], rate=rate)
+
+
+def useless(recalled: Mapping[str, Recalled], since: datetime) -> tuple[str, ...]:
+    """What searches showed often and that was never of use, the most often shown first."""
+    never = (
+        name
+        for name, each in recalled.items()
+        if each.at >= since and each.found >= FOUND_OFTEN and not each.useful
+    )
+    return tuple(sorted(never, key=lambda name: (-recalled[name].found, name)))
+
+
 def midnight(day: date) -> datetime:
     """The first moment of a day, UTC."""
     return datetime.combine(day, time(), UTC)
 
 
+_USELESS = 20
 _SUNDAY = 6
 _DAY_LENGTH = len("2026-11-21")
 _WEEK_LENGTH = len("2026-W47")

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from opencrab.domain.memory import LIVED
 from opencrab.domain.routing import Use
 from opencrab.domain.turn import Trigger, TurnStatus
 from opencrab.domain.value import MicroUsd, Unit, Value
@@ -48,12 +49,13 @@ class Signals(Value):
 
     `given` and `held` are the acquired skills on trial that fitted: those whose text the model had,
     and those that the coin withheld. `asked` are those that the model read by itself. `found` are
-    the memories that searches showed, `hidden` says that this turn's searches showed none because
-    of the coin, `useful` are those of `found` whose words came back in what the turn said or did.
-    `done` and `undone` count actions that succeeded and failed, `task_success` is whether the task
-    that it served was confirmed or failed; None where there was none. `corrects` and `repeats` name
-    the earlier turn that the message of this one corrected or asked again. `outsider` says that it
-    answered the public or a peer, whose words must not move what an agent learns.
+    the memories that searches showed, and the experiences after LIVED. `hidden` says that this
+    turn's searches showed no memories because of the coin, `useful` are those of `found` whose
+    words came back in what the turn said or did. `done` and `undone` count actions that succeeded
+    and failed, `task_success` is whether the task that it served was confirmed or failed; None
+    where there was none. `corrects` and `repeats` name the earlier turn that the message of this
+    one corrected or asked again. `outsider` says that it answered the public or a peer, whose words
+    must not move what an agent learns.
     """
 
     turn_id: str
@@ -79,10 +81,10 @@ class Signals(Value):
     outsider: bool = False
 
     def without(self, memories: AbstractSet[str]) -> "Signals":
-        """The same, as if these memories had never been found."""
+        """The same, as if these memories and experiences had never been found."""
         return self.replaced(
-            found=tuple(each for each in self.found if each not in memories),
-            useful=tuple(each for each in self.useful if each not in memories),
+            found=tuple(each for each in self.found if each.removeprefix(LIVED) not in memories),
+            useful=tuple(each for each in self.useful if each.removeprefix(LIVED) not in memories),
         )
 
     @property

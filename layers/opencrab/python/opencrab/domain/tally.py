@@ -43,10 +43,10 @@ class Tally(Value):
     """An agent's calls of one day (UTC) in one cell.
 
     `counts` are whole numbers by name: calls, answered, failed, unknown; input, output, cached and
-    reasoning tokens; cost in micro-dollars; latency and first in milliseconds with timed and
-    first_timed, the numbers of calls that tell them; l0, l1 … count latencies and c0, c1 … costs by
-    the number of bits of their milliseconds and micro-dollars. `hours` has those of HOURLY again by
-    hour, 0 to 23.
+    reasoning tokens; sessions that began with a call; cost in micro-dollars; latency and first in
+    milliseconds with timed and first_timed, the numbers of calls that tell them; l0, l1 … count
+    latencies and c0, c1 … costs by the number of bits of their milliseconds and micro-dollars.
+    `hours` has those of HOURLY again by hour, 0 to 23.
     """
 
     agent_id: str
@@ -90,6 +90,7 @@ def tally_of(row: UsageRow) -> Tally:
         "output": row.usage.output_tokens,
         "cached": row.usage.cached_tokens,
         "reasoning": row.usage.reasoning_tokens,
+        "sessions": int(row.opens),
         "cost": row.cost,
         f"c{max(row.cost, 0).bit_length()}": 1,
     }

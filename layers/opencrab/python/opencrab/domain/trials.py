@@ -13,13 +13,15 @@ class Trials(Value):
     A skill on trial is withheld from `skill_percent` of the turns that it fits, memories are from
     the searches of `memory_percent` of all turns. At most `candidates` skills are on trial at once,
     each for `most_turns` fitting turns; nothing is decided before `least_turns`. Nights fall at
-    `night_hour`, UTC. Only turns for which the coin was thrown tell of a skill: what a model reads
-    by itself beside them does not.
+    `night_hour`, UTC. By day skills are reviewed after each `review_sessions` new sessions, with 0
+    never. Only turns for which the coin was thrown tell of a skill: what a model reads by itself
+    beside them does not.
     """
 
-    skill_percent: Annotated[int, Field(ge=0, le=90)] = 30
+    skill_percent: Annotated[int, Field(ge=0, le=90)] = 50
     memory_percent: Annotated[int, Field(ge=0, le=50)] = 10
-    candidates: Annotated[int, Field(ge=1, le=50)] = 8
+    candidates: Annotated[int, Field(ge=1, le=50)] = 12
     least_turns: Annotated[int, Field(ge=10, le=10_000)] = 30
     most_turns: Annotated[int, Field(ge=30, le=100_000)] = 600
     night_hour: Annotated[int, Field(ge=0, le=23)] = 18
+    review_sessions: Annotated[int, Field(ge=0, le=100_000)] = 25

@@ -18,21 +18,35 @@ MODELS, ANSWERS, SKILLS, GRADED = 250, 80, 600, 40
 """Models for kinds of work, for types of task, skills with models, and models that grade: those
 with the most turns."""
 
-_PLACES = 6
+BYTES = 375_000
+"""Room for one item of every home, with its names and keys (DynamoDB takes 400 KB)."""
+
+_PLACES, _LEAST_SHARE = 6, 0.05
 _Entry = TypeVar("_Entry")
 
 
 def trimmed(evidence: Evidence, recalled: int) -> Evidence:
-    """Evidence with no more entries than these, and numbers of six places."""
+    """Evidence with no more entries than these, and numbers of six places.
+
+    Where names are so long that it is larger than BYTES all the same, half of them is tried.
+    """
+    found, share = _told(evidence, recalled, 1.0)
+    while len(found.encode()) > BYTES and share > _LEAST_SHARE:
+        found, share = _told(evidence, recalled, share / 2)
+    return Evidence.model_validate_json(found)
+
+
+def _told(evidence: Evidence, recalled: int, share: float) -> tuple[str, float]:
+    """A share of all entries as they are stored, and the share."""
     less = evidence.replaced(
-        models=_most(evidence.models, MODELS, _turns),
-        answers=_most(evidence.answers, ANSWERS, _turns),
-        skills=_most(evidence.skills, SKILLS, _paired),
-        grades=_most(evidence.grades, GRADED, _graded),
-        recalled=_most(evidence.recalled, recalled, _found),
+        models=_most(evidence.models, int(share * MODELS), _turns),
+        answers=_most(evidence.answers, int(share * ANSWERS), _turns),
+        skills=_most(evidence.skills, int(share * SKILLS), _paired),
+        grades=_most(evidence.grades, int(share * GRADED), _graded),
+        recalled=_most(evidence.recalled, int(share * recalled), _found),
     )
     told = json.loads(less.model_dump_json(), parse_float=lambda text: round(float(text), _PLACES))
-    return Evidence.model_validate_json(json.dumps(told))
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False), share
 
 
 def seen_in(days: Mapping[date, Evidence], before: Mapping[str, str]) -> dict[str, str]:

@@ -35,6 +35,8 @@ class UsageRow(Value):
 
     `unknown` is the state of a call whose worker died: it is charged in full. The last five fields
     are for whoever judges the answer later; None means that nobody did, and is not a low mark.
+    `opens` says that with it its agent begins a session: it is counted when the row is written, and
+    not kept in the row.
     """
 
     agent_id: str
@@ -58,6 +60,7 @@ class UsageRow(Value):
     price: Price | None = None
     latency_ms: int | None = None
     first_token_ms: int | None = None
+    opens: bool = Field(default=False, exclude=True)
     quality_score: Unit | None = None
     task_success: bool | None = None
     self_evaluation: ShortText | None = None

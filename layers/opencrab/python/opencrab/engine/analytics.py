@@ -13,7 +13,6 @@ from opencrab.domain.tally import Tally, added, day_of
 from opencrab.domain.turn import Trigger, TurnStatus
 from opencrab.domain.usage import Grouping, Period
 from opencrab.domain.value import MicroUsd, Unit, Value
-from opencrab.engine.learned import known
 from opencrab.engine.measured import (
     LITTLE,
     Recent,
@@ -24,6 +23,7 @@ from opencrab.engine.measured import (
     week_of,
 )
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.evidence import known
 
 _DAY = timedelta(days=1)
 

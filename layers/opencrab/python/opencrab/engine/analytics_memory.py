@@ -2,18 +2,18 @@
 
 from datetime import datetime, timedelta
 
+from opencrab.domain.adjusting import memory_percent
 from opencrab.domain.effect import effect_of
-from opencrab.domain.evidence import Evidence
+from opencrab.domain.evidence import RECALLED_DAYS, Evidence
 from opencrab.domain.knowledge import KNOWLEDGE, Extent, KnowledgeSource
 from opencrab.domain.memory import IMPRESSION, Impression
+from opencrab.domain.night import FOUND_OFTEN
 from opencrab.domain.peer import PEER, Peer, trust
 from opencrab.domain.value import Unit, Value
-from opencrab.engine.folding import RECALLED_DAYS
-from opencrab.engine.learned import known
 from opencrab.engine.measured import LITTLE, Measure, measure_of
-from opencrab.engine.night import FOUND_OFTEN
 from opencrab.engine.recollection import Place, graph
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.evidence import known
 
 MOST_USELESS = 50
 """Useless memories that are named."""
@@ -32,8 +32,8 @@ class UselessMemory(Value):
 class Recalling(Value):
     """What searches found in the last 30 days: different memories, and how often.
 
-    `junk_rate` is the share of memories that were found at least 3 times and never of use; None
-    where none was found.
+    How often counts on as long as no 30 days lie between. `junk_rate` is the share of memories that
+    were found at least 3 times and never of use; None where none was found.
     """
 
     memories: int
@@ -108,6 +108,7 @@ def memory(
     runtime: Runtime, agent_id: str, *, place: Place, limit: int
 ) -> tuple[MemoryAnalytics, Place | None]:
     """What an agent's memory is good for, and where its graph goes on; raises NotFound."""
+    mind = runtime.home.agents.get(agent_id).mind
     web, on = _web(runtime, agent_id, place, limit)
     learned = known(runtime.home.facts, agent_id)
     found = MemoryAnalytics(
@@ -115,9 +116,9 @@ def memory(
         as_of=learned.as_of or None,
         recalled=_recalling(learned.evidence, runtime.clock.now()),
         effect=memory_effect(learned.evidence),
-        withheld_percent=runtime.rules.trials.memory_percent,
+        withheld_percent=memory_percent(mind, runtime.rules.trials),
         graph=web,
-        reason=None if learned.evidence.recalled else LITTLE,
+        reason=None if learned.evidence.memories_recalled else LITTLE,
     )
     return found, on
 
@@ -129,7 +130,7 @@ def memory_effect(evidence: Evidence) -> Measure:
 
 def _recalling(evidence: Evidence, now: datetime) -> Recalling:
     since = now - timedelta(days=RECALLED_DAYS)
-    recalled = {name: each for name, each in evidence.recalled.items() if each.at >= since}
+    recalled = {name: each for name, each in evidence.memories_recalled.items() if each.at >= since}
     junk = {
         name: each.found
         for name, each in recalled.items()
@@ -149,7 +150,6 @@ def _recalling(evidence: Evidence, now: datetime) -> Recalling:
 def _web(
     runtime: Runtime, agent_id: str, place: Place, limit: int
 ) -> tuple[RelationGraph, Place | None]:
-    runtime.home.agents.get(agent_id)
     found = graph(runtime, agent_id, place=place, limit=limit)
     fact = runtime.home.facts.get(agent_id, KNOWLEDGE, KNOWLEDGE)
     extent = fact.read(Extent) if fact else Extent()

@@ -4,7 +4,13 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
-from opencrab.domain.adjustment import ADJUSTMENT, Adjustment, AdjustmentKind, AdjustmentState
+from opencrab.domain.adjustment import (
+    ADJUSTMENT,
+    STOPPED,
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+)
 from opencrab.domain.effect import Effect, effects
 from opencrab.domain.evidence import Evidence
 from opencrab.domain.mind import Mind
@@ -12,16 +18,12 @@ from opencrab.domain.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus
 from opencrab.domain.skill_trial import skill_pin
 from opencrab.domain.trials import Trials
 from opencrab.domain.value import Value
-from opencrab.engine.learned import known
 from opencrab.engine.measured import LITTLE, Measure, measure_of, week_of
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.evidence import known
 
 MOST_CHANGES = 500
 """Changes that are read for how learning went on, the newest."""
-
-
-STOPPED = "stopped"
-"""The reason of a change by which an owner ended a trial: no evidence spoke for it."""
 
 
 class TrialOf(Value):

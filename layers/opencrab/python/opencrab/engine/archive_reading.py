@@ -221,8 +221,10 @@ def _own(value: Value, places: _Places, *, trusted: bool) -> Value:
         return _own_memory(value, here=here, trusted=trusted)
     if isinstance(value, Impression):
         return value.replaced(history=tuple(x for x in value.history if places.has(x.session_id)))
-    if isinstance(value, Experience) and not trusted:
-        return value.replaced(about_turn="")
+    if isinstance(value, Experience):
+        # No way back comes in with it.
+        value = value.replaced(retired_at=None, restored_at=None)
+        return value if trusted else value.replaced(about_turn="")
     return value
 
 

@@ -25,10 +25,11 @@ from opencrab.engine.decide import decide
 from opencrab.engine.digest import Digest, Library, Stretch, room_of
 from opencrab.engine.growth import wish
 from opencrab.engine.record import resolved
+from opencrab.engine.report_words import Words, is_for_words, nowhere, open_words, show_words
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.summarising import source_of_row, tokens_of
 from opencrab.engine.turn import Outcome, Pace, abandon
-from opencrab.engine.work import Work
+from opencrab.engine.work import Job, Work
 from opencrab.ports.journal import Recorded
 from opencrab.ports.queue import Delivery
 
@@ -40,11 +41,12 @@ AT_ONCE = 8
 
 @dataclass(frozen=True)
 class _Message:
-    """What a message of this queue says: a session that has grown, or a turn to carry on."""
+    """What a message of this queue says: what has grown, what is to be worded, or a turn's id."""
 
     turn_id: str = ""
     agent_id: str = ""
     session_id: str = ""
+    period: str = ""
 
 
 def run_compaction(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
@@ -88,6 +90,8 @@ def _read(body: str) -> _Message:
         if told["v"] == 1 and isinstance(told.get("turn", ""), str):
             if "turn" in told:
                 return _Message(turn_id=told["turn"])
+            if "period" in told:
+                return _Message(agent_id=str(told["agent"]), period=str(told["period"]))
             return _Message(agent_id=str(told["agent"]), session_id=str(told["session"]))
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
@@ -110,12 +114,20 @@ def _go_on(runtime: Runtime, message: _Message) -> None:
     """Open what is due next, for a session that has grown or after a turn that has ended."""
     if message.turn_id:
         _after(runtime, runtime.home.journal.header(message.turn_id))
+    elif message.period:
+        open_words(runtime, message.agent_id, message.period)
     else:
         _open_next(runtime, message.agent_id, message.session_id, hops=0)
 
 
 def _after(runtime: Runtime, turn: Turn) -> None:
-    """What follows a turn that has ended: the next summary, unless this one failed."""
+    """What follows a turn that has ended: the next summary, unless this one failed.
+
+    What was to be worded is shown where it belongs, or why it is not there.
+    """
+    if is_for_words(turn):
+        show_words(runtime, turn)
+        return
     made = turn.trigger is Trigger.COMPACTION and turn.status is TurnStatus.COMPLETED
     if made and turn.hops < AT_ONCE:
         _open_next(runtime, turn.agent_id, turn.session_id, hops=turn.hops)
@@ -152,7 +164,7 @@ def _may_ask(work: Work) -> bool:
         close(work, TurnStatus.FAILED, note="no progress in three deliveries")
     elif work.calls_left <= 0:
         close(work, TurnStatus.EXHAUSTED, note="too many model calls failed")
-    elif isinstance(work.job, Digest) and (why := work.job.obstacle(work)):
+    elif work.job is not None and (why := work.job.obstacle(work)):
         close(work, TurnStatus.IDLE, note=why)
     return not work.turn.status.is_end
 
@@ -169,11 +181,16 @@ def _prepared(runtime: Runtime, claimed: Recorded) -> Work:
     """The turn in this worker's hands, with what its summary is made of."""
     turn, home = claimed.turn, runtime.home
     profile = home.agents.get(turn.agent_id)
-    session = home.sessions.get(turn.session_id)
-    job = Digest.of(runtime, turn, profile.agent, session)
+    job: Job
+    if is_for_words(turn):
+        session, job = nowhere(turn, profile), Words.of(runtime, turn, profile.agent)
+    else:
+        session = home.sessions.get(turn.session_id)
+        job = digest = Digest.of(runtime, turn, profile.agent, session)
+        turn = turn.replaced(taint=digest.draft.tainted)
     return Work(
         runtime=runtime,
-        turn=turn.replaced(taint=job.draft.tainted),
+        turn=turn,
         transcript=Transcript.of(resolved(claimed.records, home.blobs)),
         profile=profile,
         session=session,

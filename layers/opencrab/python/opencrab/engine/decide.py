@@ -108,6 +108,8 @@ def _hear(work: Work, boundary: Boundary) -> None:
 def _limits(work: Work, boundary: Boundary) -> Limits:
     """The limits of this call: those of the installation, and what is left of the goal's own."""
     limits = work.runtime.rules.limits.changed(boundary.limits)
+    if work.job is not None:
+        return work.job.limits(work, limits)
     goal = work.served
     left = None if goal is None else goal.left_micro_usd
     if left is None or left >= limits.turn_micro_usd:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from opencrab.domain.agent import Agent
 from opencrab.domain.errors import Changed, Invalid, Unavailable
 from opencrab.domain.fact import Fact, new_fact
+from opencrab.domain.money import Limits
 from opencrab.domain.past import RowKind, row_of
 from opencrab.domain.record import Answer, ModelIntent, ModelResult, Record
 from opencrab.domain.routing import Basis, Manner, Use
@@ -131,6 +132,10 @@ class Digest:
         if stretch.span is Span.TOPIC:
             return _of_lines(runtime, turn, session, stretch, room)
         return _of_parts(runtime, turn, stretch, room)
+
+    def limits(self, work: Work, limits: Limits) -> Limits:  # noqa: ARG002 - the port's
+        """All of them, and no others."""
+        return limits
 
     def obstacle(self, work: Work) -> str:
         """Why the summary is not wanted any more; "" while it is."""

@@ -7,29 +7,30 @@ from typing import Literal, TypeVar
 
 from pydantic import Field
 
-from opencrab.domain.adjusting import Subject, is_pinned
-from opencrab.domain.adjustment import Adjustment, AdjustmentKind, AdjustmentState
+from opencrab.domain.adjusting import MEMORIES, Subject, is_pinned, memory_percent
+from opencrab.domain.adjustment import STOPPED, Adjustment, AdjustmentKind, AdjustmentState
 from opencrab.domain.effect import Verdict, effects, verdict
-from opencrab.domain.errors import Conflict, Invalid, NotFound
+from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.evidence import ModelEvidence
 from opencrab.domain.figures import task_key
 from opencrab.domain.interval import Estimate, estimate
 from opencrab.domain.mind import Mind
 from opencrab.domain.mix import Mix
+from opencrab.domain.off_policy import off_policy
 from opencrab.domain.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus
 from opencrab.domain.value import Unit, Value
-from opencrab.engine import learned
+from opencrab.engine import learned, learned_memories
 from opencrab.engine.analytics_memory import memory_effect
-from opencrab.engine.analytics_skills import MOST_CHANGES, STOPPED, TrialOf, measured_skill
-from opencrab.engine.learned import Known
+from opencrab.engine.analytics_skills import MOST_CHANGES, TrialOf, measured_skill
 from opencrab.engine.measured import Measure, model_named
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.evidence import Known, known
 
 DECISIONS = 10
 """Decisions on one subject that are told, the newest."""
 
 MEMORY = "memory"
-"""The subject of the experiment with memories, which is the installation's."""
+"""The subject of the experiment with memories; memories means the same."""
 
 Answer = TypeVar("Answer")
 
@@ -47,21 +48,28 @@ class ExperimentState(StrEnum):
 
 
 class Decision(Adjustment):
-    """A change on evidence; `experiment` is its subject as experiments and addresses name it."""
+    """A change on evidence; `experiment` is its subject as experiments and addresses name it.
+
+    `says` are the words of the experiences that it is about: which goes, and which stays for it.
+    """
 
     experiment: str
+    says: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, made: Adjustment) -> "Decision":
+    def of(cls, made: Adjustment, says: tuple[str, ...] = ()) -> "Decision":
         """A stored adjustment as it is shown."""
-        return cls(**dict(made), experiment=address(Subject(kind=made.kind, name=made.subject)))
+        subject = Subject(kind=made.kind, name=made.subject)
+        return cls(**dict(made), experiment=address(subject), says=says)
 
 
 class MixedModel(Value):
     """One model of a mix: how often it is asked, and what its turns were worth, cost and took.
 
     `name` is what the alias means now, None where that is not set up. Cost and time are those of a
-    turn; None is what no turn told.
+    turn; None is what no turn told. `off_policy` is what all turns that were drawn while it was in
+    the mix would have been worth with it alone; its n is how many equally likely turns that rests
+    on.
     """
 
     model: str
@@ -69,6 +77,7 @@ class MixedModel(Value):
     weight: Unit
     turns: int
     quality: Estimate | None
+    off_policy: Estimate | None
     cost_micro_usd: float | None
     latency_ms: float | None
 
@@ -113,6 +122,8 @@ class Pinned(Value):
 
 def address(subject: Subject) -> str:
     """A subject as addresses name it: models:PURPOSE.TASK_TYPE has no slash."""
+    if subject == MEMORIES:
+        return MEMORY
     return subject.text.replace("/", ".", 1)
 
 
@@ -131,8 +142,8 @@ def experiments(runtime: Runtime, agent_id: str) -> Experiments:
 
 def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     """End an experiment; raises NotFound naming what there is, and Conflict where nothing runs."""
-    if subject == MEMORY:
-        raise _installations()
+    if _is_memory(subject):
+        return learned_memories.stop(runtime, agent_id, by)
     return _named(
         runtime, agent_id, subject, lambda name: learned.stop(runtime, agent_id, name, by)
     )
@@ -140,8 +151,9 @@ def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
 
 def stopped(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     """The same after a crash: where this owner's stop is the last word, it is answered again."""
+    named = MEMORY if _is_memory(subject) else subject
     for made in learned.adjustments(runtime.home.facts, agent_id):
-        if address(Subject(kind=made.kind, name=made.subject)) == subject:
+        if address(Subject(kind=made.kind, name=made.subject)) == named:
             if (made.reason, made.by, made.state) == (STOPPED, by, AdjustmentState.APPLIED):
                 return made
             break
@@ -150,8 +162,6 @@ def stopped(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustmen
 
 def pin(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
     """Keep a subject as it is, whatever the evidence says; raises likewise."""
-    if subject == MEMORY:
-        raise _installations()
     _named(runtime, agent_id, subject, lambda name: learned.pin(runtime, agent_id, name))
     return Pinned(subject=subject, pinned=True)
 
@@ -192,7 +202,7 @@ class _Table:
     def of(cls, runtime: Runtime, agent_id: str, mind: Mind) -> "_Table":
         facts = runtime.home.facts
         decided = learned.adjustments(facts, agent_id, limit=MOST_CHANGES)
-        return cls(runtime, agent_id, mind, learned.known(facts, agent_id), decided)
+        return cls(runtime, agent_id, mind, known(facts, agent_id), decided)
 
     def skills(self) -> Iterator[Experiment]:
         """Skills on trial, and those that wait for it."""
@@ -218,14 +228,15 @@ class _Table:
 
     def memory(self) -> Iterator[Experiment]:
         """Memories that are hidden from searches in a share of turns."""
-        percent = self.runtime.rules.trials.memory_percent
-        if percent:
+        percent = memory_percent(self.mind, self.runtime.rules.trials)
+        if percent or is_pinned(self.mind, MEMORIES):
             yield Experiment(
                 subject=MEMORY,
                 kind="memory",
-                state=ExperimentState.RUNNING,
+                state=self._state(MEMORIES, ExperimentState.RUNNING),
                 effect=memory_effect(self.known.evidence),
                 withheld_percent=percent,
+                decisions=self._decisions(MEMORIES),
             )
 
     def _skill(self, skill: AcquiredSkill) -> Experiment:
@@ -259,6 +270,7 @@ class _Table:
             weight=mix.weights[alias],
             turns=known.turns,
             quality=estimate(known.worth),
+            off_policy=off_policy(known.weighted),
             cost_micro_usd=known.cost.mean,
             latency_ms=known.latency.mean,
         )
@@ -277,11 +289,12 @@ def _named(runtime: Runtime, agent_id: str, subject: str, act: Callable[[str], A
     kind, _, name = subject.partition(":")
     if kind == AdjustmentKind.MODELS:
         name = name.replace(".", "/", 1)
+    text = MEMORIES.text if _is_memory(subject) else f"{kind}:{name}"
     try:
-        return act(f"{kind}:{name}")
+        return act(text)
     except (Invalid, NotFound) as error:
         found = experiments(runtime, agent_id)
-        there = {each.subject for each in found.items if each.kind != MEMORY} | {*found.pinned}
+        there = {each.subject for each in found.items} | {*found.pinned}
         raise NotFound(
             error.message,
             field="subject",
@@ -289,9 +302,6 @@ def _named(runtime: Runtime, agent_id: str, subject: str, act: Callable[[str], A
         ) from None
 
 
-def _installations() -> Conflict:
-    return Conflict(
-        "memories are tried out on all agents alike",
-        field="subject",
-        cure="set memory_percent in [trials] to 0",
-    )
+def _is_memory(subject: str) -> bool:
+    """Whether somebody means what is tried out with memories."""
+    return subject in {MEMORY, MEMORIES.kind.value, MEMORIES.text}

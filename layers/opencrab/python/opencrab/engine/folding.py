@@ -1,25 +1,30 @@
 """Folding: what the turns of open days tell becomes evidence, and days that are over are closed."""
 
 import logging
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 
-from opencrab.domain.evidence import EVIDENCE, STANDING, Evidence, Standing
+from opencrab.domain.evidence import EVIDENCE, RECALLED_DAYS, STANDING, Evidence, Standing
 from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.gathering import gathered
 from opencrab.domain.identifier import ulid
-from opencrab.domain.judging import opinions
+from opencrab.domain.judging import Opinion, opinions
 from opencrab.domain.memory import EXPERIENCE, Experience
 from opencrab.domain.night import OPEN_DAYS, ended_day, midnight
 from opencrab.domain.signals import KEPT_DAYS, SIGNALS, Signals, signals_id
-from opencrab.domain.trimming import RECALLED, RECALLED_A_DAY, UNSEEN, seen_in, trimmed, without
+from opencrab.domain.trimming import (
+    RECALLED,
+    RECALLED_A_DAY,
+    UNSEEN,
+    seen_in,
+    trimmed,
+    without,
+)
 from opencrab.engine.runtime import Runtime
 
 log = logging.getLogger(__name__)
-
-RECALLED_DAYS = 30
-"""How long a memory that no search found any more is told among those that were found."""
 
 _PAGE = 500
 _STANDING_AND_DAYS = 200
@@ -33,7 +38,8 @@ _REMOVED_AT_ONCE = 20
 class Folded:
     """All that is known when a day has `ended`: closed days, those to be closed now, open ones.
 
-    `stored` are the facts that hold what was known before.
+    `stored` are the facts that hold what was known before; `later` are the days since then, today
+    included, which are kept by the nights after them.
     """
 
     ended: date
@@ -41,10 +47,16 @@ class Folded:
     standing: Standing
     closing: dict[date, Evidence]
     open: dict[date, Evidence]
+    later: dict[date, Evidence] = field(default_factory=dict)
 
     @property
+    def so_far(self) -> "Folded":
+        """What is known by now, with the days since then."""
+        return replace(self, open={**self.open, **self.later}, later={})
+
+    @cached_property
     def evidence(self) -> Evidence:
-        """Everything together."""
+        """Everything together, without later days."""
         days = (*self.closing.values(), *self.open.values())
         return sum(days, self.standing.evidence)
 
@@ -57,13 +69,20 @@ class Folded:
         return sum(early, self.standing.evidence)
 
 
-def folded(runtime: Runtime, agent_id: str, ended: date, worded: Mapping[str, datetime]) -> Folded:
+def folded(
+    runtime: Runtime,
+    agent_id: str,
+    ended: date,
+    worded: Mapping[str, datetime],
+    *,
+    graded: bool = True,
+) -> Folded:
     """What is known when a day has ended; nothing is written.
 
     Days that were not closed yet are reckoned anew from the signals of their turns, with what was
     said of them until now; those whose signals have grown too old count as they are stored. What
-    was measured of a skill before it was `worded` as it is counts no more. Raises Unavailable when
-    a store is.
+    was measured of a skill before it was `worded` as it is counts no more. Without grades (not
+    `graded`) it must not be kept. Raises Unavailable when a store is.
     """
     stored = runtime.home.facts.page(agent_id, EVIDENCE, limit=_STANDING_AND_DAYS)
     now = runtime.clock.now()
@@ -74,7 +93,7 @@ def folded(runtime: Runtime, agent_id: str, ended: date, worded: Mapping[str, da
     first = whole
     if standing.closed_to:
         first = max(first, date.fromisoformat(standing.closed_to) + timedelta(days=1))
-    days = days_of(runtime, agent_id, first, ended, worded)
+    days = days_of(runtime, agent_id, first, max(ended, _day(now)), worded, graded=graded)
     for fact in stored:
         if fact.id == STANDING or not standing.closed_to < fact.id <= ended.isoformat():
             continue
@@ -83,13 +102,24 @@ def folded(runtime: Runtime, agent_id: str, ended: date, worded: Mapping[str, da
         else:
             # Its turns were forgotten.
             days.setdefault(day, Evidence())
+    return split(ended, standing, days, stored)
+
+
+def split(
+    ended: date, standing: Standing, days: Mapping[date, Evidence], stored: tuple[Fact, ...] = ()
+) -> Folded:
+    """What is known when a day has ended: its last days stay open, and those before are closed.
+
+    Days after it are kept apart.
+    """
     opens = ended - timedelta(days=OPEN_DAYS - 1)
     return Folded(
         ended=ended,
         stored=stored,
         standing=standing,
         closing={day: each for day, each in days.items() if day < opens},
-        open={day: each for day, each in days.items() if day >= opens},
+        open={day: each for day, each in days.items() if opens <= day <= ended},
+        later={day: each for day, each in days.items() if day > ended},
     )
 
 
@@ -114,7 +144,7 @@ def keep(runtime: Runtime, agent_id: str, folded: Folded, skills: Collection[str
 
 
 def _close(runtime: Runtime, agent_id: str, folded: Folded, skills: Collection[str]) -> None:
-    standing = _closed(folded, skills) if folded.closing else folded.standing
+    standing = closed(folded, skills) if folded.closing else folded.standing
     before = next((fact for fact in folded.stored if fact.id == STANDING), None)
     fact = before.holding(standing) if before else new_fact(agent_id, EVIDENCE, STANDING, standing)
     gone = [
@@ -126,7 +156,7 @@ def _close(runtime: Runtime, agent_id: str, folded: Folded, skills: Collection[s
     runtime.home.facts.commit(fact, *gone[:_REMOVED_AT_ONCE])
 
 
-def _closed(folded: Folded, skills: Collection[str]) -> Standing:
+def closed(folded: Folded, skills: Collection[str]) -> Standing:
     """Closed days with those that are closed now, without what is out of use, of one size."""
     newest, before = max(folded.closing), folded.standing
     evidence = sum(folded.closing.values(), before.evidence)
@@ -176,17 +206,41 @@ def _fresh(standing: Standing, worded: Mapping[str, datetime]) -> Standing:
 
 
 def days_of(
-    runtime: Runtime, agent_id: str, first: date, ended: date, worded: Mapping[str, datetime]
+    runtime: Runtime,
+    agent_id: str,
+    first: date,
+    ended: date,
+    worded: Mapping[str, datetime],
+    *,
+    graded: bool = True,
 ) -> dict[date, Evidence]:
-    """Evidence of each day of which there are signals, reckoned anew from them."""
+    """Evidence of each day of which there are signals, reckoned anew from them.
+
+    Grades, which models give themselves, lie in the rows of all calls: not all need them.
+    """
     if first > ended:
         return {}
-    found_signals = _signals(runtime, agent_id, midnight(first))
-    signals = tuple(_of_these_words(each, worded) for each in found_signals)
+    signals = tuple(_signals(runtime, agent_id, midnight(first)))
     if not signals:
         return {}
     said = opinions(_experiences(runtime, agent_id, midnight(first)))
-    grades = _grades(runtime, agent_id, midnight(first) - _BEFORE)
+    grades = _grades(runtime, agent_id, midnight(first) - _BEFORE) if graded else {}
+    return reckoned(signals, said, grades, ended=ended, worded=worded)
+
+
+def reckoned(
+    found_signals: Iterable[Signals],
+    said: Sequence[Opinion],
+    grades: Mapping[str, float],
+    *,
+    ended: date,
+    worded: Mapping[str, datetime],
+) -> dict[date, Evidence]:
+    """Evidence of each day up to the one that ended, by the signals of the turns since the first.
+
+    What was measured of a skill before it was `worded` as it is counts no more.
+    """
+    signals = tuple(_of_these_words(each, worded) for each in found_signals)
     found: dict[date, Evidence] = {}
     for day in sorted({each.at.date() for each in signals}):
         if day <= ended:

@@ -9,25 +9,18 @@ from opencrab.domain.fact import Fact
 from opencrab.domain.forgetting import Scope
 from opencrab.domain.goal import GOAL, Goal, goal_key
 from opencrab.domain.knowledge import EDGE, NODE, Edge, Node
-from opencrab.domain.memory import (
-    EXPERIENCE,
-    IMPRESSION,
-    MEMORY,
-    Experience,
-    Impression,
-    Memory,
-    SessionImpression,
-)
+from opencrab.domain.memory import EXPERIENCE, IMPRESSION, MEMORY, Experience, Impression, Memory
 from opencrab.domain.mind import MIND, Mind
 from opencrab.domain.plan import PLAN, GivenUp
 from opencrab.domain.signals import SIGNALS, Signals
 from opencrab.domain.skill import SKILL, AcquiredSkill
 from opencrab.domain.summary import COMPACTION, SUMMARY, Compaction, Source, Summary
 from opencrab.engine.inner_kept import all_of, inner_kept
+from opencrab.engine.learned_experiences import left_to, without, without_pins
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.scope import Affected
 from opencrab.engine.tasks import INSTRUCTION
-from opencrab.ports.facts import Facts
+from opencrab.engine.wordings_kept import wordings_kept
 
 _INDEXED = {MEMORY, EXPERIENCE, SUMMARY}
 
@@ -60,14 +53,15 @@ class Keepsakes:
 
 def keepsakes(runtime: Runtime, found: Affected, agent_id: str) -> Keepsakes:
     """What an agent keeps of what is meant; its words join the traces of it."""
-    return _Search(runtime.home.facts, found, agent_id).all()
+    return _Search(runtime, found, agent_id).all()
 
 
 class _Search:
     """One agent's kept things, looked through once; `own` for the agent who is to forget."""
 
-    def __init__(self, facts: Facts, found: Affected, agent_id: str) -> None:
-        self._facts = facts
+    def __init__(self, runtime: Runtime, found: Affected, agent_id: str) -> None:
+        self._runtime = runtime
+        self._facts = runtime.home.facts
         self._found = found
         self._agent_id = agent_id
         self._own = agent_id == found.agent_id
@@ -76,7 +70,6 @@ class _Search:
     def all(self) -> Keepsakes:
         """Everything; memories are judged first, as others hang on them, and removed last."""
         memories, reworded = self._memories()
-        self._core({fact.id for fact in memories})
         self._goals()
         nodes = self._nodes({fact.id for fact in memories})
         self._edges({fact.id for fact in nodes})
@@ -84,11 +77,13 @@ class _Search:
         self._summaries()
         self._inner()
         self._experiences()
+        self._core({fact.id for fact in memories})
         self._kept.changes += reworded
         self._remove(memories, MEMORY, lambda fact: (fact.read(Memory).content,))
         self._impressions()
         self._signals()
         self._skills()
+        self._wordings()
         return self._kept
 
     def _means(
@@ -160,8 +155,9 @@ class _Search:
             if each.id not in gone
             and not self._means(each.content, session_id=each.session_id, people=(each.person_id,))
         )
-        if core != mind.core:
-            self._kept.changes.append(stored.holding(mind.replaced(core=core)))
+        bare = without_pins(mind.replaced(core=core), self._found.traces.ids)
+        if bare != mind:
+            self._kept.changes.append(stored.holding(bare))
 
     def _goals(self) -> None:
         if not self._own or self._found.wish.scope is Scope.MEMORY:
@@ -265,9 +261,11 @@ class _Search:
                 self._kept.changes.append(fact.holding(bare))
 
     def _experiences(self) -> None:
-        gone = []
+        """With a person goes what was left to what is theirs: it says the same."""
+        gone, others = [], dict[str, Fact]()
         for fact in self._all(EXPERIENCE):
             lived = fact.read(Experience)
+            others[fact.id] = fact
             if self._means(
                 lived.experience,
                 lived.lesson,
@@ -277,7 +275,11 @@ class _Search:
                 people=(lived.person_id, lived.from_person),
                 times=(lived.at,),
             ):
-                gone.append(fact)
+                gone.append(others.pop(fact.id))
+        if self._found.wish.scope is Scope.PERSON:
+            ids = self._found.traces.ids | {fact.id for fact in gone}
+            left = left_to(self._facts, self._agent_id, ids)
+            gone += [fact for name, fact in others.items() if name in left]
         self._remove(gone, EXPERIENCE, lambda fact: (fact.read(Experience).experience,))
 
     def _inner(self) -> None:
@@ -324,27 +326,28 @@ class _Search:
             session_id=impression.session_id,
             times=(impression.updated_at,),
         ):
-            return _as_before(impression, history)
+            return impression.as_left(history)
         return impression.replaced(history=history)
 
     def _signals(self) -> None:
         """What a turn told of models and skills goes with it, though it has nobody's words.
 
-        Of other turns, and of all evidence, only what names a forgotten memory goes.
+        Of other turns, of all evidence and of changes only what names a forgotten memory goes.
         """
         gone = self._found.traces.ids
         for fact in self._all(SIGNALS):
             told = fact.read(Signals)
             if self._means(turns=(told.turn_id,), session_id=told.session_id, times=(told.at,)):
                 self._kept.changes.append(fact.removed())
-            elif not gone.isdisjoint(told.found):
-                self._kept.changes.append(fact.holding(told.without(gone)))
+            elif (bare_signals := told.without(gone)) != told:
+                self._kept.changes.append(fact.holding(bare_signals))
         for fact in self._all(EVIDENCE) if gone else ():
             kept: Standing | Evidence
             kept = fact.read(Standing) if fact.id == STANDING else fact.read(Evidence)
             bare = kept.without(gone)
             if bare != kept:
                 self._kept.changes.append(fact.holding(bare))
+        self._kept.changes += without(self._runtime, self._agent_id, gone)
 
     def _skills(self) -> None:
         for fact in self._all(SKILL):
@@ -358,6 +361,13 @@ class _Search:
             ):
                 self._kept.skills.append(skill.name)
 
+    def _wordings(self) -> None:
+        kept = self._kept
+        touched = any((kept.changes, kept.sources, kept.skills, self._found.lines))
+        changes, turns = wordings_kept(self._facts, self._agent_id, self._means, touched=touched)
+        kept.changes += changes
+        kept.turns += turns
+
     def _remove(self, facts: list[Fact], kind: str, words: Words) -> None:
         wished = self._own and self._found.wish.scope is Scope.MEMORY
         for fact in facts:
@@ -370,21 +380,3 @@ class _Search:
 
     def _all(self, kind: str) -> Iterator[Fact]:
         return all_of(self._facts, self._agent_id, kind)
-
-
-def _as_before(impression: Impression, history: tuple[SessionImpression, ...]) -> Impression | None:
-    """The impression as it was left in the last session that stays; None without any."""
-    if not history:
-        return None
-    left = history[-1]
-    return impression.replaced(
-        personality="",
-        communication_style="",
-        recent_behavior=left.recent_behavior,
-        agreement=left.agreement,
-        notes=left.notes,
-        session_id=left.session_id,
-        turn_id=left.turn_id,
-        history=history[:-1],
-        updated_at=left.at,
-    )

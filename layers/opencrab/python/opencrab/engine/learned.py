@@ -8,9 +8,11 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from opencrab.domain.adjusting import (
+    MEMORIES,
     Subject,
     adjustment_id,
     ended,
@@ -22,26 +24,30 @@ from opencrab.domain.adjusting import (
     with_pin,
     without_pin,
 )
-from opencrab.domain.adjustment import ADJUSTMENT, Adjustment, AdjustmentKind, AdjustmentState
+from opencrab.domain.adjustment import (
+    ADJUSTMENT,
+    STOPPED,
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+)
 from opencrab.domain.errors import Changed, Conflict, NotFound
-from opencrab.domain.evidence import EVIDENCE, STANDING, Evidence, Standing, together
 from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.learning import indexed, promoted
 from opencrab.domain.mind import MIND, Mind
 from opencrab.domain.mix import Mix
 from opencrab.domain.skill import SKILL, AcquiredSkill, SkillStatus
-from opencrab.engine.learned_back import mix_and_best, skill_before
+from opencrab.engine.learned_back import WAS_PINNED, before_it, let_go, mix_and_best, skill_before
+from opencrab.engine.learned_experiences import Beside, is_there, restoring
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.evidence import known
 from opencrab.ports.facts import Facts
 
 log = logging.getLogger(__name__)
 
 _TRIES = 5
 _PAGE = 100
-_DAYS = 200
 _MOST_ENDED = 10
-_STOPPED = "stopped"
-_WAS_PINNED = "was_pinned"
 _EVER = datetime.min.replace(tzinfo=UTC)
 _HELD = {AdjustmentState.APPLIED, AdjustmentState.PROPOSED}
 
@@ -50,17 +56,10 @@ Alter = Callable[[Mind, AcquiredSkill | None], tuple[Mind, AcquiredSkill | None]
 
 
 @dataclass(frozen=True)
-class Known:
-    """All evidence about an agent; `as_of` is the last day that is in it, "" before the first."""
-
-    evidence: Evidence
-    as_of: str
-
-
-@dataclass(frozen=True)
 class Change:
     """An adjustment to be stored, with what it does, what it ends, and what holds `again` after it.
 
+    `beside` is what is written together with it, where that is neither the mind nor a skill.
     One that is stored already moves on only if it is as it `was`; None is for new ones.
     """
 
@@ -69,20 +68,19 @@ class Change:
     ends: tuple[Adjustment, ...] = ()
     was: AdjustmentState | None = None
     again: Adjustment | None = None
+    beside: Beside | None = None
 
+    def done(self, mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+        """A mind and the stored skill that it is about, as they are after it.
 
-def known(facts: Facts, agent_id: str) -> Known:
-    """What is known of an agent: one read."""
-    stored = facts.page(agent_id, EVIDENCE, limit=_DAYS)
-    standing = next((fact for fact in stored if fact.id == STANDING), None)
-    closed_to = standing.read(Standing).closed_to if standing else ""
-    days = (fact.id for fact in stored if fact.id != STANDING)
-    return Known(together(standing, stored), max((*days, closed_to)))
-
-
-def evidence_of(facts: Facts, agent_id: str) -> Evidence:
-    """What is known of an agent."""
-    return known(facts, agent_id).evidence
+        Raises Conflict where they are not as it needs them.
+        """
+        if self.alter is None:
+            return mind, skill
+        after, changed = self.alter(mind, skill)
+        if changed is None or changed == skill or skill is None:
+            return after, skill
+        return indexed(after, changed), changed
 
 
 def adjustments(
@@ -148,9 +146,13 @@ def pin(runtime: Runtime, agent_id: str, subject: str) -> Mind:
 
 
 def unpin(runtime: Runtime, agent_id: str, subject: str) -> Mind:
-    """Let evidence move a skill or a mix again; raises Invalid."""
+    """Let evidence move a skill or a mix again; raises Invalid.
+
+    A stop that left the pin takes none away any more; one of memories is over.
+    """
     named = Subject.of(subject)
-    return _pinned(runtime, agent_id, lambda mind: without_pin(mind, named))
+    over = partial(let_go, runtime.home.facts, agent_id, named, runtime.clock.now())
+    return _pinned(runtime, agent_id, lambda mind: without_pin(mind, named), over)
 
 
 def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
@@ -166,11 +168,13 @@ def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
         after: dict[str, Any] = {"status": SkillStatus.ACTIVE.value}
         evidence = dict[str, Any]()
         alter = _stopped_trial(named, now)
+    elif named.kind is AdjustmentKind.EXPERIENCE:
+        raise Conflict("experiences are not tried out", field="subject", cure="pin it instead")
     else:
         mind = mind_of(facts, agent_id)
         mix, alone = mix_and_best(mind, named.name)
         before, after = telling(mix), telling(alone)
-        evidence = {_WAS_PINNED: is_pinned(mind, named)}
+        evidence = {WAS_PINNED: is_pinned(mind, named)}
         alter = _stopped_mix(named, mind, alone)
     made = Adjustment(
         id=adjustment_id(now, subject, by),
@@ -180,7 +184,7 @@ def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
         before=before,
         after=after,
         evidence=evidence,
-        reason=_STOPPED,
+        reason=STOPPED,
         by=by,
     )
     earlier = open_of(adjustments(facts, agent_id), named)
@@ -241,7 +245,9 @@ def _written(runtime: Runtime, agent_id: str, change: Change) -> Adjustment:
         again = fact.read(Adjustment).replaced(ended_at=None, ended_by="")
         writes.append(fact.holding(again.replaced(state=AdjustmentState.APPLIED)))
     if change.alter is not None:
-        writes += _altered(facts, agent_id, wanted, change.alter)
+        writes += _altered(facts, agent_id, change)
+    if change.beside is not None:
+        writes += change.beside()
     facts.commit(*writes)
     return wanted
 
@@ -264,37 +270,27 @@ def _is_in(stored: Fact, state: AdjustmentState) -> bool:
     return stored.read(Adjustment).state is state
 
 
-def _altered(facts: Facts, agent_id: str, wanted: Adjustment, alter: Alter) -> Iterator[Fact]:
+def _altered(facts: Facts, agent_id: str, change: Change) -> Iterator[Fact]:
+    wanted = change.adjustment
     known, held = facts.get(agent_id, MIND, MIND), None
     mind = known.read(Mind) if known else Mind()
     if wanted.kind is AdjustmentKind.SKILL:
         held = facts.get(agent_id, SKILL, wanted.subject)
     skill = held.read(AcquiredSkill) if held else None
-    after, changed = alter(mind, skill)
+    after, changed = change.done(mind, skill)
     if changed is not None and changed != skill and held is not None:
-        after = indexed(after, changed)
         yield held.holding(changed)
     if after != mind:
         yield known.holding(after) if known else new_fact(agent_id, MIND, MIND, after)
 
 
 def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> Change:
-    again = _before_it(runtime.home.facts, agent_id, back)
+    if back.kind is AdjustmentKind.EXPERIENCE:
+        beside = restoring(runtime, agent_id, back)
+        return Change(back, was=AdjustmentState.APPLIED, beside=beside)
+    again = before_it(_recent(runtime.home.facts, agent_id, _EVER), back)
     alter = _back(runtime, agent_id, back)
     return Change(back, alter, was=AdjustmentState.APPLIED, again=again)
-
-
-def _before_it(facts: Facts, agent_id: str, found: Adjustment) -> Adjustment | None:
-    """The change that made the mix that a later one ended; the others that it ended were proposals.
-
-    Those were made later than what held then, so the oldest is it.
-    """
-    if found.kind is not AdjustmentKind.MODELS:
-        return None
-    over = (each for each in _recent(facts, agent_id, _EVER) if each.ended_by == found.id)
-    ended_ones = (each for each in over if each.state is AdjustmentState.SUPERSEDED)
-    held = (each for each in ended_ones if each.after == found.before)
-    return min(held, key=lambda each: each.id, default=None)
 
 
 def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
@@ -306,9 +302,13 @@ def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
         if found.kind is AdjustmentKind.MODELS:
             if telling(mix_of(mind, found.subject)) != found.after:
                 raise _changed_since(runtime, agent_id, found, "another mix holds now")
-            if found.reason == _STOPPED and not found.evidence.get(_WAS_PINNED):
+            if found.reason == STOPPED and not found.evidence.get(WAS_PINNED):
                 mind = without_pin(mind, subject)
             return mixed_as(mind, found.subject, found.before), None
+        if subject == MEMORIES:
+            if not is_pinned(mind, subject):
+                raise _changed_since(runtime, agent_id, found, "memories are tried out again")
+            return without_pin(mind, subject), None
         if skill is None or skill.status.value != found.after.get("status"):
             raise _changed_since(runtime, agent_id, found, "the skill stands elsewhere now")
         return mind, skill_before(skill, found, mind, trials, now)
@@ -336,23 +336,27 @@ def _stopped_mix(subject: Subject, known: Mind, alone: Mix) -> Alter:
     return alter
 
 
-def _pinned(runtime: Runtime, agent_id: str, change: Callable[[Mind], Mind]) -> Mind:
+def _pinned(
+    runtime: Runtime, agent_id: str, change: Callable[[Mind], Mind], beside: Beside | None = None
+) -> Mind:
     require_living(runtime, agent_id)
     for _ in range(_TRIES - 1):
         try:
-            return _minded(runtime, agent_id, change)
+            return _minded(runtime, agent_id, change, beside)
         except Changed:
             continue
-    return _minded(runtime, agent_id, change)
+    return _minded(runtime, agent_id, change, beside)
 
 
-def _minded(runtime: Runtime, agent_id: str, change: Callable[[Mind], Mind]) -> Mind:
+def _minded(
+    runtime: Runtime, agent_id: str, change: Callable[[Mind], Mind], beside: Beside | None
+) -> Mind:
     fact = runtime.home.facts.get(agent_id, MIND, MIND)
     mind = fact.read(Mind) if fact else Mind()
     after = change(mind)
     if after != mind:
         known = fact.holding(after) if fact else new_fact(agent_id, MIND, MIND, after)
-        runtime.home.facts.commit(known)
+        runtime.home.facts.commit(known, *(beside() if beside else ()))
     return after
 
 
@@ -361,8 +365,12 @@ def _there(runtime: Runtime, agent_id: str, text: str) -> Subject:
     subject, facts = Subject.of(text), runtime.home.facts
     if subject.kind is AdjustmentKind.SKILL:
         found = facts.get(agent_id, SKILL, subject.name) is not None
+    elif subject == MEMORIES:
+        found = True
+    elif subject.kind is AdjustmentKind.EXPERIENCE:
+        found = is_there(facts, agent_id, subject.name)
     else:
-        measured = evidence_of(facts, agent_id).models
+        measured = known(facts, agent_id).evidence.models
         found = any(key.startswith(f"{subject.name}/") for key in measured)
         found = found or mix_of(mind_of(facts, agent_id), subject.name) is not None
     if not found:

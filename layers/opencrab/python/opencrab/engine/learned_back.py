@@ -1,15 +1,28 @@
 """Ways back: what a skill is once a change of it is undone, and a mix once its trial is stopped."""
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from opencrab.domain.adjusting import Subject, is_pinned, mix_of, telling
-from opencrab.domain.adjustment import Adjustment
+from opencrab.domain.adjusting import MEMORIES, Subject, ended, is_pinned, mix_of, telling
+from opencrab.domain.adjustment import (
+    ADJUSTMENT,
+    STOPPED,
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+)
 from opencrab.domain.errors import Conflict
+from opencrab.domain.fact import Fact
 from opencrab.domain.learning import on_trial, placed, restored, toggled
 from opencrab.domain.mind import Mind
 from opencrab.domain.mix import Mix
 from opencrab.domain.skill import AcquiredSkill, SkillStatus
 from opencrab.domain.trials import Trials
+from opencrab.engine.inner_kept import all_of
+from opencrab.ports.facts import Facts
+
+WAS_PINNED = "was_pinned"
+"""In what a stop tells: that to undo it takes no pin away."""
 
 
 def skill_before(
@@ -25,6 +38,19 @@ def skill_before(
     return before
 
 
+def before_it(listed: Iterable[Adjustment], found: Adjustment) -> Adjustment | None:
+    """The change that made the mix that a later one ended; the others that it ended were proposals.
+
+    Those were made later than what held then, so the oldest is it.
+    """
+    if found.kind is not AdjustmentKind.MODELS:
+        return None
+    over = (each for each in listed if each.ended_by == found.id)
+    ended_ones = (each for each in over if each.state is AdjustmentState.SUPERSEDED)
+    held = (each for each in ended_ones if each.after == found.before)
+    return min(held, key=lambda each: each.id, default=None)
+
+
 def mix_and_best(mind: Mind, name: str) -> tuple[Mix, Mix]:
     """A mix, and its best model alone; raises Conflict where that comes to the same."""
     mix = mix_of(mind, name)
@@ -37,6 +63,22 @@ def mix_and_best(mind: Mind, name: str) -> tuple[Mix, Mix]:
             f"for {name!r} {best!r} alone is asked already", field="subject", cure="pin it"
         )
     return mix, alone
+
+
+def let_go(facts: Facts, agent_id: str, subject: Subject, now: datetime) -> Iterator[Fact]:
+    """The stops of a subject once its pin was taken back: none takes a later pin away any more.
+
+    One of a mix can still bring back the mix that was before it, one of memories is over.
+    """
+    for fact in all_of(facts, agent_id, ADJUSTMENT):
+        made = fact.read(Adjustment)
+        about = (made.kind, made.subject) == (subject.kind, subject.name)
+        if not about or (made.reason, made.state) != (STOPPED, AdjustmentState.APPLIED):
+            continue
+        if subject == MEMORIES:
+            yield fact.holding(ended(made, AdjustmentState.SUPERSEDED, now))
+        elif subject.kind is AdjustmentKind.MODELS:
+            yield fact.holding(made.replaced(evidence=made.evidence | {WAS_PINNED: True}))
 
 
 def _before(skill: AcquiredSkill, found: Adjustment, now: datetime) -> AcquiredSkill:

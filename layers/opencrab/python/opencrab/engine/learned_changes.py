@@ -53,8 +53,8 @@ def _change(made: Adjustment, language: Language) -> str:
         "change",
         language,
         subject=subject,
-        before=_standing(made.before, language),
-        after=_standing(made.after, language),
+        before=_standing(made, made.before, language),
+        after=_standing(made, made.after, language),
         state=learned_phrase(made.state.value, language),
         reason=reason_phrase(made.reason, language),
         evidence=_evidence(made, language),
@@ -62,14 +62,19 @@ def _change(made: Adjustment, language: Language) -> str:
     )
 
 
-def _standing(told: Mapping[str, Any], language: Language) -> str:
+def _standing(made: Adjustment, told: Mapping[str, Any], language: Language) -> str:
     """What a change says of before or after."""
     if "weights" in told:
         listed = sorted(told["weights"].items(), key=lambda item: (-item[1], item[0]))
         shares = (f"{alias} {100 * weight:.0f} %" for alias, weight in listed)
         return learned_phrase("between", language).join(shares)
+    if made.kind is AdjustmentKind.EXPERIENCE:
+        word = told.get("remark", told.get("status"))
+        return learned_phrase(f"{made.kind.value}_{word}", language)
     if "remark" in told:
         return learned_phrase(str(told["remark"]), language, other=told.get("other", ""))
+    if "withheld_percent" in told:
+        return learned_phrase("withheld", language, percent=told["withheld_percent"])
     if "status" in told:
         return learned_phrase(str(told["status"]), language)
     return learned_phrase("nothing", language)
@@ -82,6 +87,8 @@ def _evidence(made: Adjustment, language: Language) -> str:
         return learned_phrase(
             "evidence_skill", language, points=effect, given=told["given"], held=told["held"]
         )
+    if made.kind is AdjustmentKind.EXPERIENCE:
+        return _recalled(told, language)
     if made.kind is AdjustmentKind.MODELS and "quality" in told:
         return learned_phrase(
             "evidence_models",
@@ -91,6 +98,13 @@ def _evidence(made: Adjustment, language: Language) -> str:
             turns=told["turns_a_day"],
         )
     return ""
+
+
+def _recalled(told: Mapping[str, Any], language: Language) -> str:
+    if "alike" in told:
+        return learned_phrase("evidence_twin", language, percent=f"{100 * told['alike']:.0f}")
+    found, useful = told["found"], told["useful"]
+    return learned_phrase("evidence_experience", language, found=found, useful=useful)
 
 
 def _points(mean: float, low: float, high: float, language: Language) -> str:

@@ -13,6 +13,29 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "`{path}` is not a report of the night: it was left as it is, and this one lies beside it.",
         "`{path}` は夜の学習記録ではないため残し、この記録を隣に置きました。",
     ),
+    "words_head": ("## In its own words", "## 自分の言葉で"),
+    "words": (
+        "{text}\n\nWorded by `{model}`; the numbers are those below.",
+        "{text}\n\n文章は `{model}` が書きました。数値は以下のものです。",
+    ),
+    "no_words": ("Not worded: {reason}.", "文章はありません。理由: {reason}。"),
+    "words_budget": ("its share of the day's budget was used up", "予算の割り当てが足りません"),
+    "words_frozen": ("the agent is frozen", "エージェントが凍結されています"),
+    "words_stopped": ("it was stopped", "停止されました"),
+    "words_number": (
+        "what a model wrote was dropped, as it named a number that is not in the report",
+        "記録にない数値があったため、モデルの文章を取り下げました",
+    ),
+    "words_form": (
+        "what a model wrote was dropped, as it was not plain sentences",
+        "決められた形でなかったため、モデルの文章を取り下げました",
+    ),
+    "words_empty": ("the model wrote nothing", "モデルが何も書きませんでした"),
+    "words_unknown": (
+        "whoever asked the model died meanwhile, and nobody pays for it twice",
+        "モデルの回答を待つ間に処理が止まりました。二重に支払わないため再試行しません",
+    ),
+    "words_unanswered": ("no model answered", "モデルが回答しませんでした"),
     "budget_head": ("## Within the budget?", "## 予算内か"),
     "budget_yes": (
         "Yes: {spent} of {budget} ({share}).",
@@ -77,6 +100,14 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "; expected quality {quality}, {cost} a turn, {turns} turns a day",
         "。見込みは品質 {quality}、1ターン {cost}、1日 {turns} ターン",
     ),
+    "evidence_experience": (
+        "; searches showed it {found} times, of use {useful} times",
+        "。検索で {found} 回見つかり、役立ったのは {useful} 回",
+    ),
+    "evidence_twin": (
+        "; {percent} % of the words are the same",
+        "。言葉の {percent} % が一致",
+    ),
     "nothing": ("as configured", "設定どおり"),
     "still": ("- {subject}: unchanged, since {reason}", "- {subject}: 変更なし。理由: {reason}"),
     "skills_head": ("## Skills", "## スキル"),
@@ -102,14 +133,22 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "retire": ("retire it: it does harm", "引退を勧めます(悪影響があります)"),
     "memories_head": ("## Memories", "## 記憶"),
     "memories": (
-        "Memories that searches found in 30 days: {found}. Found three times or more and never of "
-        "use: {useless}, a junk rate of {rate}.",
-        "30日間の検索で見つかった記憶は {found} 件。うち {useless} 件は3回以上見つかったのに"
+        "Memories that searches found in the last 30 days: {found}. Found three times or more, "
+        "without 30 days between, and never of use: {useless}, a junk rate of {rate}.",
+        "直近30日間の検索で見つかった記憶は {found} 件。うち {useless} 件は"
+        "30日を超える間を空けずに3回以上見つかったのに"
         "一度も役立ちませんでした(不要率 {rate})。",
     ),
     "memories_none": (
         "No search found a memory in 30 days.",
         "30日間、検索で見つかった記憶はありません。",
+    ),
+    "experiences": (
+        "Experiences that searches found in the last 30 days: {found}. Found three times or more, "
+        "without 30 days between, and never of use: {useless}, a junk rate of {rate}.",
+        "直近30日間の検索で見つかった経験は {found} 件。うち {useless} 件は"
+        "30日を超える間を空けずに3回以上見つかったのに"
+        "一度も役立ちませんでした(不要率 {rate})。",
     ),
     "memories_effect": (
         "With memories, turns were worth {points} more than without.",
@@ -130,6 +169,9 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "between": (", ", "、"),
     "too_few": ("{count} more are not listed", "ほか {count} 件"),
     "skill_subject": ("skill `{name}`", "スキル `{name}`"),
+    "experience_subject": ("an experience", "経験"),
+    "memories_subject": ("memories in searches", "検索で見せる記憶"),
+    "withheld": ("hidden in {percent} % of turns", "{percent} % のターンで隠す"),
     "models_subject": ("models for {name}", "{name} のモデル"),
     "applied": ("done", "実施"),
     "proposed": ("proposed", "提案"),
@@ -141,12 +183,25 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "active": ("active", "有効"),
     "disabled": ("switched off", "無効"),
     "archived": ("retired", "引退"),
+    "experience_active": ("recalled", "思い出す"),
+    "experience_archived": ("recalled no more", "思い出さない"),
+    "experience_retire": ("recall it no more", "今後は思い出さないことを提案"),
+    "experience_merge": (
+        "leave it to the one that says the same",
+        "同じ内容の別の経験だけを残すことを提案",
+    ),
     "reason_helps": ("it helps", "効果がある"),
     "reason_probably_helps": ("it very probably helps", "効果がある可能性がきわめて高い"),
     "reason_harms": ("it does harm", "悪影響がある"),
     "reason_probably_harms": ("it very probably does harm", "悪影響の可能性がきわめて高い"),
     "reason_no_use_seen": ("no use was seen", "効果が見られない"),
     "reason_says_the_same": ("another one says the same", "別のスキルと内容が同じ"),
+    "reason_never_of_use": (
+        "searches found it often and it was never of use",
+        "検索で何度も見つかったのに一度も役立っていない",
+    ),
+    "reason_told_twice": ("another experience says the same", "別の経験と内容が同じ"),
+    "reason_unseen": ("no judged turn was about it", "評価されたターンで使う場面がなかった"),
     "reason_room": ("there is room for one more trial", "試用の枠が空いた"),
     "reason_stopped": ("somebody ended the trial", "試用が打ち切られた"),
     "reason_learned": ("that is what was learned", "測定の結果による"),

@@ -6,26 +6,28 @@ from datetime import timedelta
 
 from opencrab.domain.adjusting import Subject, is_pinned
 from opencrab.domain.adjustment import Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.choosing import fixed_for, then_of
+from opencrab.domain.choosing import fixed_for
 from opencrab.domain.errors import Conflict
 from opencrab.domain.learning import retired
 from opencrab.domain.mind import Mind
 from opencrab.domain.night import Remark
 from opencrab.domain.skill import AcquiredSkill, Effectiveness, SkillStatus
+from opencrab.domain.watching import then_of
 from opencrab.engine.learned import (
     Change,
     adjustment,
     adjustments,
     announced,
-    evidence_of,
     open_of,
     require_living,
     write,
 )
+from opencrab.engine.learned_experiences import gone, retiring
 from opencrab.engine.measured import choices_of
 from opencrab.engine.night_models import applied
 from opencrab.engine.preferences import current
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.evidence import known
 
 FRESH = timedelta(days=30)
 """How long a proposal can be followed: what it rests on becomes old."""
@@ -59,6 +61,8 @@ def follow(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustme
     made = found.replaced(state=AdjustmentState.APPLIED, at=now, by=by, evidence=evidence)
     if found.kind is AdjustmentKind.MODELS:
         change = _mixing(runtime, agent_id, made)
+    elif found.kind is AdjustmentKind.EXPERIENCE:
+        change = Change(gone(made), beside=retiring(runtime, agent_id, made))
     else:
         change = _retiring(found, made)
     listed = adjustments(runtime.home.facts, agent_id)
@@ -91,7 +95,7 @@ def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> Change:
                 f"{alias!r} may not be selected any more, or is another model by now",
                 cure="wait for the next night to look at the models that there are",
             )
-    then = then_of(evidence_of(runtime.home.facts, agent_id), name, models.values())
+    then = then_of(known(runtime.home.facts, agent_id).evidence, name, models.values())
     watched = made.replaced(evidence={**made.evidence, "then": then})
     return Change(watched, applied(name, made.before, made.after))
 

@@ -6,27 +6,21 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from opencrab.domain.calibration import curve
-from opencrab.domain.errors import Conflict, NotFound, TooLarge
+from opencrab.domain.errors import Conflict, TooLarge
 from opencrab.domain.evidence import Evidence
 from opencrab.domain.interval import difference, estimate
-from opencrab.domain.night import Looked, Span, Stretch
+from opencrab.domain.night import KEPT, Looked, Span, Stretch
 from opencrab.domain.tally import Tally
 from opencrab.domain.value import Language
+from opencrab.engine.findings import Scene
 from opencrab.engine.folding import days_of
 from opencrab.engine.learned_changes import change_lines, percent, points, usd
 from opencrab.engine.learned_phrases import learned_phrase
-from opencrab.engine.night_models import Scene
-from opencrab.ports.files import ABSENT, Files
+from opencrab.engine.report_files import LANGUAGES, NightReport, topped
+from opencrab.engine.report_words import is_worded, section, settle_words, wording_of
 
 log = logging.getLogger(__name__)
 
-FOLDER = "reports/learning"
-
-_BESIDE = "night"
-_MARK = "<!-- OpenCrab: learning report {period} -->"
-"""By its last line a night knows again what nights wrote; whatever else there is it leaves."""
-
-_ENDINGS = {Language.EN: "md", Language.JA: "ja.md"}
 _WORTH_TELLING = 0.1
 """A share of failed calls that is a waste."""
 
@@ -51,7 +45,7 @@ class During:
 def period_of(scene: Scene, stretch: Stretch) -> During:
     """What happened in a period; a week is reckoned anew from the signals of its turns."""
     runtime, agent_id = scene.runtime, scene.agent.id
-    if stretch.span is Span.DAILY:
+    if stretch.span is not Span.WEEKLY:
         evidence = scene.folded.open.get(stretch.last, Evidence())
     else:
         days = days_of(runtime, agent_id, stretch.first, stretch.last, {})
@@ -63,37 +57,24 @@ def period_of(scene: Scene, stretch: Stretch) -> During:
 def kept(scene: Scene, looked: Looked, during: During) -> Looked:
     """Write the report in both languages; what hinders that is told, and hinders nothing else.
 
-    Where somebody else has a file of that name the report lies beside it, and says so.
+    Where its owner wants that, a model is to say later what the report comes to. Raises Unavailable
+    when that cannot be asked for.
     """
-    files, agent_id = scene.runtime.home.files, scene.agent.id
-    name, mark = looked.period.partition("-")[2], _MARK.format(period=looked.period)
+    agent, home = scene.agent, scene.runtime.home
+    page = NightReport(home, agent.id, looked.period, scene.at + KEPT)
+    wording = wording_of(scene, looked)
     paths = list[str]()
-    for language, ending in _ENDINGS.items():
-        wanted = path = f"{FOLDER}/{name}.{ending}"
-        text = f"{report(scene, looked, during, language)}\n{mark}\n"
+    for language in LANGUAGES:
+        text = report(scene, looked, during, language)
+        if wording is not None and language is wording.language:
+            text = topped(text, section(wording, text))
         try:
-            path, condition = _place(files, agent_id, (name, ending), mark)
-            if path != wanted:
-                text = f"{learned_phrase('beside', language, path=wanted)}\n\n{text}"
-            files.write(agent_id, path, text.encode(), condition=condition, clean=True)
+            paths.append(page.put(language, text, known=is_worded(agent, looked)))
         except (Conflict, TooLarge) as error:
-            log.warning("no learning report %s for agent %s: %s", path, agent_id, error.message)
+            log.warning("a learning report of agent %s is missing: %s", agent.id, error.message)
             return looked.replaced(report=tuple(paths), problem=error.message)
-        paths.append(path)
+    settle_words(scene, looked, wording)
     return looked.replaced(report=tuple(paths))
-
-
-def _place(files: Files, agent_id: str, named: tuple[str, str], mark: str) -> tuple[str, str]:
-    """Where a night may write, and on what condition; raises Conflict where it may nowhere."""
-    name, ending = named
-    for path in (f"{FOLDER}/{name}.{ending}", f"{FOLDER}/{name}.{_BESIDE}.{ending}"):
-        try:
-            stored, content = files.read(agent_id, path)
-        except NotFound:
-            return path, ABSENT
-        if content.endswith(f"\n{mark}\n".encode()):
-            return path, stored.version
-    raise Conflict(f"{path} and the one beside it are no reports of nights, and are left")
 
 
 def report(scene: Scene, looked: Looked, during: During, language: Language) -> str:
@@ -240,13 +221,13 @@ def _skills(looked: Looked, language: Language) -> Iterator[str]:
 
 
 def _memories(scene: Scene, looked: Looked, language: Language) -> Iterator[str]:
-    junk, paired = looked.junk, scene.evidence.memories
-    if junk.rate is None:
+    paired = scene.evidence.memories
+    if looked.junk.rate is None:
         yield learned_phrase("memories_none", language)
-    else:
-        useless = round(junk.rate * junk.found)
-        rate = f"{100 * junk.rate:.0f} %"
-        yield learned_phrase("memories", language, found=junk.found, useless=useless, rate=rate)
+    for key, junk in (("memories", looked.junk), ("experiences", looked.lived)):
+        if junk.rate is not None:
+            useless, rate = round(junk.rate * junk.found), f"{100 * junk.rate:.0f} %"
+            yield learned_phrase(key, language, found=junk.found, useless=useless, rate=rate)
     found = difference(paired.given, paired.held)
     if found is not None:
         yield learned_phrase("memories_effect", language, points=points(found, language))

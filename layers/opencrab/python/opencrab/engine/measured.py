@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from opencrab.domain.agent import Agent, selectable_by
+from opencrab.domain.agent import Agent
 from opencrab.domain.choosing import Choice
 from opencrab.domain.effect import Effect
 from opencrab.domain.errors import Invalid
@@ -20,6 +20,7 @@ from opencrab.domain.tally import Tally
 from opencrab.domain.usage import Period
 from opencrab.domain.value import Unit, Value
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.model import choices, distinct
 
 MOST_TURNS = 1_000
 """Turns of which the signals are read, the newest."""
@@ -94,21 +95,13 @@ def judged(runtime: Runtime, agent_id: str, turns: Recent) -> tuple[Judged, ...]
 
 
 def choices_of(runtime: Runtime, agent: Agent) -> Mapping[str, Choice]:
-    """The models that an agent may choose, by alias; one without price or functions is none.
-
-    Of aliases for one model the first one stands.
-    """
-    found, names = dict[str, Choice](), set[str]()
-    for alias in selectable_by(agent, runtime.models.routing):
-        try:
-            info = runtime.models.get(alias).info
-        except Invalid:
-            continue
-        fits = info.functions and (info.private or not agent.llm.private)
-        if fits and info.price is not None and info.name not in names:
-            found[alias] = Choice(name=info.name, price=info.price)
-            names.add(info.name)
-    return found
+    """The models that an agent may choose, by the first alias of each."""
+    found = distinct(choices(runtime.models, agent))
+    return {
+        alias: Choice(name=info.name, price=info.price)
+        for alias, info in found.items()
+        if info.price is not None
+    }
 
 
 def measure_of(effect: Effect | None) -> Measure:

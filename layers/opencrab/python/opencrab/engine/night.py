@@ -1,8 +1,9 @@
 """Night: one agent's day or week is looked at: what it told, what follows, and the report on it.
 
-No model is called. Whatever happens on the way may happen again: days are reckoned anew, changes
-have ids of the night's own, and the last write says that the night is done. Of a frozen agent it is
-measured what there is, and nothing is changed or proposed.
+By day its skills are reviewed, after many new sessions. No model is called. Whatever happens on
+the way may happen again: days are reckoned anew, changes have ids of the night's own, and the last
+write says that the night is done. Of a frozen agent it is measured what there is, and nothing is
+changed or proposed.
 """
 
 import logging
@@ -14,15 +15,15 @@ from functools import partial
 from opencrab.domain.adjusting import ended
 from opencrab.domain.adjustment import ADJUSTMENT, Adjustment, AdjustmentState
 from opencrab.domain.agent import Profile
+from opencrab.domain.choosing import day_micro_usd
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
-from opencrab.domain.evidence import Evidence
+from opencrab.domain.evidence import RECALLED_DAYS
 from opencrab.domain.fact import new_fact
 from opencrab.domain.money import INSTALLATION
 from opencrab.domain.night import (
     KEPT,
     NIGHT,
     OPEN_DAYS,
-    Junk,
     Looked,
     Night,
     Span,
@@ -30,15 +31,19 @@ from opencrab.domain.night import (
     Stretch,
     day_stretch,
     ended_day,
+    junk,
     newest,
 )
 from opencrab.domain.skill import SKILL, SKILLS_KEPT, AcquiredSkill
-from opencrab.engine.folding import RECALLED_DAYS, folded, keep
+from opencrab.engine.findings import Scene
+from opencrab.engine.folding import folded, keep
 from opencrab.engine.learned import Change, mind_of, recent, rolled_back, write
 from opencrab.engine.learned_report import During, kept, period_of
-from opencrab.engine.night_models import Scene, fallen, learned_mixes, watched
+from opencrab.engine.measured import choices_of
+from opencrab.engine.night_experiences import experience_proposals, shown_still
+from opencrab.engine.night_models import fallen, given_back, learned_mixes, watched
 from opencrab.engine.night_skills import decided, proposals, reviewed
-from opencrab.engine.nights import told
+from opencrab.engine.nights import review_now, told
 from opencrab.engine.preferences import current
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn import Outcome, Pace
@@ -52,10 +57,6 @@ SECONDS = 30.0
 RECENT = timedelta(days=45)
 """How far back adjustments are read: longer than one that was taken back is let be."""
 
-FOUND_OFTEN = 3
-"""A memory that searches showed so often without ever being of use is junk."""
-
-_USELESS = 20
 _TRIES = 3
 _LATER_SECONDS = 5
 
@@ -67,7 +68,7 @@ def run_night(
     *,
     tell: Callable[[Looked], None] | None = None,
 ) -> Outcome:
-    """Look at the day or week that a message names, unless that is done, and `tell` of it.
+    """Look at the period that a message names, unless that is done, and `tell` of it.
 
     A message of unknown form ends among the dead letters, and nobody who is gone is looked at; all
     else that fails is to be tried again. Raises Unavailable when a store is.
@@ -95,14 +96,19 @@ def run_night(
 
 
 def look(runtime: Runtime, agent_id: str, period: str, *, dry_run: bool = False) -> Looked:
-    """Look at an agent's last whole day or week now; with `dry_run` nothing is written.
+    """Look at an agent's last whole day or week, or review its skills, now.
 
-    A period that was done is told again, and nothing comes of it twice. Raises NotFound, Invalid
-    for a period other than daily and weekly, Changed and Unavailable.
+    With `dry_run` nothing is written. A period that was done is told again, and nothing comes of it
+    twice: another review is for the sessions of the next one. Raises NotFound, Invalid for a period
+    other than daily, weekly and review, Changed and Unavailable.
     """
     if period not in {span.value for span in Span}:
-        raise Invalid(f"{period[:100]!r} is no period", field="period", cure="name daily or weekly")
-    stretch = newest(Span(period), ended_day(runtime.clock.now(), 0))
+        cure = "name daily, weekly or review"
+        raise Invalid(f"{period[:100]!r} is no period", field="period", cure=cure)
+    if period == Span.REVIEW:
+        stretch = review_now(runtime, agent_id)
+    else:
+        stretch = newest(Span(period), ended_day(runtime.clock.now(), 0))
     for _ in range(_TRIES - 1):
         try:
             return looked_at(runtime, agent_id, stretch, dry_run=dry_run)
@@ -114,7 +120,7 @@ def look(runtime: Runtime, agent_id: str, period: str, *, dry_run: bool = False)
 def looked_at(
     runtime: Runtime, agent_id: str, stretch: Stretch, *, dry_run: bool = False
 ) -> Looked:
-    """Look at one period of an agent that is over; raises NotFound, Changed and Unavailable.
+    """Look at one period of an agent; raises NotFound, Changed and Unavailable.
 
     What follows from the evidence follows day by day: a week begins with its last day, and tells.
     """
@@ -133,18 +139,30 @@ def looked_at(
         runtime.home.facts.commit(begun)
         fact = begun
     scene = _scene(runtime, profile, stretch, night.at)
-    scene = _counting(scene, _hold)
-    keep(runtime, agent_id, scene.folded, {skill.name for skill in scene.skills})
-    standstills = _follow(scene) if stretch.span is Span.DAILY else learned_mixes(scene)[1]
-    scene, during = _again(scene), period_of(scene, stretch)
-    looked = _looked(scene, stretch, during, standstills)
-    if profile.agent.answers:
-        looked = kept(scene, looked, during)
-    if looked.problem:
-        log.warning("night %s of agent %s: %s", stretch.id, agent_id, looked.problem)
+    looked = _review(scene, stretch) if stretch.span is Span.REVIEW else _night(scene, stretch)
     done = night.replaced(done_at=runtime.clock.now())
     runtime.home.facts.commit(fact.holding(done))
     return looked
+
+
+def _night(scene: Scene, stretch: Stretch) -> Looked:
+    """Keep what a day or week told, do what follows, and report on it."""
+    scene = _counting(scene, _hold)
+    keep(scene.runtime, scene.agent.id, scene.folded, {skill.name for skill in scene.skills})
+    standstills = _follow(scene) if stretch.span is Span.DAILY else learned_mixes(scene)[1]
+    scene, during = _again(scene), period_of(scene, stretch)
+    looked = _looked(scene, stretch, during, standstills)
+    if scene.agent.answers:
+        looked = kept(scene, looked, during)
+    if looked.problem:
+        log.warning("night %s of agent %s: %s", stretch.id, scene.agent.id, looked.problem)
+    return looked
+
+
+def _review(scene: Scene, stretch: Stretch) -> Looked:
+    """Do what follows for skills; what the day told is kept by its night, which also reports."""
+    _revise(scene)
+    return _looked(_again(scene), stretch, period_of(scene, stretch), ())
 
 
 def _is_done(runtime: Runtime, agent_id: str, stretch: Stretch) -> bool:
@@ -180,17 +198,36 @@ def _follow(scene: Scene) -> tuple[Standstill, ...]:
     """Do what follows from the evidence; answers where nothing does, and why."""
     if not scene.changes:
         return learned_mixes(scene)[1] if scene.agent.answers else ()
-    runtime, agent_id = scene.runtime, scene.agent.id
-    fell = fallen(scene)
-    for each in fell:
-        _done(runtime, agent_id, partial(rolled_back, runtime, agent_id, each, scene.period))
-    scene = _again(scene) if fell else scene
-    back = {each.subject for each in scene.recent if each.ended_by == scene.period}
-    changes, standstills = learned_mixes(scene, frozenset(back))
-    _write(scene, (*changes, *decided(scene)))
-    later = _again(scene)
-    _write(later, proposals(later, reviewed(later)))
+    scene = _taken_back(scene)
+    changes, standstills = learned_mixes(scene, given_back(scene))
+    _write(scene, changes)
+    _revise(scene)
     return standstills
+
+
+def _taken_back(scene: Scene) -> Scene:
+    """The scene once all that fell is taken back: also what comes back, if it fell as well."""
+    runtime, agent_id = scene.runtime, scene.agent.id
+    while fell := fallen(scene):
+        for each in fell:
+            _done(runtime, agent_id, partial(rolled_back, runtime, agent_id, each, scene.period))
+        after = _again(scene)
+        if after.recent == scene.recent:
+            break
+        scene = after
+    return scene
+
+
+def _revise(scene: Scene) -> None:
+    """End and begin trials of skills, then propose, by all that is known now.
+
+    A review did so by day: a night that went by less would take what it lacks for something new.
+    """
+    if scene.changes:
+        known = _so_far(scene)
+        _write(known, decided(known))
+        known = _again(known)
+        _write(known, (*proposals(known, reviewed(known)), *experience_proposals(known)))
 
 
 def _write(scene: Scene, changes: tuple[Change, ...]) -> None:
@@ -212,15 +249,17 @@ def _done(runtime: Runtime, agent_id: str, act: Callable[[], Adjustment]) -> Non
 
 def _foreseen(scene: Scene, stretch: Stretch, *, done: bool) -> Looked:
     """What a look finds that changes nothing: what it would do, or what was done before."""
-    changes, standstills = learned_mixes(scene)
+    is_review = stretch.span is Span.REVIEW
+    changes, standstills = ((), ()) if is_review else learned_mixes(scene)
     looked = _looked(scene, stretch, period_of(scene, stretch), standstills)
     looked = looked.replaced(dry_run=not done, done_before=done)
     if done or stretch.span is Span.WEEKLY or not scene.changes:
         return looked
-    back = (
-        ended(each, AdjustmentState.ROLLED_BACK, scene.at, scene.period) for each in fallen(scene)
-    )
-    following = (*changes, *decided(scene), *proposals(scene, looked.reviews))
+    fell = () if is_review else fallen(scene)
+    back = (ended(each, AdjustmentState.ROLLED_BACK, scene.at, scene.period) for each in fell)
+    known = _so_far(scene)
+    skills = (*decided(known), *proposals(known, looked.reviews))
+    following = (*changes, *skills, *experience_proposals(known))
     return looked.replaced(adjustments=(*back, *(each.adjustment for each in following)))
 
 
@@ -228,7 +267,7 @@ def _looked(
     scene: Scene, stretch: Stretch, during: During, standstills: tuple[Standstill, ...]
 ) -> Looked:
     """The look as it is told; what others changed in that time is part of it."""
-    days = len(stretch.days)
+    days, since = len(stretch.days), stretch.ends() - timedelta(days=RECALLED_DAYS)
     adjusted = tuple(each for each in scene.recent if _belongs(each, stretch))
     moved = {each.subject for each in adjusted}
     return Looked(
@@ -241,40 +280,36 @@ def _looked(
         spent_micro_usd=during.spent_micro_usd,
         budget_micro_usd=scene.day_micro_usd * days,
         adjustments=adjusted,
-        reviews=reviewed(scene),
+        reviews=reviewed(_so_far(scene)),
         standstills=tuple(each for each in standstills if each.subject not in moved),
-        junk=_junk(scene.evidence, stretch),
+        junk=junk(scene.evidence.memories_recalled, since),
+        lived=junk(shown_still(scene), since),
     )
 
 
 def _belongs(each: Adjustment, stretch: Stretch) -> bool:
-    """Whether a change was made by a night of the period, ended by one, or made in that time."""
+    """Whether a change was made by a night of the period, ended by one, or made in that time.
+
+    To a review only its own belong; the day's night tells of them too.
+    """
+    if stretch.span is Span.REVIEW:
+        return each.by == stretch.id
     nights = {day_stretch(day).id for day in stretch.days}
     in_time = stretch.begins() <= each.at < stretch.ends()
     by_night = each.by.startswith(f"{Span.DAILY.value}-")
     return bool({each.by, each.ended_by} & nights) or (in_time and not by_night)
 
 
-def _junk(evidence: Evidence, stretch: Stretch) -> Junk:
-    """The memories that searches showed of late, and those of them that were never of use."""
-    since = stretch.ends() - timedelta(days=RECALLED_DAYS)
-    found = {name: each for name, each in evidence.recalled.items() if each.at >= since}
-    useless = [
-        name for name, each in found.items() if each.found >= FOUND_OFTEN and not each.useful
-    ]
-    useless.sort(key=lambda name: (-found[name].found, name))
-    rate = len(useless) / len(found) if found else None
-    return Junk(found=len(found), useless=tuple(useless[:_USELESS]), rate=rate)
-
-
 def _scene(runtime: Runtime, profile: Profile, stretch: Stretch, at: datetime) -> Scene:
-    """What is known of an agent when a period has ended."""
+    """What is known of an agent when a period has ended, or a day so far."""
     agent, facts = profile.agent, runtime.home.facts
     skills = _skills(runtime, agent.id)
     worded = {skill.name: skill.worded_at for skill in skills if skill.worded_at is not None}
-    known = folded(runtime, agent.id, stretch.last, worded)
+    graded = stretch.span is not Span.REVIEW
+    known = folded(runtime, agent.id, stretch.last, worded, graded=graded)
     first = stretch.last - timedelta(days=OPEN_DAYS - 1)
     tallies = runtime.home.tallies.between(agent.id, first.isoformat(), stretch.last.isoformat())
+    limits = runtime.rules.limits.changed(runtime.home.budgets.limits())
     return Scene(
         runtime=runtime,
         agent=agent,
@@ -286,7 +321,16 @@ def _scene(runtime: Runtime, profile: Profile, stretch: Stretch, at: datetime) -
         at=at,
         period=stretch.id,
         frozen=not {agent.id, INSTALLATION}.isdisjoint(runtime.home.switches.all_frozen()),
+        trials=runtime.rules.trials,
+        routing=runtime.models.routing,
+        choices=dict(choices_of(runtime, agent)),
+        day_micro_usd=day_micro_usd(agent, limits.agent_day(agent.day_limit_micro_usd)),
     )
+
+
+def _so_far(scene: Scene) -> Scene:
+    """The scene with what happened since the period ended."""
+    return replace(scene, folded=scene.folded.so_far)
 
 
 def _again(scene: Scene) -> Scene:

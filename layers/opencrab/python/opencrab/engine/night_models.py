@@ -1,114 +1,68 @@
-"""The night's work on models: mixes by what is known, and back where quality fell."""
+"""The night's work on models: mixes by what is known, and from where on they are watched."""
 
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
 from typing import Any
 
-from opencrab.domain.adjusting import alike, is_pinned, mix_of, mixed_as, telling
-from opencrab.domain.adjustment import Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.agent import Agent
+from opencrab.domain.adjusting import alike, is_pinned, mix_of, mixed_as, telling, top
+from opencrab.domain.adjustment import Adjustment, AdjustmentState
 from opencrab.domain.aim import Leave
-from opencrab.domain.choosing import (
-    Ground,
-    about,
-    adjustment,
-    chosen,
-    counted_from,
-    day_micro_usd,
-    fell_since,
-    mix,
-    over,
-    subject,
-)
+from opencrab.domain.choosing import Ground, adjustment, chosen, mix, over
 from opencrab.domain.errors import Conflict
-from opencrab.domain.evidence import Evidence
 from opencrab.domain.mind import Mind
 from opencrab.domain.mixing import Mixed
 from opencrab.domain.night import Standstill
 from opencrab.domain.skill import AcquiredSkill
-from opencrab.domain.tally import Tally
-from opencrab.engine.folding import Folded
+from opencrab.domain.watching import (
+    WATCHED,
+    about,
+    counted_from,
+    fell_since,
+    is_held,
+    subject,
+)
+from opencrab.engine.findings import Findings
 from opencrab.engine.learned import Alter, Change
-from opencrab.engine.measured import choices_of
-from opencrab.engine.runtime import Runtime
-
-WATCHED = timedelta(days=14)
-"""How long a mix may be taken back by what its quality is since then."""
 
 
-@dataclass(frozen=True)
-class Scene:
-    """An agent and what is known of it when its night is looked at.
-
-    `at` is when this night's run began first, so that a repeat comes to the same; `tallies` are
-    those of the open days. `recent` are its adjustments of late, newest first. Nothing is changed
-    about an agent that is `frozen`.
-    """
-
-    runtime: Runtime
-    agent: Agent
-    mind: Mind
-    skills: tuple[AcquiredSkill, ...]
-    folded: Folded
-    tallies: tuple[Tally, ...]
-    recent: tuple[Adjustment, ...]
-    at: datetime
-    period: str
-    frozen: bool
-
-    @property
-    def evidence(self) -> Evidence:
-        """All that is known."""
-        return self.folded.evidence
-
-    @property
-    def changes(self) -> bool:
-        """Whether anything may follow from what is known."""
-        return self.agent.answers and not self.frozen
-
-    @property
-    def day_micro_usd(self) -> int:
-        """What a day may cost."""
-        limits = self.runtime.rules.limits.changed(self.runtime.home.budgets.limits())
-        return day_micro_usd(self.agent, limits.agent_day(self.agent.day_limit_micro_usd))
-
-    def ground(self) -> Ground:
-        """What a choice of models rests on."""
-        return Ground(
-            agent=self.agent,
-            mind=self.mind,
-            routing=self.runtime.models.routing,
-            evidence=self.evidence,
-            days=tuple(self.folded.open.values()),
-            tallies=self.tallies,
-            choices=dict(choices_of(self.runtime, self.agent)),
-            earlier=self.recent,
-            day_micro_usd=self.day_micro_usd,
-        )
-
-
-def fallen(scene: Scene) -> tuple[Adjustment, ...]:
+def fallen(findings: Findings) -> tuple[Adjustment, ...]:
     """Mixes that hold and whose models have become worse than what they were chosen for.
 
-    Only whole days after that of the change count: no turn before it was its doing.
+    Only whole days after that of the change count: no turn before it was its doing. Each tells
+    which of its models `fell`.
     """
-    return tuple(
+    watching = (
         each
-        for each in scene.recent
-        if _is_held(each)
+        for each in findings.recent
+        if is_held(each)
         and "until" in each.evidence
-        and each.at >= scene.at - WATCHED
-        and not is_pinned(scene.mind, subject(each.subject))
-        and fell_since(each, scene.evidence)
+        and each.at >= findings.at - WATCHED
+        and not is_pinned(findings.mind, subject(each.subject))
+    )
+    fell = ((each, fell_since(each, findings.evidence)) for each in watching)
+    return tuple(
+        each.replaced(evidence={**each.evidence, "fell": list(models)})
+        for each, models in fell
+        if models
     )
 
 
-def watched(scene: Scene) -> dict[str, Adjustment]:
+def given_back(findings: Findings) -> frozenset[str]:
+    """What this night took back to another best model: that is left alone until the next one."""
+    return frozenset(
+        each.subject
+        for each in findings.recent
+        if each.state is AdjustmentState.ROLLED_BACK
+        and each.ended_by == findings.period
+        and top(each.before) != top(each.after)
+    )
+
+
+def watched(findings: Findings) -> dict[str, Adjustment]:
     """Mixes that hold, by id, with what was known at the end of their day where that is new."""
     found = dict[str, Adjustment]()
-    for each in scene.recent:
+    for each in findings.recent:
         day = each.at.astimezone(UTC).date()
-        evidence = scene.folded.until(day) if _is_held(each) else None
+        evidence = findings.folded.until(day) if is_held(each) else None
         if evidence is not None:
             counted = counted_from(each, evidence, day.isoformat())
             if counted != each:
@@ -116,31 +70,26 @@ def watched(scene: Scene) -> dict[str, Adjustment]:
     return found
 
 
-def _is_held(each: Adjustment) -> bool:
-    applied = each.kind is AdjustmentKind.MODELS and each.state is AdjustmentState.APPLIED
-    return applied and "then" in each.evidence
-
-
 def learned_mixes(
-    scene: Scene, skipped: frozenset[str] = frozenset()
+    findings: Findings, skipped: frozenset[str] = frozenset()
 ) -> tuple[tuple[Change, ...], tuple[Standstill, ...]]:
     """What follows for each purpose and type of task, and why nothing does for the others.
 
     Nothing is looked at of a frozen agent, or where the owner left that off, nor those `skipped`.
     """
-    if scene.frozen:
+    if findings.frozen:
         return (), (Standstill(subject="models", reason="frozen"),)
-    aim = scene.agent.llm.aim
+    aim = findings.agent.llm.aim
     if aim.leave is Leave.OFF:
         return (), (Standstill(subject="models", reason="off"),)
-    ground, seed = scene.ground(), f"{scene.agent.id}/{scene.period}"
-    follows = chosen(ground, aim, scene.at, seed=seed, skipped=skipped)
+    ground, seed = findings.ground(), f"{findings.agent.id}/{findings.period}"
+    follows = chosen(ground, aim, findings.at, seed=seed, skipped=skipped)
     changes, still = [], dict(follows.still)
     for name, mixed in follows.found.items():
         if aim.leave is Leave.RECOMMEND and _is_proposed(ground, name, mixed):
             still[name] = "proposed"
         else:
-            changes.append(_change(scene, ground, name, mixed))
+            changes.append(_change(findings, ground, name, mixed))
     told = (Standstill(subject=name, reason=why) for name, why in sorted(still.items()))
     return tuple(changes), tuple(told)
 
@@ -149,15 +98,15 @@ def _is_proposed(ground: Ground, name: str, mixed: Mixed) -> bool:
     after = telling(mix(name, mixed))
     return any(
         each.state is AdjustmentState.PROPOSED and alike(each.after, after)
-        for each in about(ground, name)
+        for each in about(ground.earlier, name)
     )
 
 
-def _change(scene: Scene, ground: Ground, name: str, mixed: Mixed) -> Change:
+def _change(findings: Findings, ground: Ground, name: str, mixed: Mixed) -> Change:
     """The adjustment by which a mix is proposed, or applied where the owner lets that be."""
-    applies = scene.agent.llm.aim.leave is Leave.APPLY
+    applies = findings.agent.llm.aim.leave is Leave.APPLY
     state = AdjustmentState.APPLIED if applies else AdjustmentState.PROPOSED
-    made = adjustment(ground, name, mixed, scene.at, by=scene.period, state=state)
+    made = adjustment(ground, name, mixed, findings.at, by=findings.period, state=state)
     alter = applied(name, made.before, made.after) if applies else None
     return Change(made, alter, over(ground, made))
 

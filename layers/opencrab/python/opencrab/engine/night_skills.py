@@ -1,19 +1,21 @@
 """The night's work on skills: trials are decided by their effect, and the next ones begin."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from itertools import combinations
 
 from opencrab.domain.adjusting import Subject, adjustment_id, is_pinned
 from opencrab.domain.adjustment import Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.effect import Effect, Verdict, effects, verdict
+from opencrab.domain.effect import Effect, Verdict, effect_in, verdict
 from opencrab.domain.errors import Conflict
-from opencrab.domain.learning import on_trial, placed, promoted, retired
+from opencrab.domain.learning import on_trial, placed, promoted, retired, set_aside
 from opencrab.domain.mind import Mind
 from opencrab.domain.night import Remark, Review
 from opencrab.domain.skill import BY_EVIDENCE, AcquiredSkill, Effectiveness, SkillStatus
 from opencrab.domain.terms import terms
+from opencrab.domain.trials import Trials
+from opencrab.engine.findings import Findings
 from opencrab.engine.learned import Alter, Change, open_of
-from opencrab.engine.night_models import Scene
 
 ALIKE = 0.6
 """The share of the terms of the shorter description that the other one has, to say the same."""
@@ -21,11 +23,14 @@ ALIKE = 0.6
 NO_TRIALS = "no_trials"
 """Why a skill becomes active unmeasured: nothing is withheld any more."""
 
+UNSEEN = timedelta(days=30)
+"""A trial of which no judged turn told for so long makes room for a skill that waits."""
+
 _LEAST_TERMS = 4
 _POINTS = 100
 
 
-def decided(scene: Scene) -> tuple[Change, ...]:
+def decided(findings: Findings) -> tuple[Change, ...]:
     """Trials that end by their evidence, and those that begin as there is room for them.
 
     What somebody brought back, or an owner decided once, is judged by what came to be known since.
@@ -33,30 +38,33 @@ def decided(scene: Scene) -> tuple[Change, ...]:
     made = []
     on = [
         skill
-        for skill in scene.skills
-        if skill.status is SkillStatus.CANDIDATE and not is_pinned(scene.mind, _subject(skill.name))
+        for skill in findings.skills
+        if skill.status is SkillStatus.CANDIDATE
+        and not is_pinned(findings.mind, _subject(skill.name))
     ]
     for skill in on:
-        effect = _effect(scene, skill.name)
-        word, reason = _word(scene, skill, effect)
+        effect = effect_in(findings.evidence, skill.name)
+        word, reason = _word(findings, skill, effect)
         if word is not Verdict.KEEP:
-            made.append(_ended(scene, skill, effect, word, reason))
-    return (*made, *_begun(scene, len(on) - len(made)))
+            made.append(_ended(findings, skill, effect, word, reason))
+        elif _is_unseen(findings, skill, effect):
+            made.append(_set_aside(findings, skill))
+    return (*made, *_begun(findings, len(on) - len(made)))
 
 
-def reviewed(scene: Scene) -> tuple[Review, ...]:
+def reviewed(findings: Findings) -> tuple[Review, ...]:
     """What is proposed for each skill that was measured, or is live."""
-    live = {skill.name: skill for skill in scene.skills if skill.status.is_live}
+    live = {skill.name: skill for skill in findings.skills if skill.status.is_live}
     twins = dict(_twins(tuple(live.values())))
-    return tuple(_review(scene, live[name], twins.get(name, "")) for name in sorted(live))
+    return tuple(_review(findings, live[name], twins.get(name, "")) for name in sorted(live))
 
 
-def proposals(scene: Scene, reviews: tuple[Review, ...]) -> tuple[Change, ...]:
+def proposals(findings: Findings, reviews: tuple[Review, ...]) -> tuple[Change, ...]:
     """The reviews that somebody may follow, unless they were proposed before."""
     return tuple(
         change
         for review in reviews
-        if review.remark is not Remark.KEEP and (change := _proposal(scene, review)) is not None
+        if review.remark is not Remark.KEEP and (change := _proposal(findings, review)) is not None
     )
 
 
@@ -72,35 +80,28 @@ def effectiveness(effect: Effect) -> Effectiveness | None:
     return Effectiveness(points=points, low=low, high=high, turns=effect.turns)
 
 
-def _effect(scene: Scene, name: str) -> Effect:
-    """The effect with all models together."""
-    found = effects(scene.evidence, name)
-    return found[0] if found else Effect(skill=name)
-
-
-def _word(scene: Scene, skill: AcquiredSkill, effect: Effect) -> tuple[Verdict, str]:
+def _word(findings: Findings, skill: AcquiredSkill, effect: Effect) -> tuple[Verdict, str]:
     """What becomes of a skill on trial; where trials are no more it is as good as any other."""
-    trials, word, reason = scene.runtime.rules.trials, Verdict.KEEP, ""
-    if _is_news(scene, effect):
+    trials, word, reason = findings.trials, Verdict.KEEP, ""
+    if _is_news(skill, effect, trials):
         word, reason = verdict(effect, trials)
-    is_free = placed(skill, scene.mind, trials).status is SkillStatus.ACTIVE
+    is_free = placed(skill, findings.mind, trials).status is SkillStatus.ACTIVE
     return (Verdict.PROMOTE, NO_TRIALS) if word is Verdict.KEEP and is_free else (word, reason)
 
 
-def _is_news(scene: Scene, effect: Effect) -> bool:
-    """Whether enough came to be known since the last decision about a skill, if there was one."""
-    for each in scene.recent:
-        same = each.kind is AdjustmentKind.SKILL and each.subject == effect.skill
-        if same and each.state is not AdjustmentState.PROPOSED and "turns" in each.evidence:
-            since = effect.turns - int(each.evidence["turns"])
-            return since >= scene.runtime.rules.trials.least_turns or since < 0
-    return True
+def _is_news(skill: AcquiredSkill, effect: Effect, trials: Trials) -> bool:
+    """Whether enough came to be known since a skill was last decided on, if it was.
+
+    What is known of other words, or from before it was restored, is in neither number.
+    """
+    known = skill.effectiveness
+    return known is None or effect.turns - known.turns >= trials.least_turns
 
 
 def _ended(
-    scene: Scene, skill: AcquiredSkill, effect: Effect, word: Verdict, reason: str
+    findings: Findings, skill: AcquiredSkill, effect: Effect, word: Verdict, reason: str
 ) -> Change:
-    measured, now = effectiveness(effect), scene.at
+    measured, now = effectiveness(effect), findings.at
     status = SkillStatus.ACTIVE if word is Verdict.PROMOTE else SkillStatus.ARCHIVED
 
     def alter(mind: Mind, stored: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
@@ -111,29 +112,43 @@ def _ended(
             return mind, promoted(found, now, measured)
         return mind, retired(found, now, owner=BY_EVIDENCE, effectiveness=measured)
 
-    made = _adjustment(scene, skill, {"status": status.value}, reason)
+    made = _adjustment(findings, skill, {"status": status.value}, reason)
     numbers = _numbers(effect)
-    return Change(made.replaced(evidence=numbers), alter, _earlier(scene, skill.name))
+    return Change(made.replaced(evidence=numbers), alter, _earlier(findings, skill.name))
 
 
-def _begun(scene: Scene, on_trial_now: int) -> Iterator[Change]:
-    """Skills that waited, the oldest first: as many as there is room for; all without trials."""
+def _is_unseen(findings: Findings, skill: AcquiredSkill, effect: Effect) -> bool:
+    """Whether no judged turn was about a trial for so long that others are to have its place."""
+    others = any(each.waits for each in findings.skills)
+    return others and not effect.turns and skill.updated_at < findings.at - UNSEEN
+
+
+def _set_aside(findings: Findings, skill: AcquiredSkill) -> Change:
+    def alter(mind: Mind, stored: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+        return mind, set_aside(_as_it_was(stored, skill), findings.at)
+
+    made = _adjustment(findings, skill, {"status": SkillStatus.DISABLED.value}, "unseen")
+    return Change(made, alter, _earlier(findings, skill.name))
+
+
+def _begun(findings: Findings, on_trial_now: int) -> Iterator[Change]:
+    """Skills that waited longest: as many as there is room for; all without trials."""
     waiting = sorted(
-        (skill for skill in scene.skills if skill.waits),
-        key=lambda skill: (skill.created_at, skill.name),
+        (skill for skill in findings.skills if skill.waits),
+        key=lambda skill: (skill.updated_at, skill.created_at, skill.name),
     )
-    trials, status, reason = scene.runtime.rules.trials, SkillStatus.CANDIDATE, "room"
+    trials, status, reason = findings.trials, SkillStatus.CANDIDATE, "room"
     free = max(trials.candidates - on_trial_now, 0)
     if not trials.skill_percent:
         free, status, reason = len(waiting), SkillStatus.ACTIVE, NO_TRIALS
     for skill in waiting[:free]:
-        made = _adjustment(scene, skill, {"status": status.value}, reason)
-        yield Change(made, _beginning(scene, skill, status), _earlier(scene, skill.name))
+        made = _adjustment(findings, skill, {"status": status.value}, reason)
+        yield Change(made, _beginning(findings, skill, status), _earlier(findings, skill.name))
 
 
-def _beginning(scene: Scene, skill: AcquiredSkill, status: SkillStatus) -> Alter:
+def _beginning(findings: Findings, skill: AcquiredSkill, status: SkillStatus) -> Alter:
     def alter(mind: Mind, stored: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
-        return mind, on_trial(_as_it_was(stored, skill), scene.at).replaced(status=status)
+        return mind, on_trial(_as_it_was(stored, skill), findings.at).replaced(status=status)
 
     return alter
 
@@ -145,8 +160,8 @@ def _as_it_was(stored: AcquiredSkill | None, skill: AcquiredSkill) -> AcquiredSk
     return stored
 
 
-def _review(scene: Scene, skill: AcquiredSkill, twin: str) -> Review:
-    effect, trials = _effect(scene, skill.name), scene.runtime.rules.trials
+def _review(findings: Findings, skill: AcquiredSkill, twin: str) -> Review:
+    effect, trials = effect_in(findings.evidence, skill.name), findings.trials
     word, reason = verdict(effect, trials)
     remark, other = Remark.KEEP, ""
     if twin:
@@ -167,37 +182,37 @@ def _review(scene: Scene, skill: AcquiredSkill, twin: str) -> Review:
     )
 
 
-def _proposal(scene: Scene, review: Review) -> Change | None:
+def _proposal(findings: Findings, review: Review) -> Change | None:
     after = {"remark": review.remark.value}
     if review.other:
         after["other"] = review.other
-    for each in scene.recent:
+    for each in findings.recent:
         same = each.kind is AdjustmentKind.SKILL and each.subject == review.skill
         if same and each.state is AdjustmentState.PROPOSED and each.after == after:
             return None
-    skill = next(each for each in scene.skills if each.name == review.skill)
-    made = _adjustment(scene, skill, after, review.reason)
-    numbers = _numbers(_effect(scene, review.skill))
+    skill = next(each for each in findings.skills if each.name == review.skill)
+    made = _adjustment(findings, skill, after, review.reason)
+    numbers = _numbers(effect_in(findings.evidence, review.skill))
     proposed = made.replaced(evidence=numbers, state=AdjustmentState.PROPOSED)
-    earlier = _earlier(scene, review.skill)
+    earlier = _earlier(findings, review.skill)
     return Change(
         proposed, ends=tuple(each for each in earlier if each.state is AdjustmentState.PROPOSED)
     )
 
 
 def _adjustment(
-    scene: Scene, skill: AcquiredSkill, after: dict[str, str], reason: str
+    findings: Findings, skill: AcquiredSkill, after: dict[str, str], reason: str
 ) -> Adjustment:
-    causes = (scene.period, f"skill:{skill.name}", *after.values())
+    causes = (findings.period, f"skill:{skill.name}", *after.values())
     return Adjustment(
-        id=adjustment_id(scene.at, *causes),
-        at=scene.at,
+        id=adjustment_id(findings.at, *causes),
+        at=findings.at,
         kind=AdjustmentKind.SKILL,
         subject=skill.name,
         before={"status": skill.status.value},
         after=dict(after),
         reason=reason,
-        by=scene.period,
+        by=findings.period,
     )
 
 
@@ -211,8 +226,8 @@ def _numbers(effect: Effect) -> dict[str, float]:
     return numbers
 
 
-def _earlier(scene: Scene, name: str) -> tuple[Adjustment, ...]:
-    return open_of(scene.recent, _subject(name))
+def _earlier(findings: Findings, name: str) -> tuple[Adjustment, ...]:
+    return open_of(findings.recent, _subject(name))
 
 
 def _twins(skills: tuple[AcquiredSkill, ...]) -> Iterator[tuple[str, str]]:

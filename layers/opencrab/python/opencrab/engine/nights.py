@@ -1,27 +1,32 @@
 """Nights: once a day each agent that was active is to look at what it did; here it is told so.
 
 The messages go out in order of agents, and the installation's fact says how far they have come:
-whoever calls next goes on from there. A message that comes twice does no harm.
+whoever calls next goes on from there. A message that comes twice does no harm. Whose day had many
+new sessions is told by day too, to review its skills.
 """
 
 import heapq
 import logging
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import groupby, islice
 from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from opencrab.domain.errors import Changed, Invalid
+from opencrab.domain.errors import Changed, Invalid, Unavailable
 from opencrab.domain.fact import INSTALLATION_FACTS, Fact, new_fact
 from opencrab.domain.night import (
+    KEPT,
     MADE_UP_DAYS,
+    NIGHT,
     NIGHTFALL,
+    Night,
     Nightfall,
     Stretch,
     ended_day,
     nights_of,
+    review_of,
     stretch_of,
 )
 from opencrab.domain.value import Identifier, Value
@@ -62,6 +67,48 @@ def nightfall(runtime: Runtime) -> int:
         # Somebody else sends them now.
         return sent
     return sent
+
+
+def send_reviews(runtime: Runtime) -> int:
+    """Send a message for each agent whose day so far had enough new sessions since its last review.
+
+    Answers how many were sent. One read for each agent that was active today, and one before; those
+    that are due are read once more, and that they were told is written. Whoever had enough sessions
+    for several reviews since the last look gets one, and who cannot be looked at now is looked at
+    an hour later. Raises Unavailable when nobody can be listed.
+    """
+    if not runtime.rules.trials.review_sessions:
+        return 0
+    now, sent = runtime.clock.now(), 0
+    for agent_id in _active_on(runtime, now.astimezone(UTC).date().isoformat(), ""):
+        try:
+            sent += _reviewed(runtime, agent_id, now)
+        except Changed:
+            # It begins already.
+            continue
+        except Unavailable as error:
+            log.warning("no review of agent %s this hour: %s", agent_id, error.message)
+    return sent
+
+
+def _reviewed(runtime: Runtime, agent_id: str, now: datetime) -> bool:
+    """Send one agent's message if that is due, and say so; answers whether it was."""
+    stretch = review_now(runtime, agent_id)
+    if not stretch.number or runtime.home.facts.get(agent_id, NIGHT, stretch.id) is not None:
+        return False
+    _send(runtime, agent_id, stretch)
+    begun = new_fact(agent_id, NIGHT, stretch.id, Night(at=now), expires_at=now + KEPT)
+    runtime.home.facts.commit(begun)
+    return True
+
+
+def review_now(runtime: Runtime, agent_id: str) -> Stretch:
+    """An agent's day so far, by how many times enough sessions have begun in it: one read."""
+    day, every = runtime.clock.now().astimezone(UTC).date(), runtime.rules.trials.review_sessions
+    if not every:
+        return review_of(day, 0)
+    tallies = runtime.home.tallies.between(agent_id, day.isoformat(), day.isoformat())
+    return review_of(day, sum(each.counts.get("sessions", 0) for each in tallies) // every)
 
 
 def told(body: str) -> tuple[str, Stretch]:

@@ -6,25 +6,19 @@ the sums, the intervals, verdicts on skills, mixes of models and their being tak
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from opencrab.domain.adjusting import mix_of, mixed_as, telling, top
+from opencrab.domain.adjusting import mix_of, telling, top
 from opencrab.domain.adjustment import Adjustment, AdjustmentState
-from opencrab.domain.effect import effect
+from opencrab.domain.effect import effect_in
 from opencrab.domain.errors import Invalid
 from opencrab.domain.interval import estimate
 from opencrab.domain.signals import Served
+from opencrab.domain.watching import is_held
 from opencrab.engine.school_figures import Dropped, Fate, Quality, Schooling, outcome, points
-from opencrab.engine.school_rules import (
-    USE,
-    ByMean,
-    BySelfGrade,
-    Day,
-    Ours,
-    fitting,
-    row_id,
-)
+from opencrab.engine.school_ours import USE, Ours
+from opencrab.engine.school_rules import ByMean, BySelfGrade, Day, Rule, fitting, row_id
 from opencrab.engine.school_world import (
     START,
     TASK_TYPES,
@@ -33,6 +27,7 @@ from opencrab.engine.school_world import (
     Part,
     Skill,
     World,
+    acts,
     shown,
     signals_of,
     world,
@@ -59,10 +54,14 @@ class Truth:
 
 @dataclass(frozen=True)
 class Turn:
-    """An answered question: by which model, with which skills; `less` is what the model lost."""
+    """An answered question: by which model, with which skills; `less` is what the model lost.
+
+    `silent` is the model that was asked before and had no answer.
+    """
 
     asked: Asked
     model: Model
+    silent: Model | None
     given: Sequence[Skill]
     held: Sequence[Skill]
     less: float
@@ -73,7 +72,7 @@ class Pupil:
     """One rule in one world, and what truly came of it."""
 
     world: World
-    rule: Ours | ByMean
+    rule: Rule
     best: dict[int, dict[str, float]]
     effects: defaultdict[str, Truth] = field(default_factory=lambda: defaultdict(Truth))
     models: defaultdict[tuple[int, str], list[float]] = field(
@@ -94,9 +93,10 @@ class Pupil:
             left -= self._answer(asked, seen, left, len(asked_today) - place)
         self.most_spent = max(self.most_spent, self.world.day_micro_usd - left)
         self.rule.night(day, seen)
-        for decision in self.rule.decisions:
-            if decision.skill not in self.truths:
-                self.truths[decision.skill] = self.effects[decision.skill].effect
+        if isinstance(self.rule, Ours):
+            for decision in self.rule.decisions:
+                if decision.skill not in self.truths:
+                    self.truths[decision.skill] = self.effects[decision.skill].effect
 
     def _answer(self, asked: Asked, seen: Day, left: int, others: int) -> int:
         """One turn; what it cost."""
@@ -109,12 +109,14 @@ class Pupil:
             self.unanswered += 1
             self.regrets.append(best)
             return 0
-        turn = Turn(asked, model, given, held, self.worse.get(model.name, 0.0))
+        silent = model if asked.failing < model.fails else None
+        model = self.world.cheapest if silent else model
+        turn = Turn(asked, model, silent, given, held, self.worse.get(model.name, 0.0))
         self.regrets.append(best - self._quality(turn, given))
-        self._note(turn)
-        served = _served(turn, wanted, probability)
+        self._note(turn, silent or model)
+        served = tuple(_served(turn, wanted, probability))
         self._see(turn, seen, served)
-        return served.cost
+        return sum(each.cost for each in served)
 
     def _quality(self, turn: Turn, skills: Sequence[Skill]) -> float:
         return self.world.quality(turn.model, turn.asked, skills, turn.less)
@@ -125,18 +127,19 @@ class Pupil:
         What all other turns of the day cost with the cheapest at most is kept for them.
         """
         model = next(each for each in self.world.models if each.name == wanted)
-        cheapest = min(self.world.models, key=lambda each: each.cost)
+        cheapest = self.world.cheapest
         if model.bound + others * cheapest.bound <= left:
             return model
         return cheapest if cheapest.bound <= left else None
 
-    def _see(self, turn: Turn, seen: Day, served: Served) -> None:
+    def _see(self, turn: Turn, seen: Day, served: tuple[Served, ...]) -> None:
         asked, quality = turn.asked, self._quality(turn, turn.given)
         part = Part(
             served=served,
-            given=tuple(skill.name for skill in turn.given),
-            held=tuple(skill.name for skill in turn.held),
+            given=self.rule.measured(turn.given),
+            held=self.rule.measured(turn.held),
             corrects=self.corrects,
+            acts=acts(turn.given),
         )
         signals, opinions, is_corrected = signals_of(asked, quality, part)
         self.corrects = asked.id if is_corrected else ""
@@ -145,19 +148,24 @@ class Pupil:
         if asked.is_graded:
             seen.grades[row_id(signals)] = self.world.grade(turn.model, asked, quality)
 
-    def _note(self, turn: Turn) -> None:
-        """Keep what nobody in the world can know."""
-        judged, value = shown(self._quality(turn, turn.given))
-        truth = self.models[turn.asked.task, turn.model.name]
-        truth[0] += judged * value
+    def _note(self, turn: Turn, first: Model) -> None:
+        """Keep what nobody in the world can know, of the model that was asked first."""
+        less = self.worse.get(first.name, 0.0)
+        quality = self.world.quality(first, turn.asked, turn.given, less)
+        judged, value = shown(quality, acts(turn.given))
+        truth = self.models[turn.asked.task, first.name]
+        truth[0] += judged * value * (1 - first.fails)
         truth[1] += judged
+        if turn.silent:
+            self._note(replace(turn, silent=None), turn.model)
+            return
         if not isinstance(self.rule, Ours):
             return
         for skill in (*turn.given, *turn.held):
             others = [each for each in turn.given if each is not skill]
             kept = self.effects[skill.name]
             for sums, skills in ((kept.given, [*others, skill]), (kept.held, others)):
-                judged, value = shown(self._quality(turn, skills), acted=False)
+                judged, value = shown(self._quality(turn, skills), 0.0)
                 sums[0] += judged * value
                 sums[1] += judged
 
@@ -167,7 +175,10 @@ class Pupil:
         skills = fitting(self.world, asked, helpful)
         by_name = {model.name: model for model in self.world.models}
         return sum(
-            weight * self.world.quality(by_name[name], asked, skills)
+            weight
+            * self.world.expected(
+                by_name[name], lambda model: self.world.quality(model, asked, skills)
+            )
             for name, weight in self.best[asked.task].items()
         )
 
@@ -182,7 +193,7 @@ def schooling(
         raise Invalid(f"--turns must be from 1 to {MOST_TURNS}", field="turns")
     found = world(seed, turns=turns, lying=lying)
     best, ours = best_mix(found), Ours(found)
-    rules: dict[str, Ours | ByMean] = {
+    rules: dict[str, Rule] = {
         "ours": ours,
         "greedy": ByMean(found),
         "self_grade": BySelfGrade(found),
@@ -213,7 +224,7 @@ def schooling(
         qualities=tuple(_qualities(first, ours)),
         changes=len(ours.adjustments),
         taken_back=sum(each.state is AdjustmentState.ROLLED_BACK for each in ours.adjustments),
-        undone=_undone(ours),
+        undone=ours.newest_undone(),
         dropped=dropped(found, nights),
     )
 
@@ -228,17 +239,16 @@ def dropped(of: World, nights: int) -> Dropped:
         if not found.night:
             fresh = _chosen_anew(rule, day)
             if fresh is not None:
-                model = top(fresh.after)
+                model = rule.routing.aliases[top(fresh.after)]
                 pupil.worse[model] = LOSS
                 found = Dropped(subject=fresh.subject, model=model, night=day + 1)
             continue
         after = day + 1 - found.night
         back = [each for each in rule.adjustments if each.state is AdjustmentState.ROLLED_BACK]
-        hit = [each for each in back if top(each.after) == found.model]
+        hit = [each for each in back if rule.routing.aliases[top(each.after)] == found.model]
         if hit:
-            now = telling(mix_of(rule.mind, hit[0].subject))
-            return found.replaced(taken_back_after=after, is_as_before=now == hit[0].before)
-        if top(telling(mix_of(rule.mind, found.subject))) != found.model:
+            return found.replaced(taken_back_after=after)
+        if rule.routing.aliases[top(telling(mix_of(rule.mind, found.subject)))] != found.model:
             return found.replaced(left_after=after)
     return found
 
@@ -247,27 +257,18 @@ def _chosen_anew(rule: Ours, day: int) -> Adjustment | None:
     fresh = (
         each
         for each in rule.adjustments
-        if each.state is AdjustmentState.APPLIED and each.at == START + timedelta(days=day + 1)
+        if is_held(each) and each.at == START + timedelta(days=day + 1)
     )
     return next(fresh, None) if day >= SETTLED else None
 
 
-def _undone(rule: Ours) -> bool:
-    """Whether undoing the newest change of all brings back what was there before it."""
-    if not rule.adjustments:
-        return False
-    made = max(rule.adjustments, key=lambda each: each.id)
-    mind = mixed_as(rule.mind, made.subject, made.before)
-    return telling(mix_of(mind, made.subject)) == made.before
-
-
 def _fate(pupil: Pupil, rule: Ours, skill: Skill) -> Fate:
     decision = next((each for each in rule.decisions if each.skill == skill.name), None)
-    found = effect(rule.evidence, skill.name) if decision is None else decision.effect
+    found = effect_in(rule.evidence, skill.name) if decision is None else decision.effect
     known, truth = found.estimate, pupil.truths.get(skill.name)
     if decision is None and found.given and found.held:
         truth = pupil.effects[skill.name].effect
-    waits = skill.name not in rule.on_trial()
+    waits = rule.skills_kept[skill.name].waits
     return Fate(
         skill=skill.name,
         kind=skill.kind,
@@ -287,7 +288,7 @@ def _qualities(pupil: Pupil, rule: Ours) -> Iterator[Quality]:
     for key, evidence in sorted(rule.evidence.models.items()):
         _, task, model = key.split("/", 2)
         worth, judged = pupil.models[TASK_TYPES.index(task), model]
-        found = estimate(evidence.quality)
+        found = estimate(evidence.worth)
         if found is not None and judged:
             yield Quality(
                 subject=key,
@@ -308,7 +309,7 @@ def best_mix(of: World) -> dict[int, dict[str, float]]:
 
     def chosen(price: float) -> list[Model]:
         return [
-            max(of.models, key=lambda model: model.quality[task] - price * model.cost)
+            max(of.models, key=lambda model: _worth(of, model, task) - price * model.cost)
             for task in range(len(TASK_TYPES))
         ]
 
@@ -329,17 +330,30 @@ def best_mix(of: World) -> dict[int, dict[str, float]]:
     return found
 
 
-def _served(turn: Turn, wanted: str, probability: float) -> Served:
-    stood_in, asked = turn.model.name != wanted, turn.asked
+def _worth(of: World, model: Model, task: int) -> float:
+    return of.expected(model, lambda each: each.quality[task])
+
+
+def _served(turn: Turn, wanted: str, probability: float) -> Iterator[Served]:
+    """The calls of a turn: one that had no answer cost nothing."""
+    if turn.silent:
+        yield _call(turn, turn.silent, wanted, probability).model_copy(
+            update={"failed": 1, "cost": 0, "latency_ms": 0}
+        )
+    yield _call(turn, turn.model, wanted, probability)
+
+
+def _call(turn: Turn, model: Model, wanted: str, probability: float) -> Served:
+    stood_in, asked = model.name != wanted, turn.asked
     return Served.model_construct(
-        model=turn.model.name,
+        model=model.name,
         purpose=USE,
         task_type=TASK_TYPES[asked.task],
         chosen_by="fallback" if stood_in else "learned",
         probability=1.0 if stood_in else probability,
         calls=1,
         failed=0,
-        cost=int(turn.model.cost * asked.cost_factor),
-        latency_ms=int(turn.model.latency_ms * asked.cost_factor),
+        cost=int(model.cost * asked.cost_factor),
+        latency_ms=int(model.latency_ms * asked.cost_factor),
         last_row="",
     )

@@ -73,7 +73,6 @@ class Dropped(Value):
     night: int = 0
     taken_back_after: int | None = None
     left_after: int | None = None
-    is_as_before: bool = False
 
 
 class Schooling(Value):
@@ -185,7 +184,7 @@ def together(all_of: Sequence[Schooling]) -> Lessons:
         changes=_mean(each.changes for each in all_of),
         taken_back_for_nothing=sum(each.taken_back for each in all_of),
         dropped=len(drops),
-        taken_back=sum(each.taken_back_after is not None and each.is_as_before for each in drops),
+        taken_back=sum(each.taken_back_after is not None for each in drops),
         left=sum(each.left_after is not None for each in drops),
         nights_until=_mean(waited) if waited else None,
         undone=sum(each.undone for each in all_of),

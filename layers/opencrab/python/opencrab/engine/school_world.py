@@ -1,9 +1,9 @@
 """School world: made-up models, skills and people whose truth is known, the same for a seed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 from random import Random
 
@@ -20,7 +20,11 @@ FITTING = 2
 OPINIONS, OUTCOMES, ACTIONS, CORRECTIONS = 0.3, 0.25, 0.35, 0.12
 """How often a turn has an opinion, a task's outcome, actions, and, if it failed, a correction."""
 
+BUSY = 0.3
+"""How much more often models act where they are given some of the skills, good or bad."""
+
 MOST_ACTIONS = 3
+MOST_FAILURES = 0.08
 GRADED = 0.4
 _TOPIC, _STEPS = 5, 200
 _WORST, _BEST = 0.02, 0.98
@@ -29,13 +33,17 @@ _DEAREST_FACTOR = 1.5
 
 @dataclass(frozen=True)
 class Model:
-    """A model as it truly is: quality by type of task, micro-dollars and milliseconds a turn."""
+    """A model as it truly is: quality by type of task, micro-dollars and milliseconds a turn.
+
+    In a share of turns it `fails` to answer, and another one does.
+    """
 
     name: str
     quality: tuple[float, ...]
     cost: int
     latency_ms: int
     flattery: float
+    fails: float
 
     @property
     def bound(self) -> int:
@@ -45,10 +53,14 @@ class Model:
 
 @dataclass(frozen=True)
 class Skill:
-    """A skill and what it truly adds to the quality of a turn that is given it."""
+    """A skill and what it truly adds to the quality of a turn that is given it.
+
+    It may also make models act more often; that is no merit.
+    """
 
     name: str
     effect: float
+    busy: float
 
     @property
     def kind(self) -> str:
@@ -66,7 +78,9 @@ class Asked:
     topic: tuple[int, ...]
     has_opinion: bool
     has_outcome: bool
+    acting: float
     actions: int
+    failing: float
     is_graded: bool
     luck: tuple[float, ...]
     cost_factor: float
@@ -84,6 +98,15 @@ class World:
     turns: int
     day_micro_usd: int
     lying: bool
+
+    @property
+    def cheapest(self) -> Model:
+        """The model that costs least; it answers where another one does not."""
+        return min(self.models, key=lambda each: each.cost)
+
+    def expected(self, model: Model, quality: Callable[[Model], float]) -> float:
+        """The quality of a turn for which a model is asked, with those who stand in for it."""
+        return (1 - model.fails) * quality(model) + model.fails * quality(self.cheapest)
 
     def day(self, day: int) -> Iterator[Asked]:
         """What is asked on a day."""
@@ -119,13 +142,18 @@ def world(seed: int, *, turns: int, lying: bool = False) -> World:
             cost=int(cost * chance.uniform(0.8, 1.25)),
             latency_ms=int(latency * chance.uniform(0.8, 1.25)),
             flattery=chance.uniform(0, 0.12),
+            fails=chance.uniform(0, MOST_FAILURES) if place else 0.0,
         )
         for place, (base, (cost, latency)) in enumerate(zip(bases, tiers, strict=True))
     )
     signs = [1] * HELPFUL + [-1] * HARMFUL + [0] * IDLE
     chance.shuffle(signs)
     skills = tuple(
-        Skill(name=f"skill-{place + 1:02d}", effect=sign * chance.uniform(0.12, 0.25))
+        Skill(
+            name=f"skill-{place + 1:02d}",
+            effect=sign * chance.uniform(0.12, 0.25),
+            busy=chance.choice((0.0, BUSY)),
+        )
         for place, sign in enumerate(signs)
     )
     dearest = max(model.cost for model in models)
@@ -144,10 +172,11 @@ def world(seed: int, *, turns: int, lying: bool = False) -> World:
 class Part:
     """Who and what had a part in a turn."""
 
-    served: Served
+    served: tuple[Served, ...]
     given: tuple[str, ...]
     held: tuple[str, ...]
     corrects: str
+    acts: float
 
 
 def signals_of(
@@ -158,7 +187,8 @@ def signals_of(
     Signals are made without being checked: there are very many.
     """
     luck = asked.luck
-    done = sum(each < quality for each in luck[3 : 3 + asked.actions])
+    tried = asked.actions if asked.acting < part.acts else 0
+    done = sum(each < quality for each in luck[3 : 3 + tried])
     opinions = (_opinion(asked.id, up=luck[0] < quality),) if asked.has_opinion else ()
     signals = Signals.model_construct(
         turn_id=asked.id,
@@ -166,42 +196,47 @@ def signals_of(
         at=asked.at,
         trigger=Trigger.MESSAGE,
         status=TurnStatus.COMPLETED,
-        served=(part.served,),
+        served=part.served,
         given=part.given,
         held=part.held,
         corrects=part.corrects,
         task_success=luck[1] < quality if asked.has_outcome else None,
         done=done,
-        undone=asked.actions - done,
+        undone=tried - done,
         spoke=True,
     )
     return signals, opinions, luck[2] > 1 - CORRECTIONS * (1 - quality)
 
 
-def shown(quality: float, *, acted: bool = True) -> tuple[float, float]:
+def shown(quality: float, acts: float) -> tuple[float, float]:
     """How often turns of a quality are judged at all, and what they are worth then on average.
 
-    Effects of skills are measured without what a turn has `acted`. That is the truth that measuring
-    can find. It lies a little below the quality, since what goes
+    `acts` is how often models act in them; effects of skills are measured as if they never did.
+    That is the truth that measuring can find. It lies a little below the quality, since what goes
     wrong is corrected aloud, and what goes right is not.
     """
-    judged, value = _shown(acted=acted)[round(quality * _STEPS)]
+    judged, value = _shown(round(acts, 3))[round(quality * _STEPS)]
     return judged, value
 
 
-@lru_cache(maxsize=2)
-def _shown(*, acted: bool) -> tuple[tuple[float, float], ...]:
-    return tuple(_expected(step / _STEPS, acted=acted) for step in range(_STEPS + 1))
+def acts(skills: Sequence[Skill]) -> float:
+    """How often models act in turns that are given skills."""
+    return ACTIONS + sum(skill.busy for skill in skills)
 
 
-def _expected(quality: float, *, acted: bool) -> tuple[float, float]:
+@lru_cache(maxsize=8)
+def _shown(acts: float) -> tuple[tuple[float, float], ...]:
+    return tuple(_expected(step / _STEPS, acts) for step in range(_STEPS + 1))
+
+
+def _expected(quality: float, acts: float) -> tuple[float, float]:
     """The mean over everything that can be seen of a turn, by the product's own judgement."""
     judged = total = 0.0
-    for (opinion, outcome, actions, corrected), value in _judgements(acted=acted):
+    for (opinion, outcome, actions, corrected), value in _judgements():
         chance = (
             _two(OPINIONS, quality, good=opinion)
             * _two(OUTCOMES, quality, good=outcome)
-            * _binomial(actions, quality)
+            * _binomial(actions, quality, acts)
             * _corrected(quality, is_so=corrected)
         )
         judged += chance
@@ -209,10 +244,10 @@ def _expected(quality: float, *, acted: bool) -> tuple[float, float]:
     return judged, total / judged
 
 
-@lru_cache(maxsize=2)
-def _judgements(
-    *, acted: bool
-) -> tuple[tuple[tuple[bool | None, bool | None, tuple[int, int], bool], float], ...]:
+@cache
+def _judgements() -> tuple[
+    tuple[tuple[bool | None, bool | None, tuple[int, int], bool], float], ...
+]:
     two = (None, False, True)
     actions = ((0, 0), *((k, done) for k in range(1, MOST_ACTIONS + 1) for done in range(k + 1)))
     found = []
@@ -224,8 +259,8 @@ def _judgements(
             trigger=Trigger.MESSAGE,
             status=TurnStatus.COMPLETED,
             task_success=outcome,
-            done=done if acted else 0,
-            undone=tried - done if acted else 0,
+            done=done,
+            undone=tried - done,
         )
         said = [] if opinion is None else [_opinion("t", up=opinion)]
         value = worth(signals, said, corrected=corrected, repeated=False)
@@ -244,12 +279,12 @@ def _two(often: float, quality: float, *, good: bool | None) -> float:
     return often * (quality if good else 1 - quality)
 
 
-def _binomial(actions: tuple[int, int], quality: float) -> float:
+def _binomial(actions: tuple[int, int], quality: float, acts: float) -> float:
     tried, done = actions
     if not tried:
-        return 1 - ACTIONS
+        return 1 - acts
     ways = {0: 1, tried: 1}.get(done, tried)
-    return ACTIONS / MOST_ACTIONS * ways * quality**done * (1 - quality) ** (tried - done)
+    return acts / MOST_ACTIONS * ways * quality**done * (1 - quality) ** (tried - done)
 
 
 def _corrected(quality: float, *, is_so: bool) -> float:
@@ -267,7 +302,9 @@ def _asked(world: World, chance: Random, day: int, number: int) -> Asked:
         topic=topic,
         has_opinion=chance.random() < OPINIONS,
         has_outcome=chance.random() < OUTCOMES,
-        actions=chance.randint(1, MOST_ACTIONS) if chance.random() < ACTIONS else 0,
+        acting=chance.random(),
+        actions=chance.randint(1, MOST_ACTIONS),
+        failing=chance.random(),
         is_graded=chance.random() < GRADED,
         luck=tuple(chance.random() for _ in range(3 + MOST_ACTIONS)),
         cost_factor=chance.uniform(2 - _DEAREST_FACTOR, _DEAREST_FACTOR),

@@ -208,8 +208,9 @@ def _shown(results: Iterable[CallResult]) -> Iterator[tuple[str, str]]:
         }
         rows = (result.result.data or {}).get("results", ()) if ids else ()
         for row in rows if isinstance(rows, list) else ():
-            if isinstance(row, dict) and row.get("memory_id") in ids:
-                yield str(row["memory_id"]), str(row.get("excerpt", ""))
+            name = row.get("memory_id", row.get("id")) if isinstance(row, dict) else None
+            if name in ids:
+                yield str(name), str(row.get("excerpt", ""))
 
 
 def _words(call: Call) -> str:

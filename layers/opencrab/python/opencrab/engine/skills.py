@@ -70,15 +70,19 @@ def index_text(standard: StandardSkills, mind: Mind, language: Language) -> str:
 
 
 def fitting(standard: StandardSkills, mind: Mind, text: str, limit: int = 2) -> tuple[str, ...]:
-    """The skills that fit a message by their descriptions and situations, best first."""
+    """The skills that fit a message by their descriptions and situations, best first.
+
+    Of those that fit alike, one that is on trial comes after all others.
+    """
+    trying = {skill.name for skill in mind.skills if skill.on_trial}
     read = text[:_READ_CHARACTERS]
     heard, folded = telling(read), _folded(read)
     scored = (
         (_score(heard, folded, descriptions.values(), pattern), name)
         for name, descriptions, pattern in _had(standard, mind)
     )
-    found = sorted((-score, name) for score, name in scored if score >= _ENOUGH)
-    return tuple(name for _, name in found[:limit])
+    found = sorted((-score, name in trying, name) for score, name in scored if score >= _ENOUGH)
+    return tuple(name for _, _, name in found[:limit])
 
 
 def text_of(

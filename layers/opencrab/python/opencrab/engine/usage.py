@@ -8,10 +8,13 @@ from opencrab.domain.turn import Turn
 from opencrab.domain.usage import UsageRow
 
 
-def usage_row(turn: Turn, intent: ModelIntent, result: ModelResult, at: datetime) -> UsageRow:
+def usage_row(
+    turn: Turn, intent: ModelIntent, result: ModelResult, at: datetime, *, opens: bool = False
+) -> UsageRow:
     """The row of a call that has ended: at the time that its result tells, else at the given one.
 
-    So its id is known before it is written, whoever writes it.
+    So its id is known before it is written, whoever writes it. `opens` is whether the agent begins
+    a session with it.
     """
     provider, _, model = intent.model.partition(":")
     answer = result.answer
@@ -37,6 +40,7 @@ def usage_row(turn: Turn, intent: ModelIntent, result: ModelResult, at: datetime
         price=intent.price,
         latency_ms=None if result.state is CallState.UNKNOWN else result.latency_ms,
         first_token_ms=answer.first_token_ms if answer else None,
+        opens=opens,
     )
 
 

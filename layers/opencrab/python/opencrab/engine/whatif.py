@@ -16,17 +16,17 @@ from pydantic import Field
 from opencrab.domain.errors import Invalid
 from opencrab.domain.evidence import Evidence, ModelEvidence
 from opencrab.domain.figures import summed, task_key
-from opencrab.domain.interval import Estimate, Sums, estimate
+from opencrab.domain.interval import Estimate, estimate
 from opencrab.domain.money import Price
 from opencrab.domain.routing import ModelReference, Use
 from opencrab.domain.tally import Tally
 from opencrab.domain.usage import Period, UsageRow
 from opencrab.domain.value import MicroUsd, Unit, Value
-from opencrab.engine.learned import known
 from opencrab.engine.measured import model_named, tallied
 from opencrab.engine.preferences import current, directory_of
 from opencrab.engine.pricing import price_on
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.evidence import known
 
 MOST_ROWS = 20_000
 """Calls that are replayed at most, the newest."""
@@ -284,7 +284,7 @@ def _tasks(ledger: Ledger, evidence: Evidence, tallies: Iterable[Tally]) -> tupl
 def _quality(evidence: Evidence, key: str) -> Estimate | None:
     """What turns with a model were worth; one for which it had no answer is worth nothing."""
     found = evidence.models.get(key, ModelEvidence())
-    return estimate(found.quality + Sums(n=found.failed))
+    return estimate(found.worth)
 
 
 def _mean_latencies(tallies: Iterable[Tally]) -> dict[str, float]:

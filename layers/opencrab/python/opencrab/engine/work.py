@@ -88,6 +88,12 @@ NOTHING = Beside()
 class Job(Protocol):
     """What a turn is for that answers nobody: one question to a model, and what is kept of it."""
 
+    def limits(self, work: "Work", limits: Limits) -> Limits:
+        """What of the limits that hold for every turn holds for this one, which may be less."""
+
+    def obstacle(self, work: "Work") -> str:
+        """Why nobody need be asked any more; "" while somebody must be."""
+
     def request(self, work: "Work", info: ModelInfo, manner: Manner) -> ChatRequest:
         """What the model is asked; raises Invalid when that is more than this model takes."""
 
@@ -271,10 +277,16 @@ class Work:
         """A row for the model call that one of these records ends."""
         intent = self.transcript.open_intent
         return tuple(
-            usage_row(turn, intent, record, now)
+            usage_row(turn, intent, record, now, opens=self._opens(intent))
             for record in records
             if isinstance(record, ModelResult) and isinstance(intent, ModelIntent)
         )
+
+    def _opens(self, intent: ModelIntent) -> bool:
+        """Whether with this call the agent begins its part in the session."""
+        own = self.session.participant(self.turn.agent_id)
+        is_first = intent.basis is not None and own is not None and not own.turns
+        return is_first and self.job is None
 
     def resend(self) -> None:
         """Queue what a dead worker may have said and not sent, before anything that follows it."""

@@ -1,5 +1,7 @@
 """Lambda's side of the night: what is due is sent, then taken one by one until time is over.
 
+Reviews of skills by day are sent and taken likewise.
+
 No mapping calls a function for the queue of nights: to ask it all day long would cost more than
 everything that is asked of it. What fails stays in the queue until the next hour, and is given up
 into the dead letters after some hours.
@@ -36,12 +38,14 @@ class NightWorker:
         journalist: Journalist,
         *,
         fall: Callable[[Runtime], int],
+        review: Callable[[Runtime], int],
         run: Run,
         price: Callable[[Runtime], int],
     ) -> None:
         self._runtime = runtime
         self._journalist = journalist
         self._fall = fall
+        self._review = review
         self._run = run
         self._price = price
 
@@ -54,11 +58,21 @@ class NightWorker:
         self._journalist.begin()
         sent = self._fall(self._runtime)
         prices = self._prices() if sent else 0
-        told = {"sent": sent, "prices": prices, **self._work(Pace(seconds_left=seconds_left))}
+        told = {"sent": sent, "reviews": self._reviews(), "prices": prices}
+        told |= self._work(Pace(seconds_left=seconds_left))
         if any(told.values()):
             self._journalist.begin()
             log.info("nights: %s", ", ".join(f"{name}={count}" for name, count in told.items()))
         return told
+
+    def _reviews(self) -> int:
+        """How many reviews were sent; without them nights go on, and the next hour tries again."""
+        try:
+            return self._review(self._runtime)
+        except OpenCrabError as error:
+            log.warning("no reviews this hour: %s", error.message)
+            self._journalist.count("NightFailures")
+            return 0
 
     def _prices(self) -> int:
         """How many prices are new; none where the list cannot be had, and yesterday's stay."""

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
+from itertools import count
 from typing import Any
 
 import uvicorn
@@ -23,7 +24,7 @@ from opencrab.engine.beating import deliver_beat
 from opencrab.engine.compaction import run_compaction
 from opencrab.engine.delivery import deliver
 from opencrab.engine.night import run_night
-from opencrab.engine.nights import nightfall
+from opencrab.engine.nights import nightfall, send_reviews
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.sweep import admit_due, sweep
 from opencrab.engine.turn import Outcome, Pace, run_turn
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 
 WORKERS = 32
 SWEEP_SECONDS = 60.0
+_SWEEPS_AN_HOUR = 60
 MAX_RECEIVES = 1_000
 _POLL_SECONDS = 1.0
 _RETRY_SECONDS = 2
@@ -312,10 +314,15 @@ class Runner:
             log.warning("prices stay as they are: %s", error.message)
 
     def _sweep(self) -> None:
-        while True:
+        due = False
+        for sweeps in count():
+            due = due or sweeps % _SWEEPS_AN_HOUR == 0
             try:
                 sweep(self._runtime)
                 self._nightfall()
+                if due:
+                    send_reviews(self._runtime)
+                due = False
                 self._purge()
             except Exception:
                 log.exception("the sweep failed and will be tried again")

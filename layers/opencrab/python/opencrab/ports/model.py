@@ -1,9 +1,11 @@
 """Language models, as the engine sees them: one request in, one answer out."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from opencrab.domain.agent import Agent, selectable_by
+from opencrab.domain.errors import Invalid
 from opencrab.domain.money import Price, Usage
 from opencrab.domain.preference import Preferences
 from opencrab.domain.record import Answer, Call
@@ -181,6 +183,35 @@ class Models(Protocol):
 
     def refresh(self, version: int) -> None:
         """Take over the installation's preferences of this version, if they are not in use yet."""
+
+
+def choices(
+    models: Models, agent: Agent, among: Container[str] | None = None
+) -> dict[str, ModelInfo]:
+    """The models that an agent may choose, by alias: all of them, or those `among` some aliases.
+
+    Each can be found and paid for, knows how to call actions, and is private where the agent is.
+    """
+    found = dict[str, ModelInfo]()
+    for alias in selectable_by(agent, models.routing):
+        if among is not None and alias not in among:
+            continue
+        try:
+            info = models.get(alias).info
+        except Invalid:
+            continue
+        usable = info.price is not None and info.functions
+        if usable and (info.private or not agent.llm.private):
+            found[alias] = info
+    return found
+
+
+def distinct(found: Mapping[str, ModelInfo]) -> dict[str, ModelInfo]:
+    """The same models, each by the first of its aliases."""
+    first = dict[str, str]()
+    for alias, info in found.items():
+        first.setdefault(info.name, alias)
+    return {alias: found[alias] for alias in first.values()}
 
 
 class Directory(Protocol):

@@ -52,10 +52,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "  目的は{category}、確度 {confidence}",
     ),
     "memories_told": (
-        "{memories} memories were found {found} times in 30 days, {useful} times of use; "
-        "{junk} never were: junk rate {rate}",
-        "30日間に {memories} 件の記憶が {found} 回見つかり、{useful} 回役立ちました。"
-        "役立たないもの {junk} 件(不要率 {rate})",
+        "{memories} memories were found in the last 30 days, {found} times without 30 days "
+        "between, {useful} times of use;\n  {junk} never were: junk rate {rate}",
+        "直近30日間に {memories} 件の記憶が見つかり(30日を超える間を空けずに計 {found} 回)、"
+        "{useful} 回役立ちました。\n  役立たないもの {junk} 件(不要率 {rate})",
     ),
     "memory_useless": ("  {id}: found {found} times, never of use", "  {id}: {found} 回、効果なし"),
     "more_left": ("  and {count} more", "  ほか {count} 件"),
@@ -89,6 +89,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "  評価済み {turns} ターン({least}〜{most} で判断)。現在: {verdict}({reason})",
     ),
     "not_set_up": ("(not set up)", "(未設定)"),
+    "off_policy_is": (
+        "  if always: what all turns that drew from this mix would have been worth with one model",
+        "  常時なら: この組み合わせで抽選した全ターンを1つのモデルだけで行った場合の推定品質",
+    ),
     "pinned_are": ("pinned: {names}", "固定: {names}"),
     "explores": (
         "{share} of turns may try another model than the best one known",
@@ -118,6 +122,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "change_rolled_back": ("taken back by itself", "自動で元に戻した"),
     "change_superseded": ("replaced since", "置き換え済み"),
     "nothing_before": ("nothing", "なし"),
+    "memories_hidden": ("hidden in {percent}% of turns", "{percent}% のターンで隠す"),
     "rests_on_points": (
         "effect {effect}, {given} turns with and {held} without it",
         "効果 {effect}。あり {given}・なし {held} ターン",
@@ -126,6 +131,13 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "expected quality {quality}, {cost} a turn",
         "見込みの品質 {quality}、1ターン {cost}",
     ),
+    "rests_on_finds": (
+        "searches showed it {found} times, of use {useful} times",
+        "検索で {found} 回見つかり、役立ったのは {useful} 回",
+    ),
+    "rests_on_likeness": ("{share} of the words are the same", "言葉の {share} が一致"),
+    "goes_says": ("it says: {text}", "内容: {text}"),
+    "stays_says": ("the other one says: {text}", "もう一方の内容: {text}"),
     # meta run
     "looked_at": (
         "{name}, {first} to {last} (UTC): {turns} turns, {judged} of them judged; {spent} of "
@@ -145,6 +157,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "junk_told": (
         "{junk} of {found} memories that searches found were never of use: {rate}",
         "検索で見つかった記憶 {found} 件のうち {junk} 件は役立ちませんでした({rate})",
+    ),
+    "lived_junk_told": (
+        "{junk} of {found} experiences that searches found were never of use: {rate}",
+        "検索で見つかった経験 {found} 件のうち {junk} 件は役立ちませんでした({rate})",
     ),
     # what-if
     "alias_form": (
@@ -209,6 +225,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "head_taken_back": ("taken back", "取り消し"),
     "head_latency": ("per call", "1回"),
     "head_quality": ("quality", "品質"),
+    "head_off_policy": ("if always", "常時なら"),
     "head_per_dollar": ("per $", "$あたり"),
     "head_for": ("for", "用途"),
     "head_judged": ("judged", "評価済み"),
@@ -251,10 +268,12 @@ HELP = {
     "Let an agent learn from its days now, rather than by night.": (
         "夜を待たずに、エージェントの日々をいま振り返ります。"
     ),
-    "Look at an agent's last day or week now, as every night does; no model is called.": (
-        "毎晩の振り返りを、直近の1日または1週間についていま行います(モデルは呼びません)。"
+    "Look at an agent's last day or week now, or review what it learned, as nights do.": (
+        "直近の1日か1週間の振り返り、または学んだことの見直しを、夜を待たずにいま行います。"
     ),
-    "The last day or week that is over (UTC).": "終わった直近の1日か1週間(UTC)。",
+    "The last day or week that is over (UTC), or today's skills so far.": (
+        "終わった直近の1日か1週間(UTC)、または今日ここまでのスキル。"
+    ),
     "Only say what would be done.": "何が行われるかを示すだけにします。",
     "Say what an agent's calls would have cost, and been worth, with other models.": (
         "別のモデルだったら費用と品質がどうなったかを計算します。"

@@ -1,6 +1,6 @@
 """Commands about learning: what is tried out on an agent, what was changed, and looking now."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -34,6 +34,7 @@ class Span(StrEnum):
 
     DAILY = "daily"
     WEEKLY = "weekly"
+    REVIEW = "review"
 
 
 @command
@@ -116,13 +117,16 @@ def run(
     agent: AgentName,
     *,
     period: Annotated[
-        Span, typer.Option("--period", help="The last day or week that is over (UTC).")
+        Span,
+        typer.Option(
+            "--period", help="The last day or week that is over (UTC), or today's skills so far."
+        ),
     ] = Span.DAILY,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be done.")
     ] = False,
 ) -> None:
-    """Look at an agent's last day or week now, as every night does; no model is called."""
+    """Look at an agent's last day or week now, or review what it learned, as nights do."""
     found = find_agent(terminal, agent)
     body = {"period": period.value, "dry_run": dry_run}
     looked = terminal.client.post("agents", found["id"], "meta", "runs", body=body)
@@ -187,13 +191,16 @@ def _models(terminal: Terminal, each: Found) -> None:
             percent(model["weight"]),
             counted(model["turns"]),
             estimated(words, model["quality"]),
+            estimated(words, model["off_policy"]),
             dollars(model["cost_micro_usd"]),
             seconds(model["latency_ms"]),
         )
         for model in each["models"]
     ]
-    heads = ("alias", "model", "share", "turns", "quality", "per_turn", "latency")
+    heads = ("alias", "model", "share", "turns", "quality", "off_policy", "per_turn", "latency")
     table(terminal, [words(f"head_{head}") for head in heads], rows)
+    if any(model["off_policy"] for model in each["models"]):
+        terminal.say("off_policy_is")
 
 
 def _memory(terminal: Terminal, each: Found) -> None:
@@ -214,9 +221,15 @@ _DRAWN = {"skill": _skill, "models": _models, "memory": _memory}
 
 def _change(terminal: Terminal, made: Found) -> None:
     _told(terminal, made)
-    for text in _evidence(terminal, made["evidence"]):
+    for text in (*_evidence(terminal, made["evidence"]), *_says(terminal, made)):
         terminal.line(f"  {text}")
     terminal.line(f"  {made['id']}")
+
+
+def _says(terminal: Terminal, made: Found) -> Iterator[str]:
+    """What the experiences say that a change is about: which goes, then which stays for it."""
+    for key, text in zip(("goes_says", "stays_says"), made.get("says", ()), strict=False):
+        yield terminal.words(key, text=" ".join(text.split()))
 
 
 def _told(terminal: Terminal, made: Found) -> None:
@@ -247,12 +260,14 @@ def _standing(terminal: Terminal, told: Mapping[str, Any]) -> str:
         if key in told:
             word = terminal.words.term(told[key])
             return f"{word} ({told['other']})" if told.get("other") else word
+    if "withheld_percent" in told:
+        return terminal.words("memories_hidden", percent=told["withheld_percent"])
     return terminal.words("nothing_before")
 
 
 def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
     """The numbers that a change rests on, as far as they are of a known form."""
-    from opencrab.gateways.cli.amounts import dollars, estimated, measured
+    from opencrab.gateways.cli.amounts import dollars, estimated, measured, percent
 
     words, said = terminal.words, []
     if "points" in numbers:
@@ -264,6 +279,10 @@ def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
                 held=numbers["held"],
             )
         )
+    if "useful" in numbers:
+        said.append(words("rests_on_finds", found=numbers["found"], useful=numbers["useful"]))
+    if "alike" in numbers:
+        said.append(words("rests_on_likeness", share=percent(numbers["alike"])))
     if "quality" in numbers:
         said.append(
             words(
@@ -307,11 +326,11 @@ def _looked(terminal: Terminal, agent: AgentView, looked: Found) -> None:
 
 
 def _reviewed(terminal: Terminal, looked: Found) -> None:
-    """What the skills came to, and which memories were of no use."""
+    """What the skills came to, and how many memories and experiences were of no use."""
     from opencrab.gateways.cli.amounts import percent
     from opencrab.gateways.cli.render import table
 
-    words, junk = terminal.words, looked["junk"]
+    words = terminal.words
     rows = [
         (
             each["skill"],
@@ -325,9 +344,10 @@ def _reviewed(terminal: Terminal, looked: Found) -> None:
     if rows:
         heads = ("skill", "status", "effect", "proposal", "reason")
         table(terminal, [words(f"head_{head}") for head in heads], rows)
-    if junk["rate"] is not None:
-        useless = round(junk["rate"] * junk["found"])
-        terminal.say("junk_told", found=junk["found"], junk=useless, rate=percent(junk["rate"]))
+    for says, junk in (("junk_told", looked["junk"]), ("lived_junk_told", looked["lived"])):
+        if junk["rate"] is not None:
+            useless = round(junk["rate"] * junk["found"])
+            terminal.say(says, found=junk["found"], junk=useless, rate=percent(junk["rate"]))
 
 
 def _points(terminal: Terminal, review: Found) -> str:

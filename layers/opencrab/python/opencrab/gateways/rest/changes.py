@@ -4,10 +4,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Response
 
+from opencrab.domain.adjustment import Adjustment
 from opencrab.domain.night import Looked, Span
 from opencrab.domain.value import Value
 from opencrab.engine import learned, learned_proposals, night
 from opencrab.engine.experiments import Decision
+from opencrab.engine.learned_experiences import says
 from opencrab.gateways.rest.access import Owner
 from opencrab.gateways.rest.body import JsonRoute, strictly
 from opencrab.gateways.rest.page import Page, Paged, id_in, paged
@@ -20,7 +22,10 @@ router = APIRouter(prefix="/api/agents/{agent_id}", tags=["analytics"], route_cl
 
 
 class RunBody(Value, defer_build=False):
-    """Which period is looked at, the last one that is over; a dry run changes nothing."""
+    """Which period is looked at: the last day or week that is over, or for a review today so far.
+
+    A dry run changes nothing.
+    """
 
     period: Span = Span.DAILY
     dry_run: bool = False
@@ -35,14 +40,14 @@ def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[D
         api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1
     )
     items, cursor = paged(LISTING, found, query.limit, lambda each: each.id)
-    return Page(items=tuple(map(Decision.of, items)), next_cursor=cursor)
+    return Page(items=tuple(_shown(api, agent_id, each) for each in items), next_cursor=cursor)
 
 
 @router.get("/changes/{change_id}", summary="Look at a change", operation_id="get_change")
 def get_change(api: Api, _caller: Owner, agent_id: Id, change_id: Id) -> Decision:
     """One change: what it was and became, on what evidence, and where it stands."""
     api.runtime.home.agents.get(agent_id)
-    return Decision.of(learned.adjustment(api.runtime.home.facts, agent_id, change_id))
+    return _shown(api, agent_id, learned.adjustment(api.runtime.home.facts, agent_id, change_id))
 
 
 @router.post(
@@ -66,7 +71,7 @@ def undo(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable)
     operation_id="apply_change",
 )
 def apply(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable) -> Response:
-    """Mix models or retire a skill as it was proposed; 409 says why that cannot be done any more.
+    """Mix models, retire a skill or an experience as proposed; 409 says why that cannot be done.
 
     To refine or merge a skill is advice, which only new words can follow.
     """
@@ -91,12 +96,18 @@ def run(
     once: Repeatable,
     body: Annotated[RunBody, strictly(RunBody)],
 ) -> Response:
-    """Do now what the night does, once for each period, and answer what came of it.
+    """Do now what the night or a review does, once for each period, and answer what came of it.
 
-    No model is called. With `dry_run` nothing is written, and it may be repeated.
+    No model is called; where the agent's aim is `worded`, one words the report a moment later. With
+    `dry_run` nothing is written, and it may be repeated.
     """
     api.runtime.home.agents.get(agent_id)
     return once.answer(
         body,
         lambda: night.look(api.runtime, agent_id, body.period, dry_run=body.dry_run),
     )
+
+
+def _shown(api: Api, agent_id: str, made: Adjustment) -> Decision:
+    """A change with the words that it is about; they are in no answer that is kept for repeats."""
+    return Decision.of(made, says(api.runtime.home.facts, agent_id, made))

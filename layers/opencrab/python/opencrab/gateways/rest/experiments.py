@@ -19,7 +19,7 @@ router = APIRouter(
 SubjectName = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9_.:\-]{1,200}$"),
-    Path(examples=["skill:good-questions", "models:conversation.conversation"]),
+    Path(examples=["skill:good-questions", "models:conversation.conversation", "memory"]),
 ]
 
 
@@ -36,7 +36,11 @@ def list_experiments(api: Api, _caller: Owner, agent_id: Id) -> Experiments:
     operation_id="stop_experiment",
 )
 def stop(api: Api, caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable) -> Response:
-    """A skill on trial becomes active; of mixed models the best is asked alone, and pinned."""
+    """A skill on trial becomes active; of mixed models the best is asked alone, and pinned.
+
+    Memories are hidden from no search of this agent any more, and pinned. To unpin them, or to undo
+    the change, begins that again.
+    """
     runtime, by = api.runtime, caller.principal.id
     return once.answer(
         None,

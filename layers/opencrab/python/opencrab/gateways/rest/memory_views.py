@@ -104,7 +104,10 @@ class GraphView(Value):
 
 
 class ExperienceView(Value):
-    """Something that the agent did, how it went and what it taught; `model` if it is about one."""
+    """Something that the agent did, how it went and what it taught; `model` if it is about one.
+
+    With `retired_at` its searches find it no more; taking the change back brings it back.
+    """
 
     id: str
     experience: str
@@ -117,6 +120,7 @@ class ExperienceView(Value):
     turn_id: str
     session_id: str
     at: datetime
+    retired_at: datetime | None
 
     @classmethod
     def of(cls, lived: Experience) -> "ExperienceView":

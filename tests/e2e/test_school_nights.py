@@ -1,0 +1,323 @@
+"""A night in a made-up world comes to the same as the real one of an agent that lived the same."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from opencrab.adapters.sqlite.tallies import count
+from opencrab.adapters.sqlite.usage import put_new
+from opencrab.domain.adjusting import alike, mix_of, telling, top
+from opencrab.domain.adjustment import Adjustment, AdjustmentState
+from opencrab.domain.agent import Profile
+from opencrab.domain.evidence import EVIDENCE, STANDING, Evidence, ModelEvidence, Standing
+from opencrab.domain.fact import Fact, new_fact
+from opencrab.domain.identifier import ulid
+from opencrab.domain.identity import Identity
+from opencrab.domain.judging import Opinion
+from opencrab.domain.memory import EXPERIENCE, Experience
+from opencrab.domain.mind import MIND
+from opencrab.domain.money import Price, Usage
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.signals import SIGNALS, Signals
+from opencrab.domain.skill import SKILL, AcquiredSkill
+from opencrab.domain.soul import Soul
+from opencrab.domain.usage import UsageRow
+from opencrab.domain.value import Value
+from opencrab.engine import learned
+from opencrab.engine.school import Pupil, best_mix
+from opencrab.engine.school_ours import AIM, TRIALS, Ours
+from opencrab.engine.school_rules import Day, row_id
+from opencrab.engine.school_world import START, world
+from tests.contract.example import usage_row
+from tests.contract.homes import sqlite
+from tests.e2e.house import House
+from tests.e2e.nights import sleep
+
+SEED, TURNS, NIGHTS = 34, 40, 18
+WORSE_SINCE, LOSS = 8, 0.5
+TOKENS = 1_000
+EVER = START - timedelta(days=1)
+_AT_ONCE = 20
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T")
+
+
+class Seeing(Ours):
+    """Ours, with what its last day let be seen, and what was known after each night."""
+
+    seen = Day()
+
+    def night(self, day: int, seen: Day) -> None:
+        self.seen = seen
+        super().night(day, seen)
+        self.then[f"{self.folded.ended}"] = self.evidence
+
+    @cached_property
+    def then(self) -> dict[str, Evidence]:
+        """All that was known when a day had ended."""
+        return {}
+
+    def known(self, day: str, subject: str, model: str) -> ModelEvidence:
+        """What was known of a model for a kind of work when a day had ended."""
+        return self.then[day].models.get(f"{subject}/{model}", ModelEvidence())
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The same agent in a made-up world and in a real home."""
+
+    rule: Seeing
+    house: House
+
+    def evidence(self) -> tuple[Any, Any]:
+        """What closed days tell together, and each open one."""
+        facts = self.house.home.facts.page("pupil", EVIDENCE, limit=100)
+        kept = {fact.id: fact for fact in facts}
+        standing = kept.pop(STANDING).read(Standing) if STANDING in kept else Standing()
+        return (
+            (self.rule.standing, {day.isoformat(): e for day, e in self.rule.folded.open.items()}),
+            (standing, {day: fact.read(Evidence) for day, fact in kept.items()}),
+        )
+
+    def mind(self) -> tuple[Any, Any]:
+        """What mixes hold and which skills are told."""
+        return self.rule.mind, learned.mind_of(self.house.home.facts, "pupil")
+
+    def skills(self) -> tuple[Any, Any]:
+        """Where every skill stands, and what is measured of it."""
+        facts = self.house.home.facts.page("pupil", SKILL, limit=100)
+        real = (fact.read(AcquiredSkill) for fact in facts)
+        return (
+            {name: _dated(each) for name, each in self.rule.skills_kept.items()},
+            {each.name: _dated(each) for each in real},
+        )
+
+    def changes(self) -> tuple[Any, Any]:
+        """What was changed, night by night; what was proposed besides is for owners."""
+        real = reversed(learned.recent(self.house.home.facts, "pupil", EVER))
+        done = [each for each in real if "remark" not in each.after]
+        return _told(self.rule.adjustments), _told(done)
+
+
+def test_a_made_up_night_comes_to_the_same_as_a_real_one(tmp_path: Path) -> None:
+    """Every night anew: the same is known, and the same follows from it."""
+    rule = Seeing(world(SEED, turns=TURNS))
+    pupil = Pupil(rule.world, rule, best_mix(rule.world))
+    house = _house(tmp_path, rule)
+    beside = Beside(rule, house)
+    try:
+        for day in range(NIGHTS):
+            pupil.live(day, tuple(rule.world.day(day)))
+            _store(house, rule.seen)
+            _until(house, START + timedelta(days=day + 1, hours=18))
+            assert sleep(house, hours=0) == 1 + (day % 7 == 6)
+            for what in (beside.evidence, beside.mind, beside.skills, beside.changes):
+                ours, real = what()
+                assert _same(ours, real), f"{what.__name__} after night {day}"
+            assert _is_full(rule)
+            if day >= WORSE_SINCE and not pupil.worse:
+                pupil.worse = dict.fromkeys(_chosen_now(rule), LOSS)
+    finally:
+        house.close()
+    _is_rich(rule)
+    _is_lawful(pupil, rule)
+
+
+def _is_rich(rule: Ours) -> None:
+    """The world was one in which everything happens that a night may do."""
+    models = [each.state for each in rule.adjustments if "weights" in each.after]
+    assert models.count(AdjustmentState.SUPERSEDED) > 5
+    back = [each for each in rule.adjustments if each.state is AdjustmentState.ROLLED_BACK]
+    pairs = ((each, one) for each in rule.adjustments for one in back)
+    assert any(each.subject == one.subject and each.by > one.ended_by for each, one in pairs)
+    assert {each.verdict.value for each in rule.decisions} == {"promote", "retire"}
+    reasons = {each.reason for each in rule.adjustments}
+    assert {"probably_helps", "no_use_seen", "room"} <= reasons
+
+
+def _is_lawful(pupil: Pupil, rule: Seeing) -> None:
+    """What is true of any such life, so that both cannot be wrong in the same way."""
+    days = [(START + timedelta(days=day)).date() for day in range(NIGHTS)]
+    assert (rule.standing.closed_to, [*rule.folded.open]) == (days[-4].isoformat(), days[-3:])
+    assert rule.evidence.turns == NIGHTS * TURNS - pupil.unanswered
+    for name, made in {each.subject: each for each in rule.adjustments}.items():
+        skill = rule.skills_kept.get(name)
+        assert skill is None or skill.status == made.after["status"]
+        if skill is not None and skill.effectiveness is not None:
+            assert skill.effectiveness.turns == made.evidence["turns"]
+    assert any(each.effectiveness for each in rule.skills_kept.values())
+    begun = [each.subject for each in rule.adjustments if each.reason == "room"]
+    assert begun == sorted(begun)
+    measured = [
+        each.evidence for each in rule.adjustments if each.reason.startswith(("prob", "no"))
+    ]
+    assert all(each["turns"] >= TRIALS.least_turns for each in measured)
+    for subject in {each.subject for each in rule.adjustments if "weights" in each.after}:
+        _is_lawful_mix(rule, [each for each in rule.adjustments if each.subject == subject])
+
+
+def _is_full(rule: Ours) -> bool:
+    """As many skills are on trial as may be, unless none waits."""
+    on_trial = sum(each.status == "candidate" for each in rule.skills_kept.values())
+    waits = any(each.waits for each in rule.skills_kept.values())
+    return on_trial == TRIALS.candidates or (on_trial < TRIALS.candidates and not waits)
+
+
+def _is_lawful_mix(rule: Seeing, made: list[Adjustment]) -> None:
+    """One mix holds, no share is drawn anew too soon, and what holds is watched from its day."""
+    (held,) = (each for each in made if each.state is AdjustmentState.APPLIED)
+    assert telling(mix_of(rule.mind, held.subject)) == held.after
+    back = {each.id for each in made if each.state is AdjustmentState.ROLLED_BACK}
+    assert not back & {each.ended_by for each in made}, "what held before it holds again"
+    for earlier, later in pairwise(made):
+        best, asked = top(later.after), earlier.after["weights"]
+        tries_little = best == top(earlier.after) and asked[best] >= 1 - AIM.explore
+        if tries_little and earlier.state is AdjustmentState.SUPERSEDED:
+            fresh = later.after["weights"].keys() - earlier.after["weights"].keys()
+            assert fresh or later.at - earlier.at >= timedelta(days=3)
+    for each in made[:-1]:
+        until = each.evidence["until"]
+        assert until == each.at.date().isoformat()
+        for model, then in _fresh(each, "then"):
+            assert then["turns"] == rule.known(until, each.subject, model).turns
+    for each in made:
+        _is_made_anew(rule, each, [one for one in made if one.ended_at and one.ended_at <= each.at])
+
+
+def _is_made_anew(rule: Seeing, made: Adjustment, over: list[Adjustment]) -> None:
+    """What was taken back is not made again, and its models count by what came after it."""
+    back = [each for each in over if each.state is AdjustmentState.ROLLED_BACK]
+    assert not any(alike(each.after, made.after) for each in back)
+    for model, before in _fresh(made, "before"):
+        known = rule.known(made.by.removeprefix("daily-"), made.subject, model)
+        fell = [each.evidence["then"][model] for each in back if model in each.evidence["fell"]]
+        turns, failed = (max((e[n] for e in fell), default=0) for n in ("turns", "failed"))
+        assert (before["turns"], before["failed"]) == (known.turns - turns, known.failed - failed)
+
+
+def _fresh(made: Adjustment, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What is told of models that were not watched before."""
+    kept = made.evidence.get("kept", {})
+    return (each for each in made.evidence[name].items() if each[0] not in kept)
+
+
+def _house(folder: Path, rule: Ours) -> House:
+    """A home with the same agent, models and skills."""
+    house = House(sqlite, folder)
+    house.provider.routing = rule.routing
+    house.provider.prices = {
+        each.name: Price(input_per_million=each.cost * 1_000_000 // TOKENS, output_per_million=0)
+        for each in rule.world.models
+    }
+    agent = rule.agent.replaced(day_limit_micro_usd=rule.world.day_micro_usd)
+    house.home.agents.create(
+        Profile(agent=agent, soul=Soul(persona_name="P"), identity=Identity(name="P"))
+    )
+    _commit(house, [new_fact("pupil", MIND, MIND, rule.mind)])
+    _commit(house, [new_fact("pupil", SKILL, *each) for each in rule.skills_kept.items()])
+    return house
+
+
+def _store(house: House, seen: Day) -> None:
+    """What turns of a day leave behind: signals, the usage of their calls, and what people say."""
+    turns = {each.turn_id: Signals.model_validate(each.model_dump()) for each in seen.signals}
+    said = [
+        _said(turns[opinion.turn_id].at, opinion, number)
+        for number, opinion in enumerate(seen.opinions, start=1)
+    ]
+    facts = [new_fact("pupil", SIGNALS, each.id, each) for each in turns.values()]
+    _commit(house, [*facts, *(new_fact("pupil", EXPERIENCE, each.id, each) for each in said)])
+    tallies: Any = house.home.tallies
+    with tallies._database.writing() as items:
+        for row in (row for turn in turns.values() for row in _rows(turn, seen)):
+            put_new(items, row)
+            count(items, row)
+
+
+def _said(ended_at: datetime, opinion: Opinion, number: int) -> Experience:
+    return Experience(
+        id=ulid(int(ended_at.timestamp() * 1_000), number.to_bytes(10)),
+        experience="They said so.",
+        outcome=Outcome.SUCCESS if opinion.up else Outcome.FAILURE,
+        lesson="Do it like this.",
+        about_turn=opinion.turn_id,
+        from_person="owner",
+        at=opinion.at,
+    )
+
+
+def _rows(turn: Signals, seen: Day) -> Iterator[UsageRow]:
+    for number, each in enumerate(turn.served, start=1):
+        provider, _, model = each.model.partition(":")
+        yield usage_row(
+            number,
+            agent_id="pupil",
+            session_id=turn.session_id,
+            turn_id=turn.turn_id,
+            at=turn.at,
+            provider=provider,
+            model=model,
+            purpose=each.purpose,
+            task_type=each.task_type,
+            cost=each.cost,
+            latency_ms=each.latency_ms,
+            usage=Usage(input_tokens=TOKENS, output_tokens=0),
+            quality_score=seen.grades.get(row_id(turn)) if number == 1 else None,
+        )
+
+
+def _commit(house: House, facts: list[Fact]) -> None:
+    for place in range(0, len(facts), _AT_ONCE):
+        house.home.facts.commit(*facts[place : place + _AT_ONCE])
+
+
+def _until(house: House, at: datetime) -> None:
+    house.clock.advance((at - house.clock.now()).total_seconds())
+
+
+def _chosen_now(rule: Ours) -> Iterator[str]:
+    """The best model of a mix that was made last night."""
+    newest = max(each.at for each in rule.adjustments)
+    made = (each for each in rule.adjustments if each.at == newest and "weights" in each.after)
+    yield from (rule.routing.aliases[top(each.after)] for each in list(made)[:1])
+
+
+def _told(made: list[Adjustment]) -> list[dict[str, Any]]:
+    """Changes by night and subject, with days for times, and no ids: those tell the time too."""
+    names = {each.id: f"{each.at:%Y-%m-%d} {each.subject}" for each in made}
+    told = (
+        _dated(each) | {"id": names[each.id], "ended_by": names.get(each.ended_by, each.ended_by)}
+        for each in made
+    )
+    return sorted(told, key=lambda each: str(each["id"]))
+
+
+def _dated(each: Value) -> dict[str, Any]:
+    """A value as it is stored, with days for times."""
+    told: dict[str, Any] = _days(each.model_dump(mode="json"))
+    return told
+
+
+def _days(told: Any) -> Any:
+    if isinstance(told, dict):
+        return {name: _days(each) for name, each in told.items()}
+    return told[:10] if isinstance(told, str) and _TIME.match(told) else told
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are equal but for rounding: a week looks again at days that were closed.
+
+    Numbers are rounded when days are closed, to six places.
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        named = one.keys() == other.keys()
+        return named and all(_same(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return abs(one - other) < 1e-5
+    return bool(one == other)
