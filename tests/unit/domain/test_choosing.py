@@ -107,6 +107,16 @@ def test_other_work_is_paid_for_first() -> None:
     assert left_to_spend(ground(day_micro_usd=1_000), [TASK]) == 0
 
 
+def test_a_mix_costs_no_more_than_other_work_leaves() -> None:
+    known = evidence(gpt=of(300, 0.9, cost=1_000), mini=of(300, 0.5, cost=10))
+    rich = ground(evidence=known, day_micro_usd=20_000)
+    aim = Aim(goal=Wish.MAXIMIZE_QUALITY, min_quality=0.0, explore=0.1)
+    poor = rich.replaced(tallies=(*rich.tallies, *calls(MINI, 30, purpose=Use.CREATIVE)))
+    asked = [chosen(each, aim, NOW, seed="x") for each in (rich, poor)]
+    assert asked[0].found.get(TASK) is None
+    assert asked[1].found[TASK].weights["fast"] > 0.4
+
+
 def test_what_is_asked_now_is_the_mix_or_what_routing_names() -> None:
     held = Mix(purpose=Use.CONVERSATION, task_type="conversation", weights={"fast": 0.8, "a": 0.2})
     assert current(ground(mind=Mind(mixes=(held,))), TASK) == "fast"
@@ -178,6 +188,9 @@ def test_a_model_whose_mix_was_rolled_back_is_known_by_what_it_did_since() -> No
         ground(evidence=before), TASK, MIXED, NOW, by="x", state=AdjustmentState.ROLLED_BACK
     )
     after = before + evidence(mini=of(30, 0.1))
+    broken = after + evidence(mini=of(0, 0).replaced(turns=30, failed=30))
+    told = subjects(ground(evidence=broken, earlier=(made,)))[TASK].arms[1].evidence
+    assert (told.turns, told.failed) == (60, 30)
     for earlier, n, mean in (((), 130, 83 / 130), ((made,), 30, 0.1)):
         known = subjects(ground(evidence=after, earlier=earlier))[TASK].arms[1].quality
         assert known.n == n
