@@ -153,7 +153,7 @@ def test_a_sample_hour_finds_no_night_of_anybody_without_turns(
     start: Start, wire: Path, name: str
 ) -> None:
     told = start("meta_analysis").invoke(sample(wire, name))
-    assert set(told) == {"sent", "prices", "done", "later", "failed"}
+    assert set(told) == {"sent", "reviews", "prices", "done", "later", "failed"}
     assert told["failed"] == 0
 
 

@@ -23,7 +23,7 @@ HELD, GIVEN = (
         id=next(
             turn_id
             for turn_id in (f"t{n}" for n in range(100))
-            if (coin("skill", turn_id, "good-questions") < 0.3) is withheld
+            if (coin("skill", turn_id, "good-questions") < Trials().skill_percent / 100) is withheld
         )
     )
     for withheld in (True, False)
@@ -133,4 +133,4 @@ def test_what_the_evidence_retired_the_agent_may_try_again(mika: Pupil) -> None:
     gone = retired(mika.skill(), NOW, owner=BY_EVIDENCE, effectiveness=measured)
     mika.home.facts.commit(fact.holding(gone))
     assert status(mika, "restore_my_skill", "good-questions") == "candidate"
-    assert (mika.skill().status, mika.skill().effectiveness) == (SkillStatus.CANDIDATE, measured)
+    assert (mika.skill().status, mika.skill().effectiveness) == (SkillStatus.CANDIDATE, None)
