@@ -7,7 +7,7 @@ from opencrab.domain.effect import effect_of
 from opencrab.domain.evidence import RECALLED_DAYS, Evidence
 from opencrab.domain.knowledge import KNOWLEDGE, Extent, KnowledgeSource
 from opencrab.domain.memory import IMPRESSION, Impression
-from opencrab.domain.night import FOUND_OFTEN
+from opencrab.domain.night import useless
 from opencrab.domain.peer import PEER, Peer, trust
 from opencrab.domain.value import Unit, Value
 from opencrab.engine.measured import LITTLE, Measure, measure_of
@@ -129,21 +129,17 @@ def memory_effect(evidence: Evidence) -> Measure:
 
 
 def _recalling(evidence: Evidence, now: datetime) -> Recalling:
-    since = now - timedelta(days=RECALLED_DAYS)
-    recalled = {name: each for name, each in evidence.memories_recalled.items() if each.at >= since}
-    junk = {
-        name: each.found
-        for name, each in recalled.items()
-        if each.found >= FOUND_OFTEN and not each.useful
-    }
-    named = sorted(junk, key=lambda name: (-junk[name], name))[:MOST_USELESS]
+    since, known_of = now - timedelta(days=RECALLED_DAYS), evidence.memories_recalled
+    recalled = {name: each for name, each in known_of.items() if each.at >= since}
+    junk = useless(recalled, since)
+    named = junk[:MOST_USELESS]
     return Recalling(
         memories=len(recalled),
         found=sum(each.found for each in recalled.values()),
         useful=sum(each.useful for each in recalled.values()),
         junk=len(junk),
         junk_rate=len(junk) / len(recalled) if recalled else None,
-        useless=tuple(UselessMemory(id=name, found=junk[name]) for name in named),
+        useless=tuple(UselessMemory(id=name, found=recalled[name].found) for name in named),
     )
 
 

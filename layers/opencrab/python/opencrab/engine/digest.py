@@ -30,6 +30,7 @@ from opencrab.domain.summary import (
 from opencrab.domain.turn import Turn, TurnStatus
 from opencrab.engine import router
 from opencrab.engine.context import high_water, input_limit, output_limit
+from opencrab.engine.question import asking
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.summarising import (
     OVERHEAD_TOKENS,
@@ -40,10 +41,9 @@ from opencrab.engine.summarising import (
     source_of_summary,
     tokens_of,
 )
-from opencrab.engine.tokens import estimated_tokens
 from opencrab.engine.work import Beside, Work
 from opencrab.ports.facts import Facts
-from opencrab.ports.model import ChatRequest, ModelInfo, Said
+from opencrab.ports.model import ChatRequest, ModelInfo
 
 SOURCE_TOKENS = 16_000
 """Most of what one summary is made of, where the model would take more."""
@@ -147,30 +147,15 @@ class Digest:
         return "" if self.stretch.key in waiting else "this period is summarised already"
 
     def request(self, work: Work, info: ModelInfo, manner: Manner) -> ChatRequest:
-        limits, language = work.runtime.rules, work.profile.agent.language
+        language = work.profile.agent.language
         if not self.sources:
             raise Invalid("nothing is left of what was to be summarised")
         system = rules(work.profile.soul.persona_name, language)
         draft = self.draft
         about = self.stretch.key or f"{draft.since:%Y-%m-%d %H:%M} – {draft.until:%Y-%m-%d %H:%M}"
         question = asked(self.stretch.span, about, self.sources, language)
-        output = output_limit(info, limits)
-        most, needed = input_limit(info, output), estimated_tokens(system + question)
-        if needed > most:
-            raise Invalid(
-                f"model {info.name!r} takes {most} tokens; this summary needs about {needed}",
-                cure="choose a model with a larger input limit for `analysis`",
-            )
-        return ChatRequest(
-            model=info.name.partition(":")[2],
-            actions=(),
-            system=system,
-            turns=(Said("user", question),),
-            max_output_tokens=output,
-            temperature=manner.temperature if info.temperature else None,
-            stop=manner.stop,
-            timeout_seconds=min(manner.timeout_seconds, limits.model_timeout_seconds),
-        )
+        output = output_limit(info, work.runtime.rules)
+        return asking(work, info, manner, system=system, question=question, output=output)
 
     def answered(self, work: Work, result: ModelResult, turn: Turn) -> None:
         intent = work.transcript.open_intent

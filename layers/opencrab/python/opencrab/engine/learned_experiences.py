@@ -88,9 +88,11 @@ def says(facts: Facts, agent_id: str, made: Adjustment) -> tuple[str, ...]:
     """
     if made.kind is not AdjustmentKind.EXPERIENCE:
         return ()
-    ids = filter(None, (made.subject, str(made.after.get(OTHER, ""))))
-    stored = (facts.get(agent_id, EXPERIENCE, each) for each in ids)
-    lived = (fact.read(Experience) for fact in stored if fact is not None)
+    ids = tuple(filter(None, (made.subject, str(made.after.get(OTHER, "")))))
+    stored = {
+        fact.id: fact for fact in facts.several(agent_id, *((EXPERIENCE, each) for each in ids))
+    }
+    lived = (stored[each].read(Experience) for each in ids if each in stored)
     return tuple(f"{each.experience}\n{each.lesson}" for each in lived)
 
 

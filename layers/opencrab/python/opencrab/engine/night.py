@@ -54,8 +54,8 @@ log = logging.getLogger(__name__)
 SECONDS = 30.0
 """A night is not begun with less time than this."""
 
-RECENT = timedelta(days=45)
-"""How far back adjustments are read: longer than one that was taken back is let be."""
+RECENT = timedelta(days=62)
+"""How far back adjustments are read: what was proposed, followed and let be, 30 days each."""
 
 _TRIES = 3
 _LATER_SECONDS = 5

@@ -47,25 +47,38 @@ def experience_proposals(scene: Scene) -> tuple[Change, ...]:
     if tonight >= A_NIGHT:
         return ()
     never, compared = _never_of_use(scene), _compared(scene)
-    stays = _staying(scene) if never or compared else frozenset[str]()
-    going = {name: each for name, each in never.items() if name not in stays and not each.model}
-    others = {name: each for name, each in (never | compared).items() if name not in going}
-    made = (
-        *(_proposal(scene, each, Remark.RETIRE, NEVER_OF_USE) for each in going.values()),
-        *(_merging(scene, *twins) for twins in _twins(scene, others.values(), stays)),
-    )
+    made = _proposed(scene, never, compared, frozenset())
+    if made:
+        # Only then all changes are read that there ever were.
+        made = _proposed(scene, never, compared, _staying(scene))
     return tuple(
         Change(each, ends=_proposed_before(scene, each)) for each in made[: A_NIGHT - tonight]
     )
 
 
+def _proposed(
+    scene: Scene,
+    never: dict[str, Experience],
+    compared: dict[str, Experience],
+    stays: AbstractSet[str],
+) -> tuple[Adjustment, ...]:
+    """What follows if these `stays`."""
+    going = {name: each for name, each in never.items() if name not in stays and not each.model}
+    others = {name: each for name, each in (never | compared).items() if name not in going}
+    return (
+        *(_proposal(scene, each, Remark.RETIRE, NEVER_OF_USE) for each in going.values()),
+        *(_merging(scene, *twins) for twins in _twins(scene, others.values(), stays)),
+    )
+
+
 def shown_still(scene: Scene) -> dict[str, Recalled]:
-    """How often searches found each experience, and of what use it was, without retired ones."""
+    """How often searches found each experience, and of what use it was, without retired ones.
+
+    What was found of late was retired of late, if it was.
+    """
+    about = _about_experiences(scene)
+    retired = {each.subject for each in about if each.state is AdjustmentState.APPLIED}
     recalled = scene.evidence.experiences_recalled
-    if not recalled:
-        return {}
-    facts, agent_id = scene.runtime.home.facts, scene.agent.id
-    retired = {each.subject for each in changes(facts, agent_id, AdjustmentState.APPLIED)}
     return {name: each for name, each in recalled.items() if name not in retired}
 
 

@@ -12,7 +12,7 @@ from functools import partial
 
 from opencrab.domain.agent import Agent, Profile
 from opencrab.domain.authority import Authority, Source
-from opencrab.domain.errors import Conflict, Invalid, TooLarge, Unavailable
+from opencrab.domain.errors import Conflict, TooLarge, Unavailable
 from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.money import Limits
@@ -24,18 +24,18 @@ from opencrab.domain.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.domain.wording import WORDING, Wording, flaw, shortened
 from opencrab.engine.admission import enqueue
-from opencrab.engine.context import input_limit, output_limit
+from opencrab.engine.context import output_limit
 from opencrab.engine.findings import Scene
 from opencrab.engine.learned_phrases import learned_phrase
+from opencrab.engine.question import asking
 from opencrab.engine.report_files import NightReport, bare
 from opencrab.engine.report_words_text import asked, rules
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.scope import RECORDS_KEPT
 from opencrab.engine.shares import capped
-from opencrab.engine.tokens import estimated_tokens
 from opencrab.engine.work import Beside, Work
 from opencrab.ports.action import one_line
-from opencrab.ports.model import ChatRequest, ModelInfo, Said
+from opencrab.ports.model import ChatRequest, ModelInfo
 
 log = logging.getLogger(__name__)
 
@@ -82,24 +82,12 @@ class Words:
         return "" if wanted else _UNWANTED
 
     def request(self, work: Work, info: ModelInfo, manner: Manner) -> ChatRequest:
-        known, language = work.runtime.rules, self.language
-        system = rules(work.profile, language)
+        language = self.language
         lines = capped(self.report, REPORT_TOKENS, language).splitlines()
         question = asked(self.period.partition("-")[2], lines, language)
-        output = min(output_limit(info, known), OUTPUT_TOKENS)
-        most, needed = input_limit(info, output), estimated_tokens(system + question)
-        if needed > most:
-            raise Invalid(f"model {info.name!r} takes {most} tokens; this needs about {needed}")
-        return ChatRequest(
-            model=info.name.partition(":")[2],
-            actions=(),
-            system=system,
-            turns=(Said("user", question),),
-            max_output_tokens=output,
-            temperature=manner.temperature if info.temperature else None,
-            stop=manner.stop,
-            timeout_seconds=min(manner.timeout_seconds, known.model_timeout_seconds),
-        )
+        output = min(output_limit(info, work.runtime.rules), OUTPUT_TOKENS)
+        system = rules(work.profile, language)
+        return asking(work, info, manner, system=system, question=question, output=output)
 
     def answered(self, work: Work, result: ModelResult, turn: Turn) -> None:
         intent, answer = work.transcript.open_intent, result.answer or Answer()
