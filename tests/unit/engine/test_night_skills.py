@@ -81,7 +81,8 @@ def test_a_trial_of_which_nobody_hears_makes_room_where_others_wait() -> None:
     }
     assert made(findings(silent, candidates=1)) == {}
     assert made(findings(skill(), waiting, candidates=1)) == {}
-    assert made(findings(silent, waiting, turns=3, candidates=1)) == {}
+    assert made(findings(silent, waiting, turns=3, candidates=1))["calm"] == "disabled"
+    assert made(findings(silent, waiting, turns=15, candidates=1))["calm"] == "active"
     (change, _) = decided(findings(silent, waiting, candidates=1))
     mind, after = change.done(indexed(Mind(), silent), silent)
     assert (after and after.waits, mind.skills) == (True, ())

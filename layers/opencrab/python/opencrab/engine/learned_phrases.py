@@ -201,7 +201,10 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "検索で何度も見つかったのに一度も役立っていない",
     ),
     "reason_told_twice": ("another experience says the same", "別の経験と内容が同じ"),
-    "reason_unseen": ("no judged turn was about it", "評価されたターンで使う場面がなかった"),
+    "reason_unseen": (
+        "too few judged turns were about it",
+        "評価されたターンで使う場面が少なすぎた",
+    ),
     "reason_room": ("there is room for one more trial", "試用の枠が空いた"),
     "reason_stopped": ("somebody ended the trial", "試用が打ち切られた"),
     "reason_learned": ("that is what was learned", "測定の結果による"),

@@ -24,7 +24,7 @@ NO_TRIALS = "no_trials"
 """Why a skill becomes active unmeasured: nothing is withheld any more."""
 
 UNSEEN = timedelta(days=30)
-"""A trial of which no judged turn told for so long makes room for a skill that waits."""
+"""A trial of which too few judged turns told in so long makes room for a skill that waits."""
 
 _LEAST_TERMS = 4
 _POINTS = 100
@@ -118,9 +118,13 @@ def _ended(
 
 
 def _is_unseen(findings: Findings, skill: AcquiredSkill, effect: Effect) -> bool:
-    """Whether no judged turn was about a trial for so long that others are to have its place."""
+    """Whether too few turns told of a trial for so long that others are to have its place.
+
+    What they told is kept, and counts when its turn comes again.
+    """
     others = any(each.waits for each in findings.skills)
-    return others and not effect.turns and skill.updated_at < findings.at - UNSEEN
+    is_little = effect.turns < findings.trials.least_turns
+    return others and is_little and skill.updated_at < findings.at - UNSEEN
 
 
 def _set_aside(findings: Findings, skill: AcquiredSkill) -> Change:
