@@ -17,7 +17,7 @@ TARGET = ROOT / "config" / "models.json"
 
 sys.path.insert(0, str(ROOT / "layers" / "opencrab" / "python"))
 
-from opencrab.adapters.providers.prices import Listed, read_list  # noqa: E402  - found just now
+from opencrab.adapters.providers.catalogue.prices import Listed, read_list  # noqa: E402  - found just now
 from opencrab.adapters.system_clock import SystemClock  # noqa: E402
 
 

@@ -26,7 +26,7 @@ from moto.sqs.models import sqs_backends
 
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.ports.clock import Clock
-from opencrab.ports.queue import Queue
+from opencrab.ports.turn.queue import Queue
 from tests.aws_faults import Fault
 from tests.sqs_rules import SqsRules
 

@@ -10,12 +10,12 @@ from pynamodb.connection import Connection
 
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.table import Dispatch, Table
-from opencrab.adapters.dynamodb.tally import DynamoTallies
-from opencrab.adapters.dynamodb.usage import DynamoUsage
+from opencrab.adapters.dynamodb.usage.counters import DynamoTallies
+from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.s3_files import S3Blobs, S3Files
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.turn import Turn
+from opencrab.domain.turn.turn import Turn
 from opencrab.ports.home import Home
 from tests import moto_tables
 from tests.aws import REGION, Account, account, beats_of, queue_of, turns_and_deliveries

@@ -9,8 +9,8 @@ from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.s3_files import S3Files
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.ports.files import Files
-from opencrab.ports.ledger import Entry, name_taken, over_quota, twin_names
+from opencrab.ports.workspace.files import Files
+from opencrab.ports.workspace.ledger import Entry, name_taken, over_quota, twin_names
 from tests.aws import Account, account
 from tests.aws_home import dispatch_in
 

@@ -4,11 +4,12 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.authority import Authority
-from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.forgetting import FORGOTTEN, Lines, Mark, Scope
-from opencrab.domain.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.memory import (
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.session import Hearing, Participant, Session
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.erasure.request import FORGOTTEN, Lines, Mark, Scope
+from opencrab.domain.memory.memory import (
     EXPERIENCE,
     MEMORY,
     REWRITTEN,
@@ -16,9 +17,8 @@ from opencrab.domain.memory import (
     Memory,
     Rewritten,
 )
+from opencrab.domain.memory.summary import SUMMARY, Span, Summary, summary_key
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.session import Hearing, Participant, Session
-from opencrab.domain.summary import SUMMARY, Span, Summary, summary_key
 from opencrab.domain.value import Value
 from opencrab.ports.home import Home
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.domain.money import Price, Usage
-from opencrab.ports.model import Embeddings, ModelInfo
-from opencrab.ports.search import Meant
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.money.budget import Price, Usage
+from opencrab.ports.memory.search import Meant
+from opencrab.ports.models.model import Embeddings, ModelInfo
 
 DIMENSIONS = 256
 PRICE = Price(input_per_million=130_000, output_per_million=0)

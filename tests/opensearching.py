@@ -10,10 +10,10 @@ import httpx
 from opencrab.adapters.opensearch.client import Client
 from opencrab.adapters.opensearch.connection import Backoff, Connection
 from opencrab.adapters.opensearch.fake import FakeCollection
-from opencrab.adapters.opensearch.reached import SETTLED
 from opencrab.adapters.opensearch.search import OpenSearch
+from opencrab.adapters.opensearch.watermark import SETTLED
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.ports.feed import FeedEntry
+from opencrab.ports.conversation.feed import FeedEntry
 from opencrab.ports.home import Home
 from tests.searching import past_of
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from opencrab.adapters.local_files import DirectorySnapshots
-from opencrab.adapters.past import Past
+from opencrab.adapters.search_rows import Past
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home

@@ -5,7 +5,7 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws import worker  # noqa: E402
+from opencrab.bootstrap.aws.functions import worker  # noqa: E402
 
 _worker = worker()
 gc.freeze()

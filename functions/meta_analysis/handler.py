@@ -5,7 +5,7 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws_nights import night_worker  # noqa: E402
+from opencrab.bootstrap.aws.nightly import night_worker  # noqa: E402
 
 _worker = night_worker()
 gc.freeze()

@@ -5,7 +5,7 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.rest_authorizer import rest_authorizer  # noqa: E402
+from opencrab.bootstrap.aws.rest_authorizer import rest_authorizer  # noqa: E402
 
 _brings_key = rest_authorizer()
 gc.freeze()

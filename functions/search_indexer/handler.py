@@ -5,7 +5,7 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws_search import indexer  # noqa: E402
+from opencrab.bootstrap.aws.search import indexer  # noqa: E402
 
 _follow = indexer()
 gc.freeze()

@@ -5,7 +5,7 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.world_door import receiver  # noqa: E402
+from opencrab.bootstrap.aws.world_inbound import receiver  # noqa: E402
 
 _receive = receiver()
 gc.freeze()

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from opencrab.actions import GROUPS, Group
-from opencrab.domain.authority import Authority, may
+from opencrab.domain.access.authority import Authority, may
 from opencrab.domain.value import Language
-from opencrab.ports.action import ARGUMENT_BYTES, RESULT_BYTES, Action
+from opencrab.ports.turn.action import ARGUMENT_BYTES, RESULT_BYTES, Action
 
 _HEAD = "| action | arguments | impact | effect | bytes in, out | who may | what it is for |"
 _RULE = "|---|---|---|---|---|---|---|"

@@ -1,14 +1,14 @@
 """The page about the actions says what the code of the actions says."""
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Literal
 
 import opencrab.actions
 from opencrab.actions import GROUPS, Group
-from opencrab.domain.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
 from opencrab.domain.value import Value
-from opencrab.ports.action import ActionContext
+from opencrab.ports.turn.action import ActionContext
 from tests.architecture.actions_page import page, row
 from tests.conftest import ROOT
 
@@ -29,8 +29,8 @@ def test_the_page_is_what_the_actions_are() -> None:
 
 def test_every_group_that_is_written_is_in_the_product() -> None:
     found = set[str]()
-    for each in iter_modules(opencrab.actions.__path__):
-        module = import_module(f"opencrab.actions.{each.name}")
+    for each in walk_packages(opencrab.actions.__path__, "opencrab.actions."):
+        module = import_module(each.name)
         if isinstance(group := getattr(module, "group", None), Group):
             found.add(group.name)
     assert found == {group.name for group in GROUPS}

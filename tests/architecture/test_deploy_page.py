@@ -11,8 +11,8 @@ import yaml  # type: ignore[import-untyped, unused-ignore]
 from typer.testing import CliRunner
 
 from opencrab import settings
-from opencrab.domain.cost import Meter, Sheet, estimate
-from opencrab.gateways.cli.app import build
+from opencrab.domain.usage.aws_cost import Meter, Sheet, estimate
+from opencrab.gateways.cli.program.app import build
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")

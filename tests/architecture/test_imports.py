@@ -44,16 +44,16 @@ def test_only_adapters_and_gateways_know_libraries() -> None:
 
 def test_running_at_home_loads_nothing_of_the_cloud(tmp_path: Path) -> None:
     known = {module.name: module for module in modules()}
-    home = (known["opencrab.bootstrap.local"], known["opencrab.bootstrap.local_models"])
+    home = (known["opencrab.bootstrap.local.command"], known["opencrab.bootstrap.local.models"])
     needed = set(known) & {name for module in home for name in module.imports}
-    assert {"opencrab.gateways.rest.app", "opencrab.adapters.sqlite.home"} <= needed
+    assert {"opencrab.gateways.rest.http.app", "opencrab.adapters.sqlite.home"} <= needed
     loaded = _loaded("\n".join(f"import {name}" for name in sorted(needed)), tmp_path)
     assert {"fastapi", "uvicorn", "httpx"} <= loaded
     assert not loaded & set(CLOUD)
 
 
 def test_the_command_starts_without_the_web_server(tmp_path: Path) -> None:
-    loaded = _loaded("import opencrab.bootstrap.local", tmp_path)
+    loaded = _loaded("import opencrab.bootstrap.local.command", tmp_path)
     assert not loaded & {"fastapi", "starlette", "uvicorn", "httpx", "typer", "rich"}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.actions import GROUPS
 from opencrab.adapters.skill_files import FileSkills
-from opencrab.domain.skill import StandardSkill
+from opencrab.domain.skills.skill import StandardSkill
 from opencrab.domain.value import Language
 from tests.conftest import ROOT
 

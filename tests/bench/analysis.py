@@ -17,15 +17,15 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.analysis import Analysis, analysed
-from opencrab.domain.evidence import Evidence, ModelEvidence
-from opencrab.domain.figures import stretches
-from opencrab.domain.interval import Sums
-from opencrab.domain.record import CallState
-from opencrab.domain.routing import Use
-from opencrab.domain.tally import Tally, merged, tally_of
-from opencrab.domain.usage import Period
-from opencrab.ports.tallies import Tallies
+from opencrab.domain.insight.figures import stretches
+from opencrab.domain.insight.recommendations import Analysis, analysed
+from opencrab.domain.learning.evidence import Evidence, ModelEvidence
+from opencrab.domain.models.routing import Use
+from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.turn.record import CallState
+from opencrab.domain.usage.counters import Tally, merged, tally_of
+from opencrab.domain.usage.ledger import Period
+from opencrab.ports.usage.counters import Tallies
 from tests.contract.example import usage_row
 from tests.unit.domain.measured import apart
 

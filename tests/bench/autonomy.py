@@ -6,30 +6,30 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.autonomy import Autonomy
-from opencrab.domain.belief import Belief
-from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.gate import gate
-from opencrab.domain.goal import GOAL, Goal, GoalSource, goal_key
-from opencrab.domain.happening import HAPPENING, Happening
-from opencrab.domain.message import Message, TextPart
-from opencrab.domain.mind import MIND, Agenda, Mind
-from opencrab.domain.outlook import OUTLOOK, Outlook, with_belief, with_peer
-from opencrab.domain.peer import Peer
-from opencrab.domain.soul import Drives
-from opencrab.domain.transcript import Transcript
-from opencrab.domain.turn import Trigger, Turn
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.soul import Drives
+from opencrab.domain.autonomy.heartbeat_gate import gate
+from opencrab.domain.autonomy.settings import Autonomy
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, kept
+from opencrab.domain.conversation.message import Message, TextPart
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.goals.goal import GOAL, Goal, GoalSource, goal_key
+from opencrab.domain.goals.selection import ranked
+from opencrab.domain.goals.value_estimate import Worth
+from opencrab.domain.memory.belief import Belief
+from opencrab.domain.memory.peer import Peer
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief, with_peer
+from opencrab.domain.memory.working_memory import WORKING, WORKING_BYTES, WorkingMemory, outlived
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
-from opencrab.domain.vital_signs import VITALS, VitalSigns, kept
-from opencrab.domain.wanting import ranked
-from opencrab.domain.working_memory import WORKING, WORKING_BYTES, WorkingMemory, outlived
-from opencrab.domain.worth import Worth
-from opencrab.engine.admission import admit
-from opencrab.engine.agenda import OPENCRAB
-from opencrab.engine.beat import own_session
-from opencrab.engine.observe import observe
-from opencrab.engine.orient_text import Around, Moment, oriented
+from opencrab.engine.autonomy.heartbeat_decision import own_session
+from opencrab.engine.goals.queue import OPENCRAB
+from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.prompt.surroundings_text import Around, Moment, oriented
 from tests.bench.turns import cpu_ms
 from tests.bench.world import World
 

@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from opencrab.domain.authority import Scope
-from opencrab.domain.heartbeat import DEFAULT_SECONDS
-from opencrab.domain.principal import ApiKey
-from opencrab.domain.turn import Turn
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.access.principal import ApiKey
+from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
+from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.domain.vital_signs import VitalSigns
-from opencrab.engine.beating import deliver_beat, sweep_beats
-from opencrab.engine.nights import nightfall, send_reviews
+from opencrab.engine.autonomy.heartbeat import deliver_beat, sweep_beats
+from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.autonomy.vital_signs import bring_to_life, stored_signs
+from opencrab.engine.learning.nightly.schedule import nightfall, send_reviews
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.sweep import sweep
-from opencrab.engine.turn import Outcome
-from opencrab.engine.waking import bring_to_life, stored_signs
-from opencrab.gateways.rest.replies import Replies
+from opencrab.engine.turn.run import Outcome
+from opencrab.gateways.rest.conversation.replies import Replies
 from tests.bench.standard import SAID, Installation, installation
 from tests.bench.units import Charge
 

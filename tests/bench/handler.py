@@ -26,13 +26,13 @@ from moto.core.models import botocore_stubber
 from opencrab.adapters.aws_client import client
 from opencrab.adapters.dynamodb.table import Dispatch, Table, connected, key
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.providers.registry import ProviderModels
+from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.turn import TurnStatus
-from opencrab.gateways.aws import Journalist, Worker
-from opencrab.ports.model import Models
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.gateways.aws.functions import Journalist, Worker
+from opencrab.ports.models.model import Models
 from tests.aws import REGION, Account
 from tests.aws_faults import response_of
 from tests.aws_home import create_table, home_on

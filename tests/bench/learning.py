@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
-from opencrab.engine.school import NIGHTS, TURNS, schooling
-from opencrab.engine.school_figures import KINDS, STEPS, Held, Lessons, together
+from opencrab.engine.simulation.learning.scores import KINDS, STEPS, Held, Lessons, together
+from opencrab.engine.simulation.learning.trial import NIGHTS, TURNS, schooling
 from tests.bench.world import ROOT
 
 PAGE = ROOT / "docs" / "benchmarks.md"

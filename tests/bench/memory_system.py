@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from opencrab.adapters.past import Batch
+from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
-from opencrab.domain.past import Row, RowKind
-from opencrab.domain.session import Hearing
-from opencrab.ports.search import Query
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.memory.search_row import Row, RowKind
+from opencrab.ports.memory.search import Query
 
 Doc = dict[str, Any]
 

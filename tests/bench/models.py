@@ -8,20 +8,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from opencrab.adapters.providers.script import ScriptedAnswer
-from opencrab.adapters.providers.transport import Opened, Reply
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer
+from opencrab.adapters.providers.transport.exchange import Opened, Reply
 from opencrab.adapters.providers.vendor import VendorModel
-from opencrab.adapters.providers.wire import Endpoint
-from opencrab.domain.agent import Agent
-from opencrab.domain.record import Call
-from opencrab.domain.routing import Basis, Routing
-from opencrab.domain.thinking import think_context
-from opencrab.domain.turn import Trigger
-from opencrab.engine import router
-from opencrab.ports.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
+from opencrab.adapters.providers.wire.wire import Endpoint
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.models.routing import Basis, Routing
+from opencrab.domain.turn.record import Call
+from opencrab.domain.turn.task_type import think_context
+from opencrab.domain.turn.turn import Trigger
+from opencrab.engine.models import router
+from opencrab.ports.models.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
 from tests.bench.turns import cpu_ms
 from tests.contract.speaking import VENDORS, Vendor
-from tests.unit.engine.models import Known
+from tests.unit.engine.known_models import Known
 
 MESSAGES = 20
 ACTIONS = 25
@@ -30,14 +30,14 @@ _NOW = datetime(2026, 11, 21, tzinfo=UTC)
 _ANSWER = ScriptedAnswer(text="今日のメモを書きました。" * 8)
 _IMPORTS = """
 import json, resource, sys
-import opencrab.engine.router
+import opencrab.engine.models.router
 import opencrab.adapters.providers.vendor
 import opencrab.adapters.providers.{module}
 {http}
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps((used.ru_utime + used.ru_stime) * 1000))
 """
-_HTTP = "import opencrab.adapters.providers.httpx_transport"
+_HTTP = "import opencrab.adapters.providers.transport.httpx_transport"
 _NOTHING = _IMPORTS.split("import opencrab", maxsplit=1)[0] + _IMPORTS.split("{http}")[1]
 
 

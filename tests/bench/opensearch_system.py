@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from opencrab.adapters.opensearch.fake import FakeCollection
 from opencrab.adapters.opensearch.search import OpenSearch
-from opencrab.adapters.past import Batch, Past, Seen
+from opencrab.adapters.search_rows import Batch, Past, Seen
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.forgetting import Mark
-from opencrab.domain.past import Row
-from opencrab.ports.search import Query
+from opencrab.domain.erasure.request import Mark
+from opencrab.domain.memory.search_row import Row
+from opencrab.ports.memory.search import Query
 from tests.bench.memory_system import Doc, batches_of, rows_of
 from tests.opensearching import SETTLED_SECONDS, client_of
 

@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 
 from opencrab.adapters.sqlite_search.index import Index
-from opencrab.domain.past import Row
-from opencrab.ports.search import Query
+from opencrab.domain.memory.search_row import Row
+from opencrab.ports.memory.search import Query
 from tests.bench.memory_system import Doc, batches_of, rows_of
 from tests.bench.world import ROOT
 
@@ -90,7 +90,7 @@ def figures(directory: Path, size: int) -> Figures:
 def import_ms() -> float:
     """CPU to import the index in a process that knows the domain, as every one that runs turns."""
     code = (
-        "import opencrab.adapters.past, time; started = time.process_time();"
+        "import opencrab.adapters.search_rows, time; started = time.process_time();"
         "import opencrab.adapters.sqlite_search.index;"
         "print((time.process_time() - started) * 1_000)"
     )

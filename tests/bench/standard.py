@@ -15,27 +15,27 @@ from typing import Any
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
-from opencrab.adapters.dynamodb import line as line_items
-from opencrab.adapters.dynamodb import session as session_items
+from opencrab.adapters.dynamodb.conversation import line as line_items
+from opencrab.adapters.dynamodb.conversation import session as session_items
+from opencrab.adapters.dynamodb.conversation.session import Counted
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.item import Item
-from opencrab.adapters.dynamodb.journal import OnTurn
-from opencrab.adapters.dynamodb.session import Counted
 from opencrab.adapters.dynamodb.table import Table
+from opencrab.adapters.dynamodb.turn.journal import OnTurn
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport import Opened, Reply, Transport
+from opencrab.adapters.providers.transport.exchange import Opened, Reply, Transport
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.identity import Identity
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul, ThinkingStyle
-from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul, ThinkingStyle
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn import Pace, run_turn
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.ports.home import Home
-from opencrab.ports.queue import Delivery
+from opencrab.ports.turn.queue import Delivery
 from tests.aws import REGION, Account, account
 from tests.aws_home import create_table, dispatch_in, home_on
 from tests.bench import stub

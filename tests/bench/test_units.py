@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from opencrab import settings
 from opencrab.adapters.dynamodb.item import Item, attribute
-from opencrab.domain.cost import Meter as Meters
-from opencrab.domain.cost import Sheet
-from opencrab.domain.heartbeat import DEFAULT_SECONDS
+from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
+from opencrab.domain.usage.aws_cost import Meter as Meters
+from opencrab.domain.usage.aws_cost import Sheet
 from opencrab.domain.value import Language
 from tests.bench.bill import (
     ACTIVE,

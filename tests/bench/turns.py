@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from opencrab.domain.routing import Manner
-from opencrab.domain.transcript import Transcript
-from opencrab.engine.context import build_request
-from opencrab.engine.observe import observe
+from opencrab.domain.models.routing import Manner
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.prompt.request import build_request
 from tests.bench.world import World
 
 TURNS = 150

@@ -9,31 +9,31 @@ from pathlib import Path
 
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.providers.configuration import ModelsSettings, ProviderSettings
-from opencrab.adapters.providers.facts import ModelSettings
-from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
+from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
 from opencrab.adapters.providers.registry import ProviderModels
+from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.authority import Authority, Source
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.identity import Identity
-from opencrab.domain.line import Line, LineKind
-from opencrab.domain.message import Message, Sender, TextPart
-from opencrab.domain.money import Limits, Price
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
-from opencrab.domain.turn import Turn
+from opencrab.domain.money.budget import Limits, Price
+from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine.admission import admit
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn import Pace, run_turn
+from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.run import Pace, run_turn
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
-from opencrab.ports.journal import Admission
-from opencrab.ports.model import Models
+from opencrab.ports.models.model import Models
+from opencrab.ports.turn.journal import Admission
 
 STUB = "tests.bench.stub"
 ROOT = Path(__file__).parents[2]

@@ -20,20 +20,24 @@ HEAVY = {
     *("http.client", "email", "urllib.request", "dataclasses", "inspect", "asyncio", "pathlib"),
     *("random", "secrets", "datetime", "tomllib", "subprocess", "tempfile", "argparse"),
     *("opencrab.settings", "opencrab.domain.value", "opencrab.engine", "opencrab.ports"),
-    *("opencrab.bootstrap.aws", "opencrab.bootstrap.local", "opencrab.adapters.aws_client"),
-    *("opencrab.gateways.rest", "opencrab.gateways.aws"),
+    *(
+        "opencrab.bootstrap.aws.functions",
+        "opencrab.bootstrap.local.command",
+        "opencrab.adapters.aws_client",
+    ),
+    *("opencrab.gateways.rest", "opencrab.gateways.aws.functions"),
 }
 """What took milliseconds when it was measured, or leads to what does."""
 
 OURS = {
     "opencrab",
-    *("opencrab.adapters", "opencrab.adapters.aws_plain", "opencrab.adapters.ed25519"),
-    *("opencrab.adapters.discord", "opencrab.adapters.discord.plain"),
-    "opencrab.adapters.plain_http",
-    *("opencrab.bootstrap", "opencrab.bootstrap.discord_door"),
+    *("opencrab.adapters", "opencrab.adapters.door.aws", "opencrab.adapters.door.signature"),
+    *("opencrab.adapters.discord", "opencrab.adapters.door.discord"),
+    "opencrab.adapters.door.http",
+    *("opencrab.bootstrap", "opencrab.bootstrap.aws.discord_door"),
     *("opencrab.domain", "opencrab.domain.errors"),
     *("opencrab.gateways", "opencrab.gateways.discord"),
-    *("opencrab.gateways.discord.acks", "opencrab.gateways.discord.door"),
+    *("opencrab.gateways.discord.interactions.acks", "opencrab.gateways.discord.interactions.door"),
 }
 
 # Without site, which loads what an editable install and the environment bring along.

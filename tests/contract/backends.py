@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from opencrab.adapters.lambda_search import LambdaSearch
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.aws_search import Answer, serving
+from opencrab.bootstrap.aws.search import Answer, serving
 from opencrab.ports.home import Home
-from opencrab.ports.search import Indexing, Search
+from opencrab.ports.memory.search import Indexing, Search
 from tests.opensearching import patient
 from tests.searching import searching
 

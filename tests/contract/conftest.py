@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
-from opencrab.ports.queue import Queue
+from opencrab.ports.turn.queue import Queue
 from tests.contract.example import NOW
 from tests.contract.homes import HOMES, QUEUES, OpenHome, OpenQueues
 

@@ -3,32 +3,26 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from opencrab.domain.action import ActionResult, Effect
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.due import DueItem
-from opencrab.domain.fact import Fact
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.document import Fact
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.identity import Identity
-from opencrab.domain.line import Line, LineKind
-from opencrab.domain.message import Channel, Message, Sender, TextPart
-from opencrab.domain.money import Price, Usage
-from opencrab.domain.record import (
-    ActionIntent,
-    ApprovalRequest,
-    CallResult,
-    CallState,
-    Record,
-)
-from opencrab.domain.routing import Use
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
-from opencrab.domain.turn import Stop, Trigger, Turn, TurnStatus
-from opencrab.domain.usage import UsageRow
-from opencrab.domain.utterance import Utterance
+from opencrab.domain.models.routing import Use
+from opencrab.domain.money.budget import Price, Usage
+from opencrab.domain.turn.action import ActionResult, Effect
+from opencrab.domain.turn.due_item import DueItem
+from opencrab.domain.turn.record import ActionIntent, ApprovalRequest, CallResult, CallState, Record
+from opencrab.domain.turn.turn import Stop, Trigger, Turn, TurnStatus
+from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Language
 from opencrab.ports.home import Home
-from opencrab.ports.journal import Admission, Change
+from opencrab.ports.turn.journal import Admission, Change
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 DAY = "2026-02-17"

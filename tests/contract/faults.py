@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from opencrab.adapters.providers.anthropic import AnthropicWire
-from opencrab.adapters.providers.google import GoogleWire
-from opencrab.adapters.providers.llamacpp import LlamaCppWire
-from opencrab.adapters.providers.ollama import OllamaWire
-from opencrab.adapters.providers.openai import AzureWire, OpenAIWire
-from opencrab.adapters.providers.openrouter import OpenRouterWire
-from opencrab.adapters.providers.wire import Wire
-from opencrab.domain.fault import Course, Fault
+from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
+from opencrab.adapters.providers.google.endpoint import GoogleWire
+from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
+from opencrab.adapters.providers.ollama.endpoint import OllamaWire
+from opencrab.adapters.providers.openai.endpoint import AzureWire, OpenAIWire
+from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
+from opencrab.adapters.providers.wire.wire import Wire
+from opencrab.domain.models.fault import Course, Fault
 from tests.contract import trouble
 from tests.contract.trouble import Trouble
 

@@ -8,7 +8,7 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
-from opencrab.ports.queue import Queue
+from opencrab.ports.turn.queue import Queue
 from tests.aws import aws_queues
 from tests.aws_home import aws_home
 

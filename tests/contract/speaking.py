@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.adapters.providers.anthropic import AnthropicWire
-from opencrab.adapters.providers.google import GoogleWire
-from opencrab.adapters.providers.llamacpp import LlamaCppWire
-from opencrab.adapters.providers.ollama import OllamaWire
-from opencrab.adapters.providers.openai import OpenAIWire
-from opencrab.adapters.providers.openrouter import OpenRouterWire
-from opencrab.adapters.providers.script import ScriptedAnswer
-from opencrab.adapters.providers.wire import Wire
+from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
+from opencrab.adapters.providers.google.endpoint import GoogleWire
+from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
+from opencrab.adapters.providers.ollama.endpoint import OllamaWire
+from opencrab.adapters.providers.openai.endpoint import OpenAIWire
+from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer
+from opencrab.adapters.providers.wire.wire import Wire
 from tests.unit.adapters.providers.stub import calling, completion
 
 TOKENS = {"input_tokens": 12, "output_tokens": 5}

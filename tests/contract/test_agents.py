@@ -2,9 +2,9 @@
 
 import pytest
 
-from opencrab.domain.agent import AgentStatus, Profile
+from opencrab.domain.agents.agent import AgentStatus, Profile
+from opencrab.domain.agents.soul import Soul
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.soul import Soul
 from opencrab.ports.home import Home
 from tests.contract.example import later, profile
 from tests.contract.waiting import at_once, eventually

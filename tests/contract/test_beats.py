@@ -7,7 +7,7 @@ import pytest
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid
 from opencrab.ports.home import Home
-from opencrab.ports.queue import LONGEST_DELAY_SECONDS, Queue
+from opencrab.ports.turn.queue import LONGEST_DELAY_SECONDS, Queue
 from tests.contract.example import JAPANESE
 from tests.contract.homes import sqlite
 

@@ -13,7 +13,7 @@ from opencrab.adapters.s3_files import S3Blobs
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.identifier import content_hash
-from opencrab.ports.blobs import Blobs
+from opencrab.ports.turn.blobs import Blobs
 from tests.aws import account
 from tests.contract.example import ENGLISH, JAPANESE
 from tests.contract.waiting import at_once

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Exhausted, Invalid
-from opencrab.domain.money import LIMITS, WHOLE, Draw
+from opencrab.domain.money.budget import LIMITS, WHOLE, Draw
 from opencrab.ports.home import Home
 from tests.contract.example import DAY, NOW, running, step
 from tests.contract.homes import OpenHome

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
-from opencrab.adapters.providers.script import ScriptedAnswer, ScriptedCall
-from opencrab.adapters.providers.scripted import Scripted
+from opencrab.adapters.providers.scripted.model import Scripted
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
+from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.providers.vendor import VendorModel
-from opencrab.adapters.providers.wire import Endpoint
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.domain.money import Price
-from opencrab.domain.record import Answer
-from opencrab.ports.model import ActionSchema, ChatModel, ChatRequest, ModelInfo, Said
+from opencrab.adapters.providers.wire.wire import Endpoint
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.money.budget import Price
+from opencrab.domain.turn.record import Answer
+from opencrab.ports.models.model import ActionSchema, ChatModel, ChatRequest, ModelInfo, Said
 from tests.contract.speaking import VENDORS, Vendor
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.stub import Canned, Received, json_of, serving

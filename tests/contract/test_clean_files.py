@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Conflict
-from opencrab.ports.files import ABSENT, Files
+from opencrab.ports.workspace.files import ABSENT, Files
 from tests.contract.test_files import ADAPTERS, Opens, both_languages
 
 

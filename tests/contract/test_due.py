@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.turn import Trigger
+from opencrab.domain.turn.turn import Trigger
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, due_item, later, running, session, step
 from tests.contract.waiting import eventually

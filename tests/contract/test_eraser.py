@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from opencrab.domain.conversation.line import Audience, Instruction, LineKind
+from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import Conflict
-from opencrab.domain.forgetting import FORGOTTEN_PERSON
-from opencrab.domain.line import Audience, Instruction, LineKind
-from opencrab.domain.record import record_key
-from opencrab.domain.turn import Block, Turn, TurnStatus
+from opencrab.domain.turn.record import record_key
+from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.ports.home import Home
-from opencrab.ports.journal import Change
+from opencrab.ports.turn.journal import Change
 from tests.contract.example import (
     CHANNEL,
     ENGLISH,

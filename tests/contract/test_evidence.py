@@ -1,9 +1,9 @@
 """Evidence is read at once: a closed day counts once, and days since are told one by one."""
 
-from opencrab.domain.evidence import EVIDENCE, STANDING, Evidence, Standing
-from opencrab.domain.fact import new_fact
-from opencrab.ports.evidence import Known, known
+from opencrab.domain.document import new_fact
+from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence, Standing
 from opencrab.ports.home import Home
+from opencrab.ports.learning import Known, known
 
 CLOSED, OPEN = "2026-11-20", "2026-11-21"
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Changed
-from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.mind import MIND, Agenda, Mind
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, due_item, fact, later, profile
 from tests.contract.waiting import at_once, eventually

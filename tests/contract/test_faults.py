@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.providers.vendor import VendorModel
-from opencrab.adapters.providers.wire import Endpoint
-from opencrab.domain.fault import Unanswered
-from opencrab.ports.model import ChatRequest, ModelInfo, Said
+from opencrab.adapters.providers.wire.wire import Endpoint
+from opencrab.domain.models.fault import Unanswered
+from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
 from tests.contract.faults import Vendor, cases, table
 from tests.contract.trouble import Trouble
 from tests.unit.adapters.providers.fake import Replying

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.conversation.line import Line
+from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Superseded
-from opencrab.domain.fact import new_fact
-from opencrab.domain.identity import Identity
-from opencrab.domain.line import Line
-from opencrab.domain.turn import TurnStatus
-from opencrab.ports.feed import FactTold, FeedEntry
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.ports.conversation.feed import FactTold, FeedEntry
 from opencrab.ports.home import Home
 from tests.contract.example import (
     ENGLISH,

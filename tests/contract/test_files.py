@@ -10,7 +10,7 @@ from opencrab.adapters.local_files import LocalFiles
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
-from opencrab.ports.files import ABSENT, VERSIONS, Files
+from opencrab.ports.workspace.files import ABSENT, VERSIONS, Files
 from tests.ledgers import s3_files
 
 QUOTA, LARGEST = 1_000, 600

@@ -1,6 +1,6 @@
 """The health of providers: shared by all workers, and changed only by who knew the newest."""
 
-from opencrab.domain.health import FAILURES, Health, failed
+from opencrab.domain.models.health import FAILURES, Health, failed
 from opencrab.ports.home import Home
 from tests.contract.example import NOW, later
 from tests.contract.waiting import at_once

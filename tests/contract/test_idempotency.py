@@ -2,8 +2,8 @@
 
 import pytest
 
+from opencrab.ports.access.idempotency import Remembered
 from opencrab.ports.home import Home
-from opencrab.ports.idempotency import Remembered
 from tests.contract.example import ENGLISH, JAPANESE, NOW, later
 from tests.contract.waiting import at_once
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from opencrab.ports.home import Home
-from opencrab.ports.queue import Delivery, Queue
+from opencrab.ports.turn.queue import Delivery, Queue
 from tests.contract.example import ENGLISH, JAPANESE
 
 CHANNEL, OTHER = "645027906669510667", "645027906669510668"

@@ -2,10 +2,10 @@
 
 import pytest
 
+from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.line import Line
-from opencrab.domain.session import SessionStatus
-from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, NOW, admission, session, turn
 from tests.contract.following import told

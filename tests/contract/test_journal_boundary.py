@@ -2,11 +2,11 @@
 
 import pytest
 
-from opencrab.domain.health import Health
-from opencrab.domain.line import Instruction
-from opencrab.domain.preference import Preferences
+from opencrab.domain.conversation.line import Instruction
+from opencrab.domain.models.health import Health
+from opencrab.domain.models.preferences import Preferences
 from opencrab.ports.home import Home
-from opencrab.ports.journal import Boundary
+from opencrab.ports.turn.journal import Boundary
 from tests.contract.example import JAPANESE, NOW, admitted, later, line, turn
 
 LIMITS = {"turn_micro_usd": 7, "session_micro_usd": 70, "heartbeat_percent": 0}

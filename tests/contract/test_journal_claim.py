@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.errors import NotFound, Superseded
-from opencrab.domain.turn import TurnStatus
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.ports.home import Home
 from tests.contract.example import (
     admitted,

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from opencrab.domain.conversation.session import Phase, SessionChange, SessionStatus
+from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.errors import (
     Changed,
     Exhausted,
@@ -13,12 +15,10 @@ from opencrab.domain.errors import (
     Stopped,
     Superseded,
 )
-from opencrab.domain.money import Draw
-from opencrab.domain.session import Phase, SessionChange, SessionStatus
-from opencrab.domain.turn import Block, Turn, TurnStatus
-from opencrab.domain.utterance import Utterance
+from opencrab.domain.money.budget import Draw
+from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.ports.home import Home
-from opencrab.ports.journal import Change
+from opencrab.ports.turn.journal import Change
 from tests.contract.example import (
     CHANNEL,
     DAY,

@@ -2,12 +2,12 @@
 
 import pytest
 
+from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.errors import Changed, Conflict, NotFound, Stopped
-from opencrab.domain.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.record import ApprovalDecision
-from opencrab.domain.turn import Stop, Turn, TurnStatus
+from opencrab.domain.turn.record import ApprovalDecision
+from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.ports.home import Home
-from opencrab.ports.journal import Change
+from opencrab.ports.turn.journal import Change
 from tests.contract.example import (
     ENGLISH,
     JAPANESE,

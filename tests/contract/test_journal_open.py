@@ -1,10 +1,10 @@
 """Journal: a turn that no message started is opened once, without a line."""
 
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.session import SessionStatus
-from opencrab.domain.turn import Trigger, Turn, TurnStatus
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.session import SessionStatus
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.ports.home import Home
-from opencrab.ports.journal import Change
+from opencrab.ports.turn.journal import Change
 from tests.contract.example import NOW, later, session, turn
 from tests.contract.waiting import at_once
 

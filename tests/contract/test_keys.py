@@ -2,10 +2,10 @@
 
 import pytest
 
-from opencrab.domain.authority import Scope
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.principal import ApiKey
 from opencrab.ports.home import Home
 from tests.contract.example import later
 from tests.contract.waiting import at_once, eventually

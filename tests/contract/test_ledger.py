@@ -9,8 +9,8 @@ import pytest
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, TooLarge
-from opencrab.ports.files import FileInfo
-from opencrab.ports.ledger import GRACE, Entry, Ledger
+from opencrab.ports.workspace.files import FileInfo
+from opencrab.ports.workspace.ledger import GRACE, Entry, Ledger
 from tests.aws import account
 from tests.ledgers import MemoryLedger, open_table
 

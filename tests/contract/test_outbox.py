@@ -2,8 +2,8 @@
 
 import pytest
 
+from opencrab.domain.conversation.utterance import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
-from opencrab.domain.utterance import DeliveryState, Utterance
 from opencrab.ports.home import Home
 from tests.contract.example import (
     CHANNEL,

@@ -7,10 +7,10 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Conflict, Invalid
-from opencrab.domain.money import Price
-from opencrab.domain.preference import DatedPrice, Preferences, ProviderChange
+from opencrab.domain.models.preferences import DatedPrice, Preferences, ProviderChange
+from opencrab.domain.money.budget import Price
 from opencrab.ports.home import Home
-from opencrab.ports.preferences import Stored
+from opencrab.ports.models.preferences import Stored
 from tests.contract.example import NOW, turn
 from tests.contract.homes import OpenHome, sqlite
 from tests.contract.waiting import at_once

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.ports.queue import Delivery, Queue
+from opencrab.ports.turn.queue import Delivery, Queue
 from tests.contract.example import ENGLISH, JAPANESE
 from tests.contract.waiting import PATIENCE_SECONDS, at_once
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.line import Audience
-from opencrab.domain.past import EVERYTHING, Clearance, RowKind
-from opencrab.domain.session import Hearing
-from opencrab.domain.summary import summary_key
+from opencrab.domain.conversation.line import Audience
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.memory.search_row import EVERYTHING, Clearance, RowKind
+from opencrab.domain.memory.summary import summary_key
 from opencrab.ports.home import Home
-from opencrab.ports.search import Found, Query
+from opencrab.ports.memory.search import Found, Query
 from tests.contract.backends import BACKENDS, Backend, OpenBackend
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite

@@ -2,8 +2,8 @@
 
 import pytest
 
+from opencrab.domain.conversation.session import Mode, Phase, SessionChange, SessionStatus
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.session import Mode, Phase, SessionChange, SessionStatus
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, NOW, ending, later, running, session
 from tests.contract.waiting import at_once, eventually

@@ -15,7 +15,7 @@ from opencrab.adapters.s3_files import S3Snapshots
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.identifier import content_hash
-from opencrab.ports.snapshots import Snapshot, SnapshotStore
+from opencrab.ports.memory.snapshots import Snapshot, SnapshotStore
 from tests.aws import account
 from tests.contract.waiting import at_once
 

@@ -8,12 +8,12 @@ from functools import reduce
 import pytest
 
 from opencrab.domain.errors import Superseded
-from opencrab.domain.fault import Fault
-from opencrab.domain.money import Usage
-from opencrab.domain.record import CallState
-from opencrab.domain.routing import Use
-from opencrab.domain.tally import Tally, merged, tally_of
-from opencrab.domain.usage import UsageRow, summary
+from opencrab.domain.models.fault import Fault
+from opencrab.domain.models.routing import Use
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import CallState
+from opencrab.domain.usage.counters import Tally, merged, tally_of
+from opencrab.domain.usage.ledger import UsageRow, summary
 from opencrab.ports.home import Home
 from tests.contract.example import NOW, running, step, usage_row
 from tests.contract.test_usage import write

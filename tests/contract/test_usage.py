@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Superseded
-from opencrab.domain.fault import Fault
-from opencrab.domain.record import CallState
-from opencrab.domain.usage import Judgement, UsageRow
+from opencrab.domain.models.fault import Fault
+from opencrab.domain.turn.record import CallState
+from opencrab.domain.usage.ledger import Judgement, UsageRow
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, NOW, profile, running, step, usage_row
 from tests.contract.homes import OpenHome

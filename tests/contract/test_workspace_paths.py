@@ -20,7 +20,7 @@ from opencrab.adapters.local_files import Disk, LocalFiles
 from opencrab.adapters.s3_files import S3Files
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, NotFound
-from opencrab.ports.files import Files
+from opencrab.ports.workspace.files import Files
 from tests.ledgers import MemoryLedger
 
 PATHS = int(os.environ.get("OPENCRAB_PATHS", "300"))  # noqa: TID251 - no setting of the product

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.domain.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, Unanswered
 
 
 @dataclass(frozen=True)

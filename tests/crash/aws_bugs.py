@@ -5,9 +5,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from opencrab.adapters.dynamodb.journal import DynamoJournal
-from opencrab.adapters.dynamodb.session import Counted
+from opencrab.adapters.dynamodb.conversation.session import Counted
 from opencrab.adapters.dynamodb.table import Cancelled
+from opencrab.adapters.dynamodb.turn.journal import DynamoJournal
 from tests.crash.ground import Answer, Arguments, Calls
 from tests.crash.moto_state import MotoState
 from tests.crash.world import Mutation

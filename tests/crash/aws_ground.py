@@ -12,24 +12,24 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from opencrab.adapters.dynamodb import fact as facts
-from opencrab.adapters.dynamodb import line as lines
-from opencrab.adapters.dynamodb import record as records
-from opencrab.adapters.dynamodb import session as sessions
-from opencrab.adapters.dynamodb import turn as headers
-from opencrab.adapters.dynamodb import utterance
+from opencrab.adapters.dynamodb import document as facts
+from opencrab.adapters.dynamodb.conversation import line as lines
+from opencrab.adapters.dynamodb.conversation import session as sessions
+from opencrab.adapters.dynamodb.conversation import utterance
+from opencrab.adapters.dynamodb.conversation.session import Counted, DynamoSessions, Seen
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.item import Item, plain
-from opencrab.adapters.dynamodb.journal import DynamoJournal
-from opencrab.adapters.dynamodb.session import Counted, DynamoSessions, Seen
 from opencrab.adapters.dynamodb.table import Table
-from opencrab.adapters.dynamodb.tally import DynamoTallies
-from opencrab.adapters.dynamodb.usage import DynamoUsage
+from opencrab.adapters.dynamodb.turn import header as headers
+from opencrab.adapters.dynamodb.turn import record as records
+from opencrab.adapters.dynamodb.turn.journal import DynamoJournal
+from opencrab.adapters.dynamodb.usage.counters import DynamoTallies
+from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.s3_files import S3Blobs, S3Files
 from opencrab.adapters.sqlite.database import milliseconds
 from opencrab.adapters.sqs import SqsQueue
-from opencrab.domain.agent import Profile
+from opencrab.domain.agents.agent import Profile
 from opencrab.ports.home import Home
 from tests.aws import account
 from tests.aws_home import MEBIBYTE, create_table, dispatch_in

@@ -10,26 +10,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from opencrab.domain.authority import Authority, Source
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
 from opencrab.domain.errors import OpenCrabError, Unavailable
-from opencrab.domain.goal import Goal
-from opencrab.domain.mind import MIND, Agenda, Mind
-from opencrab.domain.money import Limits, agent_scope
-from opencrab.domain.turn import Turn
+from opencrab.domain.goals.goal import Goal
+from opencrab.domain.money.budget import Limits, agent_scope
+from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine import approvals, tasks
-from opencrab.engine.pausing import goal_fact
+from opencrab.engine.approvals import approvals
+from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.goals import instructions
+from opencrab.engine.goals.pausing import goal_fact
 from opencrab.engine.runtime import Rules
-from opencrab.engine.sweep import sweep
-from opencrab.engine.turn import Outcome, Pace, run_turn
+from opencrab.engine.turn.run import Outcome, Pace, run_turn
 from opencrab.ports.home import Home
-from opencrab.ports.model import ChatModel
+from opencrab.ports.models.model import ChatModel
 from tests.contract.homes import OpenHome
 from tests.crash.outside import Bell, Reply, registry
 from tests.crash.scheduling import Killed
 from tests.e2e.house import House
 
-OWNER = tasks.Asker("owner", "Owner", Source.REST, Authority.OWNER)
+OWNER = instructions.Asker("owner", "Owner", Source.REST, Authority.OWNER)
 RICH = Rules(
     limits=Limits(
         turn_micro_usd=10**9, agent_day_micro_usd=10**10, installation_day_micro_usd=10**12
@@ -144,8 +145,8 @@ class Errand:
 
     def undertake(self) -> None:
         """The owner gives the instruction, always with the same key."""
-        asked = tasks.NewInstruction(instruction="メモを整理して / Organise the notes")
-        tasks.undertake(self.runtime, self.agent_id, asked, OWNER, key="k")
+        asked = instructions.NewInstruction(instruction="メモを整理して / Organise the notes")
+        instructions.undertake(self.runtime, self.agent_id, asked, OWNER, key="k")
 
     def client(self, act: Callable[[], object]) -> None:
         """Somebody outside, who tries again when killed or told to."""

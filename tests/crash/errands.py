@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
-from opencrab.domain.goal import Goal, GoalStatus, TaskStatus, task_message
-from opencrab.domain.line import Line, LineKind
-from opencrab.domain.message import Message, Sender, TextPart
-from opencrab.domain.record import CallResult, CallState
-from opencrab.domain.turn import TurnStatus
-from opencrab.engine import tasks
-from opencrab.engine.admission import admit
-from opencrab.ports.model import Said
+from opencrab.domain.goals.goal import Goal, GoalStatus, TaskStatus, task_message
+from opencrab.domain.turn.record import CallResult, CallState
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.engine.goals import instructions
+from opencrab.engine.turn.admission import admit
+from opencrab.ports.models.model import Said
 from tests.crash.errand import OWNER, Errand, Trouble
 from tests.crash.scheduling import Killed
 
@@ -85,7 +85,7 @@ def cancel(errand: Errand, points: list[int]) -> list[str]:
 
     def act() -> None:
         before = _effects(errand)
-        tasks.cancel(errand.runtime, errand.agent_id, "G1", by="owner")
+        instructions.cancel(errand.runtime, errand.agent_id, "G1", by="owner")
         done.append(before)
 
     _with_client(errand, points, act)
@@ -101,7 +101,7 @@ def pause(errand: Errand, points: list[int]) -> list[str]:
     """The owner lets the goal wait for a day; further points kill."""
 
     def act() -> None:
-        tasks.pause(errand.runtime, errand.agent_id, "G1", by="owner")
+        instructions.pause(errand.runtime, errand.agent_id, "G1", by="owner")
 
     _with_client(errand, points, act)
     found = [f"paused: {problem}" for problem in _always(errand)]
@@ -123,7 +123,7 @@ def interrupt(errand: Errand, points: list[int]) -> list[str]:
 
     def act() -> None:
         try:
-            given = tasks.goals(errand.runtime, errand.agent_id)
+            given = instructions.goals(errand.runtime, errand.agent_id)
             for goal in given:
                 admit(errand.runtime, goal.session_id, _aside())
             asked.append(bool(given))
@@ -144,10 +144,10 @@ def hurry(errand: Errand, points: list[int]) -> list[str]:
     """Paused at one point and resumed at another; further ones kill."""
 
     def act() -> None:
-        tasks.pause(errand.runtime, errand.agent_id, "G1", by="owner")
+        instructions.pause(errand.runtime, errand.agent_id, "G1", by="owner")
 
     def again(_point: str) -> None:
-        errand.client(_tolerant(lambda: tasks.resume(errand.runtime, errand.agent_id, "G1")))
+        errand.client(_tolerant(lambda: instructions.resume(errand.runtime, errand.agent_id, "G1")))
 
     first, second, *others = points
     trouble = Trouble({first: lambda _point: errand.client(_tolerant(act)), second: again})
@@ -166,7 +166,7 @@ def steer(errand: Errand, points: list[int]) -> list[str]:
 
     def act() -> None:
         before = len(errand.house.provider.seen)
-        tasks.steer(errand.runtime, errand.agent_id, "G1", STEER, asker=OWNER, key="s")
+        instructions.steer(errand.runtime, errand.agent_id, "G1", STEER, asker=OWNER, key="s")
         thought.append(before)
 
     _with_client(errand, points, act)
@@ -205,7 +205,7 @@ def reject(errand: Errand, points: list[int]) -> list[str]:
     errand.rest()
     if _effects(errand) != before:
         found.append("it went on by itself")
-    errand.client(lambda: tasks.resume(errand.runtime, errand.agent_id, "G1"))
+    errand.client(lambda: instructions.resume(errand.runtime, errand.agent_id, "G1"))
     errand.rest(lambda: errand.decides(approved=True))
     return [*found, *_completed(errand, extra=len(others) + 1), *_always(errand)]
 
@@ -248,7 +248,7 @@ def _with_client(errand: Errand, points: list[int], act: Callable[[], object]) -
 def _resumed(errand: Errand, *, extra: int) -> list[str]:
     """The same after somebody said go on."""
     if not errand.goal.status.is_end:
-        errand.client(lambda: tasks.resume(errand.runtime, errand.agent_id, "G1"))
+        errand.client(lambda: instructions.resume(errand.runtime, errand.agent_id, "G1"))
         errand.rest()
     return [*_completed(errand, extra=extra), *_always(errand)]
 
@@ -265,7 +265,7 @@ def _aside() -> Message:
 
 
 def _given(errand: Errand) -> bool:
-    return bool(tasks.goals(errand.house.runtime, errand.agent_id))
+    return bool(instructions.goals(errand.house.runtime, errand.agent_id))
 
 
 def _effects(errand: Errand) -> int:

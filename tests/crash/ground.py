@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.agent import Profile
+from opencrab.domain.agents.agent import Profile
 from opencrab.ports.home import Home
 from tests.crash.scheduling import Scheduler
 from tests.crash.watching import Watch

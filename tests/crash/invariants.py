@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from opencrab.domain.signals import SIGNALS, Signals
-from opencrab.domain.utterance import DeliveryState
+from opencrab.domain.conversation.utterance import DeliveryState
+from opencrab.domain.learning.signals import SIGNALS, Signals
 from tests.crash.outside import TEAR
 from tests.crash.rest import ENDS, Json, Rest
 from tests.crash.world import Cast, World, agent_ids

@@ -5,11 +5,11 @@ from typing import Any, cast
 
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.journal import _change_session
-from opencrab.domain.record import ActionIntent, CallState, ModelResult, Record, record_key
-from opencrab.domain.turn import Turn, TurnStatus
-from opencrab.engine.admission import enqueue
+from opencrab.domain.turn.record import ActionIntent, CallState, ModelResult, Record, record_key
+from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.journal import Admission, Change
+from opencrab.engine.turn.admission import enqueue
+from opencrab.ports.turn.journal import Admission, Change
 from tests.crash.over import BadAdapter, BadEngine, Over
 from tests.crash.sqlite_ground import SqliteGround
 from tests.crash.world import World

@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.actions import GROUPS, Group, Registry
-from opencrab.domain.action import ActionResult, Effect, Impact
+from opencrab.domain.conversation.message import Channel as Place
+from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.errors import NeverSent, Unavailable
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.domain.message import Channel as Place
-from opencrab.domain.money import Price, Usage
-from opencrab.domain.record import Answer, Call, Reflection
-from opencrab.domain.routing import Routing
-from opencrab.domain.utterance import Utterance
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.money.budget import Price, Usage
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.record import Answer, Call, Reflection
 from opencrab.domain.value import MicroUsd, Value
-from opencrab.ports.action import ActionContext
-from opencrab.ports.channel import Panel
-from opencrab.ports.model import ChatModel, ChatRequest, ModelInfo, Said
+from opencrab.ports.conversation.channel import Panel
+from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo, Said
+from opencrab.ports.turn.action import ActionContext
 
 PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
 OUTPUT_TOKENS = 20

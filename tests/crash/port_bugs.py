@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from opencrab.domain.action import Effect
+from opencrab.domain.conversation.utterance import DeliveryState, Utterance
 from opencrab.domain.errors import NeverSent, Unavailable
-from opencrab.domain.turn import Turn
-from opencrab.domain.utterance import DeliveryState, Utterance
+from opencrab.domain.turn.action import Effect
+from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.action import Action, Actions
-from opencrab.ports.channel import Channel
-from opencrab.ports.files import FileInfo
+from opencrab.ports.conversation.channel import Channel
+from opencrab.ports.turn.action import Action, Actions
+from opencrab.ports.workspace.files import FileInfo
 from tests.crash.over import BadAdapter, BadEngine, Over
 from tests.crash.world import Mutation, World
 

@@ -8,11 +8,11 @@ from greenlet import GreenletExit
 
 from opencrab.adapters.sqlite.database import milliseconds
 from opencrab.domain.errors import Conflict, Unavailable
-from opencrab.engine.delivery import deliver
+from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.sweep import sweep
-from opencrab.engine.turn import Outcome, Pace, run_turn
-from opencrab.ports.queue import Delivery, Queue
+from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.ports.turn.queue import Delivery, Queue
 from tests.crash.invariants import problems
 from tests.crash.scenarios import Client, Scenario
 from tests.crash.scheduling import Plan, Task

@@ -4,18 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from opencrab.domain.action import ApprovalPolicy
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.due import DueItem
-from opencrab.domain.fault import Fault
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.message import Channel, Message, Sender, TextPart
-from opencrab.domain.money import Limits
-from opencrab.domain.turn import Turn
-from opencrab.engine import admission, control
-from opencrab.engine.record import RECORD_BYTES
+from opencrab.domain.models.fault import Fault
+from opencrab.domain.money.budget import Limits
+from opencrab.domain.turn.action import ApprovalPolicy
+from opencrab.domain.turn.due_item import DueItem
+from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
+from opencrab.engine.turn import admission, control
+from opencrab.engine.turn.stored_record import RECORD_BYTES
 from tests.crash.outside import (
     DEAD_LINE,
     HOPELESS,

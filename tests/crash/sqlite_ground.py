@@ -9,7 +9,7 @@ from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import milliseconds
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.sqlite.queue import SqliteQueue
-from opencrab.domain.agent import Profile
+from opencrab.domain.agents.agent import Profile
 from opencrab.ports.home import Home
 from tests.crash.ground import Awaited, Hands, Stage
 from tests.crash.scheduling import Gate

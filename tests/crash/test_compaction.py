@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.money import INSTALLATION, agent_scope
-from opencrab.domain.summary import Span
+from opencrab.domain.memory.summary import Span
+from opencrab.domain.money.budget import INSTALLATION, agent_scope
 from opencrab.ports.home import Home
 from tests.crash.scheduling import Killed
 from tests.e2e.house import House

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from opencrab.domain.errors import NotFound
-from opencrab.domain.money import INSTALLATION, agent_scope
-from opencrab.domain.turn import TurnStatus
+from opencrab.domain.money.budget import INSTALLATION, agent_scope
+from opencrab.domain.turn.turn import TurnStatus
 from tests.crash.scheduling import Killed
 from tests.crash.test_compaction import Death, Mortal
-from tests.unit.engine.test_embedding import COST, DAY, TEXTS, Buyer
+from tests.unit.engine.memory.test_embedding import COST, DAY, TEXTS, Buyer
 
 
 class Watched:

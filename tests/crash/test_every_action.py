@@ -15,11 +15,11 @@ import pytest
 
 from opencrab.actions import GROUPS
 from opencrab.adapters.skill_files import FileSkills
-from opencrab.domain.inner import belief_id
-from opencrab.domain.record import CallResult
-from opencrab.domain.routing import Routing
-from opencrab.domain.session import Participant, Session
-from opencrab.engine.admission import admit
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.memory.belief_index import belief_id
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.turn.record import CallResult
+from opencrab.engine.turn.admission import admit
 from opencrab.ports.web import WebPage, WebResult
 from tests.conftest import ROOT
 from tests.contract.homes import sqlite

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from opencrab.domain.record import ActionIntent, ApprovalRequest, ModelIntent
-from opencrab.domain.turn import Turn, TurnStatus
-from opencrab.ports.files import FileInfo
-from opencrab.ports.journal import Change
+from opencrab.domain.turn.record import ActionIntent, ApprovalRequest, ModelIntent
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.ports.turn.journal import Change
+from opencrab.ports.workspace.files import FileInfo
 from tests.crash.scheduling import Task
 
 TRANSACTION_ITEMS = 25

@@ -11,9 +11,9 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from pynamodb.exceptions import CancellationReason, VerboseClientError
 
 from opencrab.adapters.aws_client import AWS_ERRORS
-from opencrab.adapters.dynamodb import turn as headers
 from opencrab.adapters.dynamodb.table import PAUSES
-from opencrab.ports.journal import Recorded
+from opencrab.adapters.dynamodb.turn import header as headers
+from opencrab.ports.turn.journal import Recorded
 from tests.crash.ground import Answer, Arguments, Calls, Hands, Stage
 from tests.crash.moto_state import MotoState
 from tests.crash.scheduling import Fault, Task

@@ -3,16 +3,16 @@
 from dataclasses import dataclass, field
 from typing import cast
 
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.identity import Identity
-from opencrab.domain.routing import Routing
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
-from opencrab.domain.turn import Turn
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.channel import Channel
+from opencrab.ports.conversation.channel import Channel
 from opencrab.ports.home import Home
-from opencrab.ports.model import ChatModel
+from opencrab.ports.models.model import ChatModel
 from tests.crash.ground import START, Ground, NoBug
 from tests.crash.outside import Bell, Provider, Script, Wall, registry
 from tests.crash.scenarios import SCENARIOS, SPARE, Scenario

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.dynamodb.switch import DynamoSwitches
+from opencrab.adapters.dynamodb.money.board import DynamoSwitches
 from opencrab.adapters.dynamodb.table import Table
-from opencrab.domain.money import INSTALLATION
+from opencrab.domain.money.budget import INSTALLATION
 from tests.deployed.emulator import rest
 from tests.deployed.stack import Stack
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from opencrab.domain.discord import Reply
+from opencrab.domain.discord.community import Reply
 from opencrab.domain.errors import OpenCrabError
 from opencrab.ports.discord import Attachment, Payload
 

@@ -3,16 +3,16 @@
 from datetime import timedelta
 from typing import Any
 
-from opencrab.domain.fact import Fact
-from opencrab.domain.gate import Beat
-from opencrab.domain.happening import Happening
-from opencrab.domain.heartbeat import Heartbeat
-from opencrab.domain.turn import Turn
-from opencrab.domain.vital_signs import VitalSigns
-from opencrab.engine import waking
-from opencrab.engine.beating import beats, deliver_beat
-from opencrab.engine.sweep import sweep
-from opencrab.engine.turn import Outcome
+from opencrab.domain.agents.event import Happening
+from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.autonomy.heartbeat_gate import Beat
+from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.document import Fact
+from opencrab.domain.turn.turn import Turn
+from opencrab.engine.autonomy import vital_signs
+from opencrab.engine.autonomy.heartbeat import beats, deliver_beat
+from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.turn.run import Outcome
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
 
@@ -24,20 +24,20 @@ def living(house: House, name: str, script: Script = QUIET, **heartbeat: Any) ->
     agent = house.agent(name, script)
     changed = agent.replaced(heartbeat=Heartbeat(**heartbeat))
     house.home.agents.save(changed)
-    waking.bring_to_life(house.runtime, house.home.agents.get(name))
+    vital_signs.bring_to_life(house.runtime, house.home.agents.get(name))
     return name
 
 
 def signs(house: House, name: str) -> VitalSigns:
     """An agent's vital signs as they are stored."""
-    stored = waking.stored_signs(house.runtime, name)
+    stored = vital_signs.stored_signs(house.runtime, name)
     assert stored is not None
     return stored.read(VitalSigns)
 
 
 def note(house: House, name: str, **changes: Any) -> None:
     """Let an agent's vital signs be others."""
-    waking.stir(house.runtime, name, lambda now: now.replaced(**changes))
+    vital_signs.stir(house.runtime, name, lambda now: now.replaced(**changes))
 
 
 def tell(house: House, name: str, number: int = 1, **changes: Any) -> bool:
@@ -45,7 +45,7 @@ def tell(house: House, name: str, number: int = 1, **changes: Any) -> bool:
     event = Happening(
         id=f"{number:06d}", type="world.bounty", source="world", text="雨", at=house.clock.now()
     )
-    return waking.happened(house.runtime, name, event.replaced(**changes))
+    return vital_signs.happened(house.runtime, name, event.replaced(**changes))
 
 
 def drain(house: House, *, twice: bool = False) -> int:

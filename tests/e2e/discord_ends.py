@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from opencrab.adapters.discord.channel import NONCE_KNOWN
-from opencrab.domain.discord import TOKEN_LIVES
-from opencrab.domain.utterance import DeliveryState, Utterance
-from opencrab.gateways.discord.acks import NOT_TAKEN
+from opencrab.domain.conversation.utterance import DeliveryState, Utterance
+from opencrab.domain.discord.community import TOKEN_LIVES
+from opencrab.gateways.discord.interactions.acks import NOT_TAKEN
 from tests.crash.outside import Reply
 from tests.discord.fake import OWNER
 from tests.discord.state import Interaction, Place

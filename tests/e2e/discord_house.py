@@ -17,22 +17,22 @@ import httpx
 
 from opencrab.adapters.discord.channel import DiscordChannel
 from opencrab.adapters.discord.client import DiscordClient
-from opencrab.adapters.providers.httpx_transport import new_client
-from opencrab.bootstrap.discord_door import local_door
-from opencrab.domain.discord import Community
+from opencrab.adapters.providers.transport.httpx_transport import new_client
+from opencrab.bootstrap.aws.discord_door import local_door
+from opencrab.domain.conversation.utterance import DeliveryState, Utterance
+from opencrab.domain.discord.community import Community
 from opencrab.domain.errors import OpenCrabError, Unavailable
-from opencrab.domain.utterance import DeliveryState, Utterance
 from opencrab.domain.value import Language
-from opencrab.engine.delivery import deliver
+from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.runtime import Rules
-from opencrab.engine.sweep import sweep
-from opencrab.engine.turn import Outcome
-from opencrab.gateways.discord import worker
-from opencrab.ports.channel import Channel
+from opencrab.engine.turn.run import Outcome
+from opencrab.gateways.discord.interactions import worker
+from opencrab.ports.conversation.channel import Channel
 from opencrab.ports.discord import Discord
 from opencrab.ports.home import Home
-from opencrab.ports.model import ChatModel
-from opencrab.ports.queue import Delivery, Queue
+from opencrab.ports.models.model import ChatModel
+from opencrab.ports.turn.queue import Delivery, Queue
 from tests.conftest import ROOT
 from tests.contract.homes import OpenHome
 from tests.crash.errand import RICH

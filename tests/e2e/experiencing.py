@@ -3,20 +3,20 @@
 from pathlib import Path
 from typing import Any
 
-from opencrab.domain.adjustment import Adjustment
-from opencrab.domain.fact import new_fact
-from opencrab.domain.interval import Sums
-from opencrab.domain.memory import EXPERIENCE, LIVED, Experience
+from opencrab.domain.document import new_fact
+from opencrab.domain.learning.change import Adjustment
+from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
+from opencrab.domain.memory.search_row import EVERYTHING, RowKind
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.past import EVERYTHING, RowKind
-from opencrab.domain.record import CallResult
-from opencrab.domain.turn import Turn
+from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.turn.record import CallResult
+from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine import learned
-from opencrab.engine.admission import admit
-from opencrab.engine.night import look
-from opencrab.ports.evidence import known
-from opencrab.ports.search import Query
+from opencrab.engine.learning import changes as learned
+from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.turn.admission import admit
+from opencrab.ports.learning import known
+from opencrab.ports.memory.search import Query
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
 from tests.e2e.forgotten import Life

@@ -7,27 +7,28 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.adapters.local_files.snapshots import DirectorySnapshots
-from opencrab.adapters.past import Past
 from opencrab.adapters.s3_files import S3Snapshots
+from opencrab.adapters.search_rows import Past
 from opencrab.adapters.sqlite_search.search import SqliteSearch
-from opencrab.domain import authority
-from opencrab.domain.authority import Authority
-from opencrab.domain.belief import BELIEF, Belief
-from opencrab.domain.fact import new_fact
-from opencrab.domain.goal import GOAL, Goal, GoalStatus, PlannedTask, goal_key, numbered
-from opencrab.domain.happening import HAPPENING, Happening
-from opencrab.domain.inner import outlook_of
-from opencrab.domain.knowledge import EDGE, NODE, Edge, Node
-from opencrab.domain.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.memory import IMPRESSION, CoreMemory, Impression
-from opencrab.domain.message import Channel, Message, Sender
-from opencrab.domain.mind import MIND, Agenda, Mind
-from opencrab.domain.outlook import OUTLOOK
-from opencrab.domain.peer import PEER, Peer
-from opencrab.domain.plan import PLAN, GivenUp, plan_key
-from opencrab.domain.schedule import ScheduleDraft
-from opencrab.domain.session import Hearing, Participant, Session
-from opencrab.domain.summary import (
+from opencrab.domain.access import authority
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.autonomy.schedule import ScheduleDraft
+from opencrab.domain.autonomy.vital_signs import VITALS, Mention, VitalSigns
+from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Channel, Message, Sender
+from opencrab.domain.conversation.session import Hearing, Participant, Session
+from opencrab.domain.document import new_fact
+from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, PlannedTask, goal_key, numbered
+from opencrab.domain.goals.plan import PLAN, GivenUp, plan_key
+from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.belief_index import outlook_of
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
+from opencrab.domain.memory.memory import IMPRESSION, CoreMemory, Impression
+from opencrab.domain.memory.peer import PEER, Peer
+from opencrab.domain.memory.salient_beliefs import OUTLOOK
+from opencrab.domain.memory.summary import (
     COMPACTION,
     SUMMARY,
     Compaction,
@@ -37,17 +38,16 @@ from opencrab.domain.summary import (
     Topic,
     summary_key,
 )
-from opencrab.domain.turn import Turn
+from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
+from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language, Value
-from opencrab.domain.vital_signs import VITALS, Mention, VitalSigns
-from opencrab.domain.working_memory import WORKING, WorkingMemory
-from opencrab.engine.admission import admit, instruct
-from opencrab.engine.injecting import NewGoal, inject
-from opencrab.engine.record import RECORD_BYTES
-from opencrab.engine.schedules import create
-from opencrab.engine.tasks import INSTRUCTION, Asker, _Given, cancel
+from opencrab.engine.autonomy.schedules import create
+from opencrab.engine.goals.instructions import INSTRUCTION, Asker, _Given, cancel
+from opencrab.engine.goals.owner_goals import NewGoal, inject
+from opencrab.engine.turn.admission import admit, instruct
+from opencrab.engine.turn.stored_record import RECORD_BYTES
 from opencrab.ports.home import Home
-from opencrab.ports.search import Query
+from opencrab.ports.memory.search import Query
 from tests.crash.outside import Reply, Script
 from tests.crash.scenarios import message
 from tests.e2e.house import START, House

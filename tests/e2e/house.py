@@ -11,23 +11,23 @@ from typing import Any, cast
 from opencrab.adapters.dynamodb.table import delete
 from opencrab.adapters.sqlite.agents import SqliteAgents
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.identity import Identity
-from opencrab.domain.line import Line, LineKind
-from opencrab.domain.record import Answer
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
-from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.turn.record import Answer
+from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.admission import admit
-from opencrab.engine.compaction import run_compaction
-from opencrab.engine.delivery import deliver
+from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.conversation.delivery import deliver
+from opencrab.engine.memory.compaction.turn import run_compaction
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.sweep import sweep
-from opencrab.engine.turn import Outcome, Pace, run_turn
+from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.run import Outcome, Pace, run_turn
 from opencrab.ports.home import Home
-from opencrab.ports.model import ChatModel, ChatRequest
-from opencrab.ports.queue import Delivery, Queue
+from opencrab.ports.models.model import ChatModel, ChatRequest
+from opencrab.ports.turn.queue import Delivery, Queue
 from tests.contract.homes import OpenHome
 from tests.crash.outside import Bell, Provider, Script, Wall, registry
 from tests.crash.scenarios import message

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from opencrab.domain.goal import Goal
-from opencrab.domain.line import LineKind
-from opencrab.domain.message import Message, Sender, TextPart
-from opencrab.domain.mind import MIND, Agenda, Mind
+from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.goals.goal import Goal
 from opencrab.domain.value import Language
-from opencrab.engine import tasks
-from opencrab.engine.admission import admit
-from opencrab.engine.pausing import goal_fact
-from opencrab.engine.sweep import admit_due
+from opencrab.engine.autonomy.sweep import admit_due
+from opencrab.engine.goals import instructions
+from opencrab.engine.goals.pausing import goal_fact
+from opencrab.engine.turn.admission import admit
 from tests.crash.errand import OWNER, scripts
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
@@ -41,8 +41,8 @@ def _second(script: Script) -> Script:
 
 
 def instruct(house: House, text: str = "メモを整理して", key: str = "k") -> Goal:
-    return tasks.undertake(
-        house.runtime, "crab", tasks.NewInstruction(instruction=text), OWNER, key=key
+    return instructions.undertake(
+        house.runtime, "crab", instructions.NewInstruction(instruction=text), OWNER, key=key
     )
 
 

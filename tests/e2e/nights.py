@@ -6,26 +6,26 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from opencrab.adapters.sqlite.tallies import count
-from opencrab.domain.agent import Agent
-from opencrab.domain.aim import Aim, Leave, Wish
+from opencrab.adapters.sqlite.counters import count
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import OpenCrabError
-from opencrab.domain.fact import Fact, new_fact
 from opencrab.domain.identifier import ulid
-from opencrab.domain.learning import indexed
-from opencrab.domain.memory import EXPERIENCE, Experience
-from opencrab.domain.mind import MIND, Mind
+from opencrab.domain.learning.signals import SIGNALS, Served, Signals
+from opencrab.domain.learning.skill_lifecycle import indexed
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.models.optimization import Aim, Leave, Wish
+from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.outcome import Outcome as Lived
-from opencrab.domain.routing import LlmConfig, Routing, Use
-from opencrab.domain.signals import SIGNALS, Served, Signals
-from opencrab.domain.skill import SKILL, AcquiredSkill, SkillStatus, SourceType
-from opencrab.domain.turn import Trigger, TurnStatus
+from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus, SourceType
+from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine import learned
-from opencrab.engine.night import run_night
-from opencrab.engine.nights import nightfall
+from opencrab.engine.learning import changes as learned
+from opencrab.engine.learning.nightly.run import run_night
+from opencrab.engine.learning.nightly.schedule import nightfall
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn import Outcome, Pace
+from opencrab.engine.turn.run import Outcome, Pace
 from tests.contract.example import usage_row
 from tests.crash.outside import Reply
 from tests.e2e.house import House

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from opencrab.domain.money import Usage
-from opencrab.domain.record import Answer, Call
-from opencrab.domain.session import Mode, Session
-from opencrab.domain.turn import Turn
+from opencrab.domain.conversation.session import Mode, Session
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import Answer, Call
+from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.ports.model import ChatModel, ChatRequest, Said
+from opencrab.ports.models.model import ChatModel, ChatRequest, Said
 from tests.e2e.house import House
 
 DONE = "declare_done"

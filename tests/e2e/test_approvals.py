@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.action import ApprovalPolicy, Impact
-from opencrab.domain.approval import Approval, ApprovalRules, ApprovalState
-from opencrab.domain.line import LineKind
-from opencrab.domain.turn import Turn, TurnStatus
-from opencrab.engine import approvals
-from opencrab.engine.approvals import Decider
-from opencrab.engine.grants import NewGrant, grant, grants
+from opencrab.domain.approvals.approval import Approval, ApprovalRules, ApprovalState
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.turn.action import ApprovalPolicy, Impact
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.approvals import approvals
+from opencrab.engine.approvals.approvals import Decider
+from opencrab.engine.approvals.grants import NewGrant, grant, grants
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 

@@ -1,16 +1,16 @@
 """Who waits in a channel hears of every end, first by an answer to their question, and once."""
 
-from opencrab.domain.action import ApprovalPolicy
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.message import Channel
-from opencrab.domain.message import Channel as Place
-from opencrab.domain.turn import Turn, TurnStatus
-from opencrab.domain.utterance import Utterance
-from opencrab.engine import approvals
-from opencrab.engine.admission import admit
-from opencrab.engine.approvals import Decider
-from opencrab.engine.tasks import Asker, NewInstruction, undertake
-from opencrab.ports.channel import Panel
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.message import Channel
+from opencrab.domain.conversation.message import Channel as Place
+from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.turn.action import ApprovalPolicy
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.approvals import approvals
+from opencrab.engine.approvals.approvals import Decider
+from opencrab.engine.goals.instructions import Asker, NewInstruction, undertake
+from opencrab.engine.turn.admission import admit
+from opencrab.ports.conversation.channel import Panel
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
 from tests.e2e.house import House

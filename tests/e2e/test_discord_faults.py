@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from opencrab.adapters.discord.channel import DiscordChannel
-from opencrab.domain.utterance import Utterance
-from opencrab.ports.channel import Channel
+from opencrab.domain.conversation.utterance import Utterance
+from opencrab.ports.conversation.channel import Channel
 from tests.contract.homes import HOMES
 from tests.e2e.discord_ends import Scene
 from tests.e2e.discord_plays import AT_A_POINT, HTTP, SCENES, Stage

@@ -7,29 +7,29 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.scripted import Scripted
-from opencrab.domain.agent import AgentStatus
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.autonomy import Autonomy
-from opencrab.domain.fact import new_fact
-from opencrab.domain.happening import HAPPENING, Happening
-from opencrab.domain.heartbeat import Heartbeat
-from opencrab.domain.inner import PEERS
-from opencrab.domain.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.message import Sender
-from opencrab.domain.money import agent_scope, public_scope
-from opencrab.domain.outlook import OUTLOOK, Outlook
-from opencrab.domain.peer import PEER, Peer
-from opencrab.domain.session import Ending, Mode, Participant, Phase, SessionStatus
-from opencrab.domain.turn import Trigger, TurnStatus
+from opencrab.adapters.providers.scripted.model import Scripted
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.autonomy.settings import Autonomy
+from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Sender
+from opencrab.domain.conversation.session import Ending, Mode, Participant, Phase, SessionStatus
+from opencrab.domain.document import new_fact
+from opencrab.domain.memory.belief_index import PEERS
+from opencrab.domain.memory.peer import PEER, Peer
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
+from opencrab.domain.money.budget import agent_scope, public_scope
+from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.domain.vital_signs import VitalSigns
-from opencrab.engine.admission import instruct
-from opencrab.engine.discussion import settle
-from opencrab.engine.due_items import admit_item
+from opencrab.engine.autonomy.due_items import admit_item
+from opencrab.engine.autonomy.sweep import admit_due
+from opencrab.engine.autonomy.vital_signs import bring_to_life, stored_signs
+from opencrab.engine.discussion.after_turn import settle
 from opencrab.engine.runtime import Rules
-from opencrab.engine.sweep import admit_due
-from opencrab.engine.waking import bring_to_life, stored_signs
+from opencrab.engine.turn.admission import instruct
 from tests.contract.homes import sqlite
 from tests.e2e.house import START, House
 from tests.e2e.talking import DONE, SILENT, WORDS, Talk, gathered, session_of, turns_of

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.adjustment import AdjustmentState
+from opencrab.domain.erasure.request import Scope, Wish
 from opencrab.domain.errors import Conflict, Unavailable
-from opencrab.domain.forgetting import Scope, Wish
-from opencrab.domain.memory import EXPERIENCE
-from opencrab.engine import learned, learned_memories, night_experiences
-from opencrab.engine.forgetting import forget
-from opencrab.engine.learned_proposals import follow
+from opencrab.domain.learning.change import AdjustmentState
+from opencrab.domain.memory.memory import EXPERIENCE
+from opencrab.engine.erasure.erase import forget
+from opencrab.engine.learning import changes as learned
+from opencrab.engine.learning import memory_holdout
+from opencrab.engine.learning.nightly import experiences
+from opencrab.engine.learning.proposals import follow
 from tests.e2e.experiencing import (
     DAY,
     TWICE,
@@ -142,7 +144,7 @@ def test_many_that_cannot_go_hold_up_no_other(home: House, *, pinned: bool) -> N
 
 def test_each_night_reads_the_next_ones_where_they_are_too_many(home: House) -> None:
     learner(home)
-    wide = night_experiences.OLDER
+    wide = experiences.OLDER
     many = [keeps(home, f"t{n}", f"d{n}", model="fake:dear") for n in range(wide + 5)]
     plain = keeps(home, *WORDS["en"][:2])
     for part in (many[:wide], many[wide:]):
@@ -157,7 +159,7 @@ def test_strangers_take_no_place_of_the_agents_own_and_are_compared_themselves(
     learner(home)
     own = [keeps(home, *TWICE_EN[0]) for _ in range(2)]
     theirs: dict[str, Any] = {"tainted": True, "person_id": "stranger"}
-    for n in range(night_experiences.NEWEST):
+    for n in range(experiences.NEWEST):
         keeps(home, f"e{n}", f"l{n}", **theirs)
     twins = [keeps(home, *TWICE_EN[1], **theirs) for _ in range(2)]
     assert {each.subject for each in night(home)} == {own[1], twins[1]}
@@ -193,7 +195,7 @@ def test_a_report_tells_no_more_of_one_that_is_retired(home: House) -> None:
 
 def test_an_undone_stop_takes_no_pin_away_that_came_later(home: House) -> None:
     learner(home)
-    made = learned_memories.stop(home.runtime, "crab", "owner")
+    made = memory_holdout.stop(home.runtime, "crab", "owner")
     learned.unpin(home.runtime, "crab", "memories:search")
     assert learned.adjustment(home.home.facts, "crab", made.id).state == SUPERSEDED
     learned.pin(home.runtime, "crab", "memories:search")
@@ -202,6 +204,6 @@ def test_an_undone_stop_takes_no_pin_away_that_came_later(home: House) -> None:
     assert mind(home).pinned == ("memories:search",)
     learned.unpin(home.runtime, "crab", "memories:search")
     home.clock.advance(1)
-    again = learned_memories.stop(home.runtime, "crab", "owner")
+    again = memory_holdout.stop(home.runtime, "crab", "owner")
     assert learned.undo(home.runtime, "crab", again.id, "owner").state == UNDONE
     assert mind(home).pinned == ()

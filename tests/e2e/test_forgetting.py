@@ -10,30 +10,30 @@ from typing import Any
 import pytest
 
 from opencrab.actions import GROUPS, Group, Registry
-from opencrab.domain.action import ActionResult, Effect, Impact
-from opencrab.domain.belief import BELIEF, Belief
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.event import HAPPENING
+from opencrab.domain.autonomy.schedule import SCHEDULE
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
+from opencrab.domain.erasure.request import Scope, Wish
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.forgetting import Scope, Wish
-from opencrab.domain.goal import GOAL
-from opencrab.domain.happening import HAPPENING
-from opencrab.domain.inner import outlook_of
-from opencrab.domain.knowledge import EDGE, NODE
-from opencrab.domain.memory import EXPERIENCE, IMPRESSION, MEMORY, Impression, Memory
-from opencrab.domain.mind import MIND, Mind
-from opencrab.domain.outlook import OUTLOOK, Outlook
-from opencrab.domain.peer import PEER, Peer
-from opencrab.domain.plan import PLAN
-from opencrab.domain.schedule import SCHEDULE
-from opencrab.domain.summary import SUMMARY
-from opencrab.domain.turn import TurnStatus
+from opencrab.domain.goals.goal import GOAL
+from opencrab.domain.goals.plan import PLAN
+from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.belief_index import outlook_of
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE
+from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, MEMORY, Impression, Memory
+from opencrab.domain.memory.peer import PEER, Peer
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
+from opencrab.domain.memory.summary import SUMMARY
+from opencrab.domain.memory.working_memory import WORKING
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Value
-from opencrab.domain.vital_signs import VITALS, VitalSigns
-from opencrab.domain.working_memory import WORKING
-from opencrab.engine.forgetting import Report, forget, lineage
-from opencrab.engine.memory_facts import gate_of
-from opencrab.ports.action import ActionContext
-from opencrab.ports.model import Said
-from opencrab.ports.search import Query
+from opencrab.engine.erasure.erase import Report, forget, lineage
+from opencrab.engine.memory.records import gate_of
+from opencrab.ports.memory.search import Query
+from opencrab.ports.models.model import Said
+from opencrab.ports.turn.action import ActionContext
 from tests.contract.homes import HOMES
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply

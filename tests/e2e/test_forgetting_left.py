@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.past import Past, Seen
-from opencrab.domain.authority import Authority
+from opencrab.adapters.search_rows import Past, Seen
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.message import Sender
+from opencrab.domain.erasure.request import FORGOTTEN, Scope, Wish
 from opencrab.domain.errors import NotFound
-from opencrab.domain.forgetting import FORGOTTEN, Scope, Wish
-from opencrab.domain.message import Sender
-from opencrab.engine.archive import Wanted, export
-from opencrab.engine.forgetting import forget
-from opencrab.engine.recollection import log, logs
+from opencrab.engine.erasure.erase import forget
+from opencrab.engine.memory.archive.export import Wanted, export
+from opencrab.engine.memory.reading import log, logs
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply
 from tests.e2e.conftest import Build

@@ -4,21 +4,21 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.goal import CHILDREN, GoalStatus
-from opencrab.domain.line import LineKind
-from opencrab.domain.record import CallResult
-from opencrab.domain.turn import TurnStatus
-from opencrab.engine import tasks
-from opencrab.engine.admission import admit
-from opencrab.engine.control import stop
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.goals.goal import CHILDREN, GoalStatus
+from opencrab.domain.turn.record import CallResult
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.engine.goals import instructions
+from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.control import stop
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
 from tests.e2e.house import House
 from tests.e2e.instructed import agenda, carried, crab, goal, instruct
 
 FOREIGN = ("ws_read", {"path": "notes/foreign.md"})
-BOB = tasks.Asker("bob", "Bob", Source.REST, Authority.USER)
+BOB = instructions.Asker("bob", "Bob", Source.REST, Authority.USER)
 
 
 def called(house: House, name: str, turn_id: str) -> list[CallResult]:
@@ -101,8 +101,8 @@ def test_goals_beget_few_goals(home: House) -> None:
 
 def test_a_goal_costs_no_more_than_its_budget(home: House) -> None:
     crab(home)
-    asked = tasks.NewInstruction(instruction="メモを整理して", budget_micro_usd=9_000)
-    tasks.undertake(home.runtime, "crab", asked, BOB, key="k")
+    asked = instructions.NewInstruction(instruction="メモを整理して", budget_micro_usd=9_000)
+    instructions.undertake(home.runtime, "crab", asked, BOB, key="k")
     carried(home)
     poor = goal(home)
     assert poor.pause is not None
@@ -151,7 +151,7 @@ def test_a_turn_that_is_stopped_begins_no_goal(home: House) -> None:
 def test_a_goal_that_waits_is_not_begun_again_by_its_agent(home: House) -> None:
     crab(home)
     said(home, calls(("add_goal", {"name": "整理"})), Reply("ok"))
-    tasks.pause(home.runtime, "crab", "G1", by="owner")
+    instructions.pause(home.runtime, "crab", "G1", by="owner")
     turn_id = said(home, calls(("start_task", {"task_id": "G1"})), Reply("ok"))
     assert not called(home, "start_task", turn_id)[0].result.success
     assert goal(home).status is GoalStatus.PENDING

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.agent import AgentStatus
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.fact import new_fact
-from opencrab.domain.fault import Fault
-from opencrab.domain.gate import BeatReason
-from opencrab.domain.line import LineKind
-from opencrab.domain.message import Channel
-from opencrab.domain.money import FREE, Limits, Price, agent_scope
-from opencrab.domain.turn import Trigger, TurnStatus
-from opencrab.domain.vital_signs import Mention
-from opencrab.domain.working_memory import WORKING, WorkingMemory
-from opencrab.engine.admission import admit
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.autonomy.heartbeat_gate import BeatReason
+from opencrab.domain.autonomy.vital_signs import Mention
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import Channel
+from opencrab.domain.document import new_fact
+from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
+from opencrab.domain.models.fault import Fault
+from opencrab.domain.money.budget import FREE, Limits, Price, agent_scope
+from opencrab.domain.turn.turn import Trigger, TurnStatus
+from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.runtime import Rules
-from opencrab.engine.sweep import sweep
+from opencrab.engine.turn.admission import admit
 from tests.contract.homes import HOMES
 from tests.crash.outside import PRICE, Reply
 from tests.crash.scenarios import message

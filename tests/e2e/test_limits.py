@@ -2,16 +2,16 @@
 
 import pytest
 
-from opencrab.domain.line import LineKind
-from opencrab.domain.money import INSTALLATION, Limits, agent_scope
-from opencrab.domain.routing import Manner
-from opencrab.domain.signals import SIGNALS, Signals
-from opencrab.domain.transcript import Transcript
-from opencrab.domain.turn import TurnStatus
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.models.routing import Manner
+from opencrab.domain.money.budget import INSTALLATION, Limits, agent_scope
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.context import build_request
-from opencrab.engine.observe import observe
 from opencrab.engine.runtime import Rules
+from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.prompt.request import build_request
 from tests.crash.outside import Reply, Script
 from tests.crash.scenarios import LONG, TEXT, WRITE
 from tests.crash.scheduling import Killed

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.line import Line
-from opencrab.domain.record import CallResult
-from opencrab.domain.routing import Manner
-from opencrab.domain.transcript import Transcript
-from opencrab.engine.context import build_request, high_water
-from opencrab.engine.observe import observe
-from opencrab.engine.tokens import estimated_tokens
-from opencrab.ports.model import ChatRequest, ModelInfo, Said
+from opencrab.domain.conversation.line import Line
+from opencrab.domain.models.routing import Manner
+from opencrab.domain.turn.record import CallResult
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.prompt.request import build_request, high_water
+from opencrab.engine.turn.prompt.tokens import estimated_tokens
+from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.searching import searching

@@ -2,13 +2,13 @@
 
 import pytest
 
-from opencrab.domain.action import ApprovalPolicy
-from opencrab.domain.agent import AgentStatus
+from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.conversation.line import LineKind
 from opencrab.domain.errors import Conflict
-from opencrab.domain.line import LineKind
-from opencrab.domain.money import INSTALLATION
-from opencrab.domain.turn import TurnStatus
-from opencrab.engine import control
+from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.turn.action import ApprovalPolicy
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.engine.turn import control
 from tests.crash.outside import Reply
 from tests.crash.scenarios import LONG, TALK, TEXT, WRITE
 from tests.e2e.house import House

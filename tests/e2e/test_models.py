@@ -2,16 +2,16 @@
 
 import pytest
 
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import Channel
 from opencrab.domain.errors import Invalid
-from opencrab.domain.fault import Course, Fault
-from opencrab.domain.line import LineKind
-from opencrab.domain.message import Channel
-from opencrab.domain.preference import Preferences
-from opencrab.domain.record import CallState
-from opencrab.domain.routing import LlmConfig, Use
-from opencrab.domain.turn import TurnStatus
-from opencrab.engine.router import RETRIES
-from opencrab.ports.model import ChatModel
+from opencrab.domain.models.fault import Course, Fault
+from opencrab.domain.models.preferences import Preferences
+from opencrab.domain.models.routing import LlmConfig, Use
+from opencrab.domain.turn.record import CallState
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.engine.models.router import RETRIES
+from opencrab.ports.models.model import ChatModel
 from tests.crash.outside import Reply
 from tests.crash.scheduling import Killed
 from tests.e2e.beating import living, minutes, signs, tell, turns

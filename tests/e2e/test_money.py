@@ -4,9 +4,9 @@ from typing import cast
 
 import pytest
 
-from opencrab.domain.money import Usage
-from opencrab.domain.turn import Turn, TurnStatus
-from opencrab.ports.model import ChatModel
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.ports.models.model import ChatModel
 from tests.crash.outside import PRICE, Reply
 from tests.e2e.house import House
 from tests.e2e.talking import Telling

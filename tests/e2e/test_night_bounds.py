@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.adjustment import Adjustment
-from opencrab.domain.agent import AgentStatus
+from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import NotFound, TooLarge
-from opencrab.domain.evidence import EVIDENCE, STANDING, Evidence, Standing
-from opencrab.domain.routing import Routing
-from opencrab.engine import learned
-from opencrab.engine.night import look, run_night
-from opencrab.engine.nights import Told, nightfall
-from opencrab.engine.turn import Pace
-from opencrab.ports.evidence import known
+from opencrab.domain.learning.change import Adjustment
+from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence, Standing
+from opencrab.domain.models.routing import Routing
+from opencrab.engine.learning import changes
+from opencrab.engine.learning.nightly.run import look, run_night
+from opencrab.engine.learning.nightly.schedule import Told, nightfall
+from opencrab.engine.turn.run import Pace
+from opencrab.ports.learning import known
 from tests.e2e.house import House
 from tests.e2e.nights import (
     APPLY,
@@ -198,7 +198,7 @@ def _slept(house: House) -> None:
 
 
 def _changes(house: House) -> list[Adjustment]:
-    return list(learned.adjustments(house.home.facts, "crab"))
+    return list(changes.adjustments(house.home.facts, "crab"))
 
 
 def _standing(house: House) -> Standing:

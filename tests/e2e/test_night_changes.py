@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.adjustment import ADJUSTMENT, Adjustment, AdjustmentState
-from opencrab.domain.agent import Agent, AgentStatus
-from opencrab.domain.analysis import Focus
+from opencrab.domain.agents.agent import Agent, AgentStatus
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.money import INSTALLATION
-from opencrab.domain.night import Looked
-from opencrab.domain.routing import Use
-from opencrab.domain.skill import SKILL, SkillStatus
-from opencrab.domain.usage import Grouping, Period
-from opencrab.engine import learned
-from opencrab.engine.analytics import llm
-from opencrab.engine.experiments import experiments
-from opencrab.engine.learned_proposals import follow, followed
-from opencrab.engine.night import look
+from opencrab.domain.insight.recommendations import Focus
+from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
+from opencrab.domain.learning.review_period import Looked
+from opencrab.domain.models.routing import Use
+from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.skills.skill import SKILL, SkillStatus
+from opencrab.domain.usage.ledger import Grouping, Period
+from opencrab.engine.insight.experiments import experiments
+from opencrab.engine.insight.llm_analytics import llm
+from opencrab.engine.learning import changes as learned
+from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.learning.proposals import follow, followed
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import APPLY, CHAT, learner, learnt, lived, mind, served, skill, told

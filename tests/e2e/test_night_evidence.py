@@ -8,21 +8,21 @@ import pytest
 
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.sqlite.database import milliseconds
-from opencrab.domain.authority import Authority, Source
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.message import Sender
+from opencrab.domain.document import new_fact
+from opencrab.domain.erasure.request import Scope, Wish
 from opencrab.domain.errors import NotFound
-from opencrab.domain.evidence import EVIDENCE, STANDING, Evidence
-from opencrab.domain.fact import new_fact
-from opencrab.domain.forgetting import Scope, Wish
-from opencrab.domain.memory import EXPERIENCE, MEMORY, Experience
-from opencrab.domain.message import Sender
+from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence
+from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.memory.memory import EXPERIENCE, MEMORY, Experience
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.signals import SIGNALS, Signals
-from opencrab.domain.usage import Judgement
-from opencrab.engine import feedback, measured
-from opencrab.engine.forgetting import forget
-from opencrab.engine.night import look
-from opencrab.engine.signals import LOOKING_INWARD
-from opencrab.ports.evidence import known
+from opencrab.domain.usage.ledger import Judgement
+from opencrab.engine.erasure.erase import forget
+from opencrab.engine.learning import feedback, measures
+from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.learning.signals import LOOKING_INWARD
+from opencrab.ports.learning import known
 from tests.crash.outside import Reply
 from tests.e2e.forgotten import ENGLISH, HANAKO, SAID, Life, saving
 from tests.e2e.house import House
@@ -163,8 +163,8 @@ def test_notes_of_its_own_are_nobodys_opinion_by_day_or_by_night(home: House) ->
     )
     home.home.facts.commit(new_fact("crab", EXPERIENCE, note.id, note))
     home.clock.advance(10)
-    recent = measured.recent(home.runtime, "crab")
-    shown = [each.worth for each in measured.judged(home.runtime, "crab", recent)]
+    recent = measures.recent(home.runtime, "crab")
+    shown = [each.worth for each in measures.judged(home.runtime, "crab", recent)]
     assert shown == [0.0]
     assert [each.quality.mean for each in evidence(home).models.values()] == shown
 

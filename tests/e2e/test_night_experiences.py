@@ -7,21 +7,22 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.adjustment import ADJUSTMENT, Adjustment, AdjustmentState
+from opencrab.domain.document import new_fact
+from opencrab.domain.erasure.request import Scope, Wish
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Unavailable
-from opencrab.domain.evidence import EVIDENCE
-from opencrab.domain.fact import new_fact
-from opencrab.domain.forgetting import Scope, Wish
 from opencrab.domain.identifier import ulid
-from opencrab.domain.memory import EXPERIENCE, LIVED, Experience
+from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
+from opencrab.domain.learning.evidence import EVIDENCE
+from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.signals import SIGNALS, Signals
-from opencrab.engine import feedback, learned
-from opencrab.engine.forgetting import forget
-from opencrab.engine.learned_proposals import follow, followed
-from opencrab.engine.night import look
-from opencrab.engine.night_experiences import A_NIGHT
-from opencrab.ports.evidence import known
+from opencrab.engine.erasure.erase import forget
+from opencrab.engine.learning import changes as learned
+from opencrab.engine.learning import feedback
+from opencrab.engine.learning.nightly.experiences import A_NIGHT
+from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.learning.proposals import follow, followed
+from opencrab.ports.learning import known
 from tests.crash.outside import Reply
 from tests.e2e.experiencing import (
     DAY,

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.adjustment import ADJUSTMENT, Adjustment, AdjustmentState
 from opencrab.domain.errors import (
     Conflict,
     Invalid,
@@ -14,15 +13,17 @@ from opencrab.domain.errors import (
     TooLarge,
     Unavailable,
 )
-from opencrab.domain.evidence import EVIDENCE, STANDING, Standing
-from opencrab.domain.memory import EXPERIENCE
+from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
+from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Standing
+from opencrab.domain.learning.signals import SIGNALS
+from opencrab.domain.memory.memory import EXPERIENCE
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.signals import SIGNALS
-from opencrab.domain.skill import BY_EVIDENCE, SKILL, SkillStatus
+from opencrab.domain.skills.skill import BY_EVIDENCE, SKILL, SkillStatus
 from opencrab.domain.value import Language
-from opencrab.engine import feedback, learned
-from opencrab.engine.night import look
-from opencrab.ports.evidence import known
+from opencrab.engine.learning import changes as learned
+from opencrab.engine.learning import feedback
+from opencrab.engine.learning.nightly.run import look
+from opencrab.ports.learning import known
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import (

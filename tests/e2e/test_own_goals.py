@@ -7,31 +7,31 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.agent import AgentStatus
-from opencrab.domain.curiosity import threshold
-from opencrab.domain.expecting import EXPECTATIONS, Expectations
-from opencrab.domain.fact import new_fact
-from opencrab.domain.goal import GoalSource, GoalStatus, TaskStatus
-from opencrab.domain.happening import HAPPENING, Happening
-from opencrab.domain.heartbeat import Heartbeat
-from opencrab.domain.memory import EXPERIENCE, Experience
-from opencrab.domain.message import Channel
+from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.autonomy.curiosity import threshold
+from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.conversation.message import Channel
+from opencrab.domain.document import new_fact
+from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
+from opencrab.domain.goals.goal import GoalSource, GoalStatus, TaskStatus
+from opencrab.domain.goals.plan import PLAN, GivenUp, PlanStatus, plan_status
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.plan import PLAN, GivenUp, PlanStatus, plan_status
-from opencrab.domain.transcript import Transcript
+from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.value import Language
-from opencrab.domain.vital_signs import VitalSigns
-from opencrab.domain.working_memory import WORKING, WorkingMemory
-from opencrab.domain.world import WORLD, World
-from opencrab.engine import tasks
-from opencrab.engine.agenda import Board
-from opencrab.engine.injecting import NewGoal, inject
-from opencrab.engine.observe import observe
+from opencrab.domain.world.binding import WORLD, World
+from opencrab.engine.autonomy.vital_signs import bring_to_life, stored_signs
+from opencrab.engine.goals import instructions
+from opencrab.engine.goals.generation import explore
+from opencrab.engine.goals.owner_goals import NewGoal, inject
+from opencrab.engine.goals.queue import Board
+from opencrab.engine.goals.selection import take_up, waits_in_vain, wants
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.waking import bring_to_life, stored_signs
-from opencrab.engine.wants import take_up, waits_in_vain, wants
-from opencrab.engine.wishes import explore
-from opencrab.engine.world import bind
+from opencrab.engine.turn.observe import observe
+from opencrab.engine.world.binding import bind
 from tests.crash.errand import OWNER
 from tests.crash.outside import Reply
 from tests.e2e.beating import minutes
@@ -276,13 +276,13 @@ def test_an_agent_hears_that_its_goal_was_given_up_or_goes_on(home: House) -> No
     lives(home)
     bring_to_life(home.runtime, home.home.agents.get("crab"))
     begins(home, explore)
-    tasks.pause(home.runtime, "crab", "G1", by="owner")
+    instructions.pause(home.runtime, "crab", "G1", by="owner")
     for _ in range(2):
-        tasks.resume(home.runtime, "crab", "G1")
+        instructions.resume(home.runtime, "crab", "G1")
     for _ in range(2):
-        tasks.cancel(home.runtime, "crab", "G1", by="owner", reason="遅い")
+        instructions.cancel(home.runtime, "crab", "G1", by="owner", reason="遅い")
     inject(home.runtime, "crab", NewGoal(name="掃除"), OWNER, key="k")
-    tasks.cancel(home.runtime, "crab", "G2", by="owner")
+    instructions.cancel(home.runtime, "crab", "G2", by="owner")
     events = [fact.read(Happening) for fact in home.home.facts.page("crab", HAPPENING)]
     assert [(event.type, event.text) for event in events] == [
         ("goal.resumed", "G1 Explore the unknown"),
@@ -340,7 +340,7 @@ def test_one_that_waits_for_its_owner_for_a_day_sleeps_until_the_goal_goes_on(
         assert begins(home, _waits) is vain
     _speaks_at(home, enabled=True)
     assert _status_after_a_beat(home) is AgentStatus.DORMANT
-    tasks.resume(home.runtime, "crab", "G1")
+    instructions.resume(home.runtime, "crab", "G1")
     assert begins(home, _waits) is False
     assert _status_after_a_beat(home) is AgentStatus.ACTIVE
 

@@ -11,22 +11,22 @@ import pytest
 from pydantic import create_model
 
 from opencrab.actions import Group, Registry
-from opencrab.adapters.providers.anthropic import AnthropicWire
-from opencrab.adapters.providers.google import GoogleWire
-from opencrab.adapters.providers.openai import OpenAIWire
-from opencrab.adapters.providers.openrouter import OpenRouterWire
-from opencrab.adapters.providers.transport import Opened, Reply
+from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
+from opencrab.adapters.providers.google.endpoint import GoogleWire
+from opencrab.adapters.providers.openai.endpoint import OpenAIWire
+from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
+from opencrab.adapters.providers.transport.exchange import Opened, Reply
 from opencrab.adapters.providers.vendor import VendorModel
-from opencrab.adapters.providers.wire import Endpoint, Wire
-from opencrab.domain.action import ActionResult, Effect, Impact
-from opencrab.domain.line import LineKind
-from opencrab.domain.money import Price
-from opencrab.domain.record import CallState
-from opencrab.domain.routing import Routing
-from opencrab.domain.turn import TurnStatus
+from opencrab.adapters.providers.wire.wire import Endpoint, Wire
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.money.budget import Price
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.record import CallState
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Value
-from opencrab.ports.action import ActionContext
-from opencrab.ports.model import ChatModel, ModelInfo
+from opencrab.ports.models.model import ChatModel, ModelInfo
+from opencrab.ports.turn.action import ActionContext
 from tests.contract.homes import sqlite
 from tests.e2e.house import House
 from tests.unit.adapters.providers.recorded import Exchange, read, sequences

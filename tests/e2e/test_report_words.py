@@ -6,18 +6,18 @@ from typing import Any, cast
 
 import pytest
 
-from opencrab.domain.agent import Agent
+from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.fault import Fault
-from opencrab.domain.money import INSTALLATION, agent_scope, heartbeat_scope
-from opencrab.domain.skill import SkillStatus
-from opencrab.domain.turn import Trigger, TurnStatus
+from opencrab.domain.learning.report_wording import WORDING
+from opencrab.domain.models.fault import Fault
+from opencrab.domain.money.budget import INSTALLATION, agent_scope, heartbeat_scope
+from opencrab.domain.skills.skill import SkillStatus
+from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.domain.wording import WORDING
-from opencrab.engine.compaction import run_compaction
-from opencrab.engine.night import look
-from opencrab.engine.turn import Pace
-from opencrab.ports.model import ChatModel, ChatRequest, ModelInfo, Said
+from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.memory.compaction.turn import run_compaction
+from opencrab.engine.turn.run import Pace
+from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo, Said
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import breaking, learnt, lived, told

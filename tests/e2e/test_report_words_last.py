@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import pytest
 
+from opencrab.domain.erasure.request import Scope, Wish
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.forgetting import Scope, Wish
+from opencrab.domain.learning.report_wording import WORDING
 from opencrab.domain.value import Language
-from opencrab.domain.wording import WORDING
-from opencrab.engine.forgetting import forget
-from opencrab.engine.night import look
-from opencrab.ports.files import Files
-from opencrab.ports.model import ChatModel, ChatRequest, ModelInfo
+from opencrab.engine.erasure.erase import forget
+from opencrab.engine.learning.nightly.run import look
+from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo
+from opencrab.ports.workspace.files import Files
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import breaking, lived, told

@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.adjustment import ADJUSTMENT, Adjustment, AdjustmentState
-from opencrab.domain.agent import AgentStatus
+from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import NotFound, Unavailable
-from opencrab.domain.evidence import EVIDENCE
-from opencrab.domain.money import INSTALLATION
-from opencrab.domain.night import NIGHT
-from opencrab.domain.skill import SKILL
-from opencrab.domain.trials import Trials
+from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
+from opencrab.domain.learning.evidence import EVIDENCE
+from opencrab.domain.learning.review_period import NIGHT
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.skills.skill import SKILL
 from opencrab.domain.value import Language
-from opencrab.engine import feedback, learned
-from opencrab.engine.admission import admit
-from opencrab.engine.night import look, run_night
-from opencrab.engine.nights import review_now, send_reviews
+from opencrab.engine.learning import changes, feedback
+from opencrab.engine.learning.nightly.run import look, run_night
+from opencrab.engine.learning.nightly.schedule import review_now, send_reviews
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn import Pace
-from opencrab.ports.evidence import known
+from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.run import Pace
+from opencrab.ports.learning import known
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
@@ -198,7 +198,7 @@ def test_a_night_that_comes_later_goes_by_what_the_review_knew(home: House) -> N
     look(home.runtime, "crab", "review")
     promoted = next(each for each in _changes(home) if each.subject == "good")
     assert promoted.evidence["turns"] == 140
-    learned.undo(home.runtime, "crab", promoted.id, "owner")
+    changes.undo(home.runtime, "crab", promoted.id, "owner")
     home.clock.advance(9 * 3_600)
     look(home.runtime, "crab", "daily")
     assert skill(home, "good").status == "candidate"
@@ -248,7 +248,7 @@ def _tried(house: House, agent_id: str = "crab") -> None:
 
 
 def _changes(house: House) -> list[Adjustment]:
-    return list(learned.adjustments(house.home.facts, "crab"))
+    return list(changes.adjustments(house.home.facts, "crab"))
 
 
 def _kept(house: House, agent_id: str = "crab") -> dict[str, Any]:

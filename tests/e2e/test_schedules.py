@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.agent import AgentStatus
-from opencrab.domain.authority import Authority, Source
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.autonomy.schedule import SCHEDULE, SCHEDULES, Schedule, ScheduleDraft, WhyOff
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import Channel
+from opencrab.domain.conversation.session import Ending, SessionStatus
+from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, Invalid, NotFound
-from opencrab.domain.fact import new_fact
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.line import LineKind
-from opencrab.domain.message import Channel
-from opencrab.domain.schedule import SCHEDULE, SCHEDULES, Schedule, ScheduleDraft, WhyOff
-from opencrab.domain.session import Ending, SessionStatus
-from opencrab.domain.turn import Trigger, TurnStatus
-from opencrab.domain.working_memory import WORKING, WorkingMemory
-from opencrab.engine import schedules
+from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
+from opencrab.domain.turn.turn import Trigger, TurnStatus
+from opencrab.engine.autonomy import schedules
+from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.sweep import sweep
 from opencrab.ports.home import Home
 from tests.crash.scenarios import TEXT
 from tests.e2e.house import START, House

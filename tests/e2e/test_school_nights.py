@@ -9,30 +9,30 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.sqlite.tallies import count
+from opencrab.adapters.sqlite.counters import count
 from opencrab.adapters.sqlite.usage import put_new
-from opencrab.domain.adjusting import alike, mix_of, telling, top
-from opencrab.domain.adjustment import Adjustment, AdjustmentState
-from opencrab.domain.agent import Profile
-from opencrab.domain.evidence import EVIDENCE, STANDING, Evidence, ModelEvidence, Standing
-from opencrab.domain.fact import Fact, new_fact
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.agents.agent_state import MIND
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.identifier import ulid
-from opencrab.domain.identity import Identity
-from opencrab.domain.judging import Opinion
-from opencrab.domain.memory import EXPERIENCE, Experience
-from opencrab.domain.mind import MIND
-from opencrab.domain.money import Price, Usage
+from opencrab.domain.learning.change import Adjustment, AdjustmentState
+from opencrab.domain.learning.change_apply import alike, mix_of, telling, top
+from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence, ModelEvidence, Standing
+from opencrab.domain.learning.reward import Opinion
+from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.signals import SIGNALS, Signals
-from opencrab.domain.skill import SKILL, AcquiredSkill
-from opencrab.domain.soul import Soul
-from opencrab.domain.usage import UsageRow
+from opencrab.domain.skills.skill import SKILL, AcquiredSkill
+from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Value
-from opencrab.engine import learned
-from opencrab.engine.school import Pupil, best_mix
-from opencrab.engine.school_ours import AIM, TRIALS, Ours
-from opencrab.engine.school_rules import Day, row_id
-from opencrab.engine.school_world import START, world
+from opencrab.engine.learning import changes as learned
+from opencrab.engine.simulation.learning.policies import Day, row_id
+from opencrab.engine.simulation.learning.product import AIM, TRIALS, Ours
+from opencrab.engine.simulation.learning.trial import Pupil, best_mix
+from opencrab.engine.simulation.learning.world import START, world
 from tests.contract.example import usage_row
 from tests.contract.homes import sqlite
 from tests.e2e.house import House

@@ -8,27 +8,27 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.fault import Fault
-from opencrab.domain.forgetting import Scope, Wish
-from opencrab.domain.memory import MEMORY, Memory
-from opencrab.domain.message import Sender
-from opencrab.domain.mind import MIND, Mind
-from opencrab.domain.mix import Mix
-from opencrab.domain.record import CallState, ModelIntent
-from opencrab.domain.routing import Use
-from opencrab.domain.signals import KEPT_DAYS, SIGNALS, Signals
-from opencrab.domain.skill import IndexedSkill
-from opencrab.domain.transcript import Transcript
-from opencrab.domain.trials import Trials
-from opencrab.domain.turn import Trigger, TurnStatus
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.conversation.message import Sender
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.erasure.request import Scope, Wish
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Signals
+from opencrab.domain.memory.memory import MEMORY, Memory
+from opencrab.domain.models.fault import Fault
+from opencrab.domain.models.routing import Use
+from opencrab.domain.models.traffic_split import Mix
+from opencrab.domain.skills.skill import IndexedSkill
+from opencrab.domain.turn.record import CallState, ModelIntent
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Value
-from opencrab.engine import control
-from opencrab.engine.experiments import stop
-from opencrab.engine.forgetting import forget
-from opencrab.engine.night import look
-from opencrab.engine.observe import observe
-from opencrab.engine.work import ITEMS, Beside
+from opencrab.engine.erasure.erase import forget
+from opencrab.engine.insight.experiments import stop
+from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.turn import control
+from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.work import ITEMS, Beside
 from tests.contract.homes import HOMES
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply

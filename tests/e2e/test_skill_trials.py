@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.fact import new_fact
-from opencrab.domain.learning import Teaching, indexed, learned, lesson, promoted
-from opencrab.domain.mind import MIND, Mind
-from opencrab.domain.record import ModelIntent
-from opencrab.domain.skill import SKILL, SourceType
-from opencrab.domain.skill_trial import withheld
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.document import new_fact
+from opencrab.domain.learning.holdout import withheld
+from opencrab.domain.learning.skill_lifecycle import Teaching, indexed, learned, lesson, promoted
+from opencrab.domain.skills.skill import SKILL, SourceType
+from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.value import Language
-from opencrab.ports.model import ChatRequest, Said
+from opencrab.ports.models.model import ChatRequest, Said
 from tests.crash.outside import Reply
 from tests.crash.scheduling import Killed
 from tests.e2e.house import START, House

@@ -4,22 +4,16 @@ from typing import cast
 
 import pytest
 
-from opencrab.domain.authority import Authority
-from opencrab.domain.fault import Fault
-from opencrab.domain.line import LineKind
-from opencrab.domain.money import (
-    FREE,
-    Limits,
-    Usage,
-    public_scope,
-    session_scope,
-)
-from opencrab.domain.record import CallState
-from opencrab.domain.routing import Use
-from opencrab.domain.turn import TurnStatus
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.models.fault import Fault
+from opencrab.domain.models.routing import Use
+from opencrab.domain.money.budget import FREE, Limits, Usage, public_scope, session_scope
+from opencrab.domain.turn.record import CallState
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
-from opencrab.ports.model import ChatModel, Said
+from opencrab.ports.models.model import ChatModel, Said
 from tests.crash.outside import PRICE
 from tests.crash.scheduling import Killed
 from tests.e2e.conftest import Build

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.sqlite.database import milliseconds
-from opencrab.domain.agent import AgentStatus
+from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Conflict
-from opencrab.domain.goal import GoalStatus
-from opencrab.domain.turn import TurnStatus
+from opencrab.domain.goals.goal import GoalStatus
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine import tasks
-from opencrab.ports.model import Said
+from opencrab.engine.goals import instructions
+from opencrab.ports.models.model import Said
 from tests.crash.errand import OWNER, scripts
 from tests.crash.outside import HOPELESS, Reply, Script
 from tests.e2e.house import House
@@ -44,7 +44,7 @@ def test_a_turn_that_ended_badly_is_not_run_again_without_a_yes(
     assert told(home) == ["[G1-T1] DONE 1番目のメモを書く"]
     at_rest(home)
     home.scripts["crab@G1-T2"] = scripts("crab")["crab@G1-T2"]
-    assert tasks.resume(home.runtime, "crab", "G1").runs == waiting.runs + 1
+    assert instructions.resume(home.runtime, "crab", "G1").runs == waiting.runs + 1
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
     assert len(told(home)) == 6
@@ -54,10 +54,10 @@ def test_a_turn_that_somebody_stops_lets_its_goal_wait(home: House) -> None:
     crab(home)
     instruct(home)
     until(home, "G1-T2")
-    tasks._stop(home.runtime, str(goal(home).turn_id), "owner", "")
+    instructions._stop(home.runtime, str(goal(home).turn_id), "owner", "")
     carried(home)
     assert goal(home).pause is not None
-    tasks.resume(home.runtime, "crab", "G1-T2")
+    instructions.resume(home.runtime, "crab", "G1-T2")
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
 
@@ -66,7 +66,7 @@ def test_a_goal_is_paused_for_a_day_and_goes_on_with_the_same_turn(house: House)
     crab(house, Language.JA)
     instruct(house)
     until(house, "G1-T1")
-    house.interrupt(lambda: tasks.pause(house.runtime, "crab", "G1", by="owner"))
+    house.interrupt(lambda: instructions.pause(house.runtime, "crab", "G1", by="owner"))
     house.work()
     house.provider.wrap = lambda model: model
     waiting = goal(house)
@@ -76,17 +76,17 @@ def test_a_goal_is_paused_for_a_day_and_goes_on_with_the_same_turn(house: House)
     assert house.bell.rings == []
     summary = house.home.journal.lines(waiting.session_id, newest_first=True, limit=1)[0].text
     assert "[G1-T1] 中断しました" in summary
-    assert tasks.resume(house.runtime, "crab", "G1").turn_id == waiting.turn_id
+    assert instructions.resume(house.runtime, "crab", "G1").turn_id == waiting.turn_id
     house.work()
     assert told(house) == ["[G1-T1] DONE 1番目のメモを書く"]
     assert len(house.bell.rings) == 1
-    given_up = tasks.cancel(house.runtime, "crab", "G1", by="owner")
+    given_up = instructions.cancel(house.runtime, "crab", "G1", by="owner")
     assert given_up.status is GoalStatus.ABANDONED
     house.later(1)
     at_rest(house)
     assert agenda(house).open == ()
     with pytest.raises(Conflict, match="ended"):
-        tasks.resume(house.runtime, "crab", "G1")
+        instructions.resume(house.runtime, "crab", "G1")
 
 
 def test_what_an_owner_whispers_is_heard_in_the_next_step(home: House) -> None:
@@ -94,7 +94,7 @@ def test_what_an_owner_whispers_is_heard_in_the_next_step(home: House) -> None:
     instruct(home)
     until(home, "G1-T2")
     for _ in range(2):
-        tasks.steer(home.runtime, "crab", "G1-T2", "短く", asker=OWNER, key="s")
+        instructions.steer(home.runtime, "crab", "G1-T2", "短く", asker=OWNER, key="s")
     seen = len(home.provider.seen)
     home.work()
     first = home.provider.seen[seen]
@@ -105,7 +105,7 @@ def test_what_is_whispered_before_a_goal_begins_is_heard_when_it_does(home: Hous
     crab(home)
     instruct(home)
     instruct(home, "もう一つ", "k2")
-    tasks.steer(home.runtime, "crab", "G2", "短く", asker=OWNER, key="s")
+    instructions.steer(home.runtime, "crab", "G2", "短く", asker=OWNER, key="s")
     carried(home, 30)
     assert goal(home, "G2").status is GoalStatus.COMPLETED
     planned = next(r for r in home.provider.seen if "もう一つ" in str(r.turns))
@@ -116,16 +116,16 @@ def test_what_is_whispered_to_a_goal_that_waits_for_days_is_heard(home: House) -
     crab(home)
     instruct(home)
     until(home, "G1-T2")
-    home.interrupt(lambda: tasks.pause(home.runtime, "crab", "G1", by="owner"))
+    home.interrupt(lambda: instructions.pause(home.runtime, "crab", "G1", by="owner"))
     home.work()
     home.provider.wrap = lambda model: model
-    tasks.steer(home.runtime, "crab", "G1", "短く", asker=OWNER, key="s")
+    instructions.steer(home.runtime, "crab", "G1", "短く", asker=OWNER, key="s")
     for _ in range(3):
         home.later(90_000)
     journal: Any = home.home.journal
     journal._database.purge(milliseconds(home.clock.now()), 0)
     seen = len(home.provider.seen)
-    tasks.resume(home.runtime, "crab", "G1")
+    instructions.resume(home.runtime, "crab", "G1")
     home.work()
     assert "短く" in str(home.provider.seen[seen].turns)
 
@@ -145,7 +145,7 @@ def test_an_owners_message_interrupts_and_the_same_turn_goes_on_later(home: Hous
     assert "[G1-T2] I have paused. Done so far: nothing yet" in lines[-2]
     carried(home)
     assert told(home) == ["[G1-T1] DONE 1番目のメモを書く"]
-    assert tasks.resume(home.runtime, "crab", "G1").turn_id == waiting.turn_id
+    assert instructions.resume(home.runtime, "crab", "G1").turn_id == waiting.turn_id
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
     assert len(home.bell.rings) == 5
@@ -174,7 +174,7 @@ def test_a_retired_agent_takes_no_instruction_and_its_goals_wait(home: House) ->
     assert home.home.due.due(home.clock.now(), 10) == ()
 
 
-@pytest.mark.parametrize("change", [tasks.pause, tasks.cancel])
+@pytest.mark.parametrize("change", [instructions.pause, instructions.cancel])
 def test_a_goal_whose_turn_never_comes_holds_no_place_after_it_was_changed(
     home: House, change: Any
 ) -> None:

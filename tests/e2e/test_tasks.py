@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.goal import GoalStatus, TaskStatus
+from opencrab.domain.goals.goal import GoalStatus, TaskStatus
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.turn import TurnStatus
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine import approvals, tasks
-from opencrab.engine.wishes import explore
-from opencrab.engine.work import ITEMS
+from opencrab.engine.approvals import approvals
+from opencrab.engine.goals import instructions
+from opencrab.engine.goals.generation import explore
+from opencrab.engine.turn.work import ITEMS
 from tests.crash.errand import GUARDED, OWNER, plan
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
@@ -57,8 +58,8 @@ def _refused(house: House, tasks_planned: list[dict[str, Any]], **budget: Any) -
         Reply(calls=(plan(),)),
     )
     crab(house, G1=planned)
-    new = tasks.NewInstruction(instruction="整理して", **budget)
-    tasks.undertake(house.runtime, "crab", new, OWNER, key="k")
+    new = instructions.NewInstruction(instruction="整理して", **budget)
+    instructions.undertake(house.runtime, "crab", new, OWNER, key="k")
     house.work()
     assert len(goal(house).tasks) == 5
     lines = house.home.journal.lines(goal(house).session_id, limit=10)
@@ -142,18 +143,18 @@ def test_a_resumed_goal_waits_in_line_while_another_one_is_carried_out(home: Hou
     crab(home)
     instruct(home)
     instruct(home, "もう一つ", "k2")
-    tasks.pause(home.runtime, "crab", "G2", by="owner")
+    instructions.pause(home.runtime, "crab", "G2", by="owner")
     assert agenda(home).waiting == ()
-    tasks.resume(home.runtime, "crab", "G2")
+    instructions.resume(home.runtime, "crab", "G2")
     assert (agenda(home).current, agenda(home).waiting) == ("G1", ("G2",))
     until(home, "G1-T2")
-    tasks.pause(home.runtime, "crab", "G1", by="owner")
+    instructions.pause(home.runtime, "crab", "G1", by="owner")
     assert agenda(home).current == "G2"
-    tasks.resume(home.runtime, "crab", "G1")
+    instructions.resume(home.runtime, "crab", "G1")
     home.work()
     assert goal(home).task("G1-T2").status.is_end  # type: ignore[union-attr]
     assert (agenda(home).current, agenda(home).waiting) == ("G2", ("G1",))
-    assert tasks.resume(home.runtime, "crab", "G1").turn_id == goal(home).turn_id
+    assert instructions.resume(home.runtime, "crab", "G1").turn_id == goal(home).turn_id
     carried(home, 40)
     assert [goal(home, each).status for each in ("G1", "G2")] == [GoalStatus.COMPLETED] * 2
     at_rest(home)
@@ -188,12 +189,12 @@ def test_goals_that_begin_in_chat_are_carried_out_after_the_turn(home: House) ->
 
 def test_nobody_is_known_who_asks_for_what_is_not_there(home: House) -> None:
     crab(home)
-    for act in (tasks.pause, tasks.cancel):
+    for act in (instructions.pause, instructions.cancel):
         with pytest.raises(NotFound):
             act(home.runtime, "crab", "G7", by="owner")
     with pytest.raises(NotFound):
-        tasks.undertake(
-            home.runtime, "nobody", tasks.NewInstruction(instruction="x"), OWNER, key="k"
+        instructions.undertake(
+            home.runtime, "nobody", instructions.NewInstruction(instruction="x"), OWNER, key="k"
         )
 
 

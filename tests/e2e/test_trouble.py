@@ -1,12 +1,12 @@
 """What becomes of a turn, or of its words, when something around it fails for good."""
 
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import Channel as Place
+from opencrab.domain.conversation.utterance import DeliveryState, Utterance
 from opencrab.domain.errors import NeverSent, Unavailable
-from opencrab.domain.line import LineKind
-from opencrab.domain.message import Channel as Place
-from opencrab.domain.turn import TurnStatus
-from opencrab.domain.utterance import DeliveryState, Utterance
-from opencrab.ports.channel import Panel
-from opencrab.ports.journal import Change
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.ports.conversation.channel import Panel
+from opencrab.ports.turn.journal import Change
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 

@@ -6,27 +6,27 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.agent import AgentStatus
-from opencrab.domain.authority import Authority, Source
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.agents.soul import Drives
+from opencrab.domain.autonomy.vital_signs import Mention, VitalSigns
+from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, Invalid
-from opencrab.domain.fact import new_fact
-from opencrab.domain.goal import Goal, GoalSource, GoalStatus
-from opencrab.domain.happening import HAPPENING, Happening
-from opencrab.domain.heartbeat import Heartbeat
-from opencrab.domain.money import agent_scope, heartbeat_scope
-from opencrab.domain.peer import PEER, Peer
-from opencrab.domain.soul import Drives
+from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
+from opencrab.domain.goals.selection import OWNERS_PLACES
+from opencrab.domain.goals.value_estimate import ASPIRATIONS, OBJECTIVES, Horizon
+from opencrab.domain.memory.peer import PEER, Peer
+from opencrab.domain.money.budget import agent_scope, heartbeat_scope
 from opencrab.domain.value import Language
-from opencrab.domain.vital_signs import Mention, VitalSigns
-from opencrab.domain.wanting import OWNERS_PLACES
-from opencrab.domain.worth import ASPIRATIONS, OBJECTIVES, Horizon
-from opencrab.engine import tasks
-from opencrab.engine.agenda import Board
-from opencrab.engine.injecting import NewGoal, inject
+from opencrab.engine.autonomy.vital_signs import bring_to_life, put_to_sleep, stored_signs
+from opencrab.engine.goals import instructions
+from opencrab.engine.goals.generation import STEPS, befriend, explore, review, seize, survive
+from opencrab.engine.goals.owner_goals import NewGoal, inject
+from opencrab.engine.goals.queue import Board
+from opencrab.engine.goals.selection import take_up, wants
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.waking import bring_to_life, put_to_sleep, stored_signs
-from opencrab.engine.wants import take_up, wants
-from opencrab.engine.wishes import STEPS, befriend, explore, review, seize, survive
 from tests.crash.errand import OWNER
 from tests.crash.outside import Reply
 from tests.e2e.house import START, House
@@ -150,9 +150,9 @@ def test_it_wants_to_survive_once_a_day_however_that_ended(home: House, *, by_ha
     wanted = begins(home, survive)
     assert begins(home, survive) is None
     if by_hand:
-        tasks.cancel(home.runtime, "crab", wanted.id, by="owner")
+        instructions.cancel(home.runtime, "crab", wanted.id, by="owner")
     else:
-        tasks.cancel(home.runtime, "crab", "G1", by="owner")
+        instructions.cancel(home.runtime, "crab", "G1", by="owner")
         changed(home, day_limit_micro_usd=None)
         carried(home, 2)
         begins(home, take_up)
@@ -232,7 +232,9 @@ def test_full_horizons_leave_room_for_the_owner_and_say_so(home: House) -> None:
     with pytest.raises(Invalid, match="the horizon 'aspiration' is full"):
         inject(home.runtime, "crab", high, OWNER, key="y")
     with pytest.raises(Conflict, match="open goals"):
-        tasks.undertake(home.runtime, "crab", tasks.NewInstruction(instruction="x"), OWNER, key="z")
+        instructions.undertake(
+            home.runtime, "crab", instructions.NewInstruction(instruction="x"), OWNER, key="z"
+        )
 
 
 def test_an_injected_goal_tells_the_heartbeat_when_it_is_worth_it(home: House) -> None:

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.adjusting import Subject, adjustment_id, mix_of, telling
-from opencrab.domain.adjustment import Adjustment, AdjustmentKind, AdjustmentState
 from opencrab.domain.errors import Conflict
-from opencrab.domain.skill import SkillStatus
-from opencrab.engine import learned
-from opencrab.engine.learned import Change
-from opencrab.engine.learned_proposals import follow
-from opencrab.engine.night import look
-from opencrab.engine.night_models import applied
-from opencrab.ports.files import ABSENT
+from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
+from opencrab.domain.learning.change_apply import Subject, adjustment_id, mix_of, telling
+from opencrab.domain.skills.skill import SkillStatus
+from opencrab.engine.learning import changes
+from opencrab.engine.learning.changes import Change
+from opencrab.engine.learning.nightly.models import applied
+from opencrab.engine.learning.nightly.run import look
+from opencrab.engine.learning.proposals import follow
+from opencrab.ports.workspace.files import ABSENT
 from tests.e2e.house import House
 from tests.e2e.nights import APPLY, CHAT, learner, learnt, lived, mind, skill, told
 
@@ -27,13 +27,13 @@ def test_every_mix_is_undone_down_to_the_first_past_proposals(home: House) -> No
     wish = _made(home, BOTH, proposed=True)
     second = _made(home, CHEAP)
     assert _states(home) == ["applied", "superseded", "superseded"]
-    assert learned.undo(home.runtime, "crab", second.id, "owner").state == "undone"
-    again = learned.adjustment(home.home.facts, "crab", first.id)
+    assert changes.undo(home.runtime, "crab", second.id, "owner").state == "undone"
+    again = changes.adjustment(home.home.facts, "crab", first.id)
     assert again == first
-    assert learned.adjustment(home.home.facts, "crab", wish.id).ended_by == second.id
+    assert changes.adjustment(home.home.facts, "crab", wish.id).ended_by == second.id
     assert mind(home).mixes[0].weights == BOTH
-    assert learned.undo(home.runtime, "crab", second.id, "owner").state == "undone"
-    learned.undo(home.runtime, "crab", first.id, "owner")
+    assert changes.undo(home.runtime, "crab", second.id, "owner").state == "undone"
+    changes.undo(home.runtime, "crab", first.id, "owner")
     assert (mind(home).mixes, _states(home)) == ((), ["undone", "superseded", "undone"])
 
 
@@ -50,25 +50,25 @@ def test_what_holds_again_is_watched_and_taken_back_by_the_night(home: House) ->
     }
     first = _made(home, DEAR, evidence=evidence)
     second = _made(home, CHEAP)
-    learned.rolled_back(home.runtime, "crab", second, "night")
+    changes.rolled_back(home.runtime, "crab", second, "night")
     assert mind(home).mixes[0].weights == DEAR
     for good in (True, False):
-        assert learned.adjustment(home.home.facts, "crab", first.id).state == "applied"
+        assert changes.adjustment(home.home.facts, "crab", first.id).state == "applied"
         lived(home, 60, good=good, model="dear")
         home.clock.advance(86_400)
         look(home.runtime, "crab", "daily")
-    assert learned.adjustment(home.home.facts, "crab", first.id).state == "rolled_back"
+    assert changes.adjustment(home.home.facts, "crab", first.id).state == "rolled_back"
     assert mind(home).mixes == ()
 
 
 def test_what_is_stopped_twice_keeps_its_way_back(home: House) -> None:
     learner(home, **APPLY)
     _made(home, BOTH)
-    one = learned.stop(home.runtime, "crab", SUBJECT.text, "owner")
+    one = changes.stop(home.runtime, "crab", SUBJECT.text, "owner")
     home.clock.advance(1)
     with pytest.raises(Conflict, match="'cheap' alone is asked already"):
-        learned.stop(home.runtime, "crab", SUBJECT.text, "owner")
-    learned.undo(home.runtime, "crab", one.id, "owner")
+        changes.stop(home.runtime, "crab", SUBJECT.text, "owner")
+    changes.undo(home.runtime, "crab", one.id, "owner")
     assert (mind(home).mixes[0].weights, mind(home).pinned) == (BOTH, ())
 
 
@@ -78,11 +78,11 @@ def test_a_stop_that_is_undone_sets_no_pin_and_takes_none_that_was_there(
 ) -> None:
     learner(home, **APPLY)
     _made(home, BOTH)
-    learned.pin(home.runtime, "crab", SUBJECT.text)
-    one = learned.stop(home.runtime, "crab", SUBJECT.text, "owner")
+    changes.pin(home.runtime, "crab", SUBJECT.text)
+    one = changes.stop(home.runtime, "crab", SUBJECT.text, "owner")
     if freed:
-        learned.unpin(home.runtime, "crab", SUBJECT.text)
-    learned.undo(home.runtime, "crab", one.id, "owner")
+        changes.unpin(home.runtime, "crab", SUBJECT.text)
+    changes.undo(home.runtime, "crab", one.id, "owner")
     assert mind(home).mixes[0].weights == BOTH
     assert mind(home).pinned == (() if freed else (SUBJECT.text,))
 
@@ -90,15 +90,15 @@ def test_a_stop_that_is_undone_sets_no_pin_and_takes_none_that_was_there(
 def test_a_promotion_is_undone_only_where_the_skill_can_be_on_trial(home: House) -> None:
     learner(home)
     learnt(home, "good")
-    one = learned.stop(home.runtime, "crab", "skill:good", "owner")
-    learned.pin(home.runtime, "crab", "skill:good")
+    one = changes.stop(home.runtime, "crab", "skill:good", "owner")
+    changes.pin(home.runtime, "crab", "skill:good")
     with pytest.raises(Conflict, match="stays active, as it is pinned") as refused:
-        learned.undo(home.runtime, "crab", one.id, "owner")
+        changes.undo(home.runtime, "crab", one.id, "owner")
     assert "unpin" in (refused.value.cure or "")
     assert skill(home, "good").status is SkillStatus.ACTIVE
-    assert learned.adjustment(home.home.facts, "crab", one.id).state == "applied"
-    learned.unpin(home.runtime, "crab", "skill:good")
-    learned.undo(home.runtime, "crab", one.id, "owner")
+    assert changes.adjustment(home.home.facts, "crab", one.id).state == "applied"
+    changes.unpin(home.runtime, "crab", "skill:good")
+    changes.undo(home.runtime, "crab", one.id, "owner")
     assert skill(home, "good").status is SkillStatus.CANDIDATE
 
 
@@ -108,13 +108,13 @@ def test_a_slower_night_ends_nothing_that_its_owner_has_followed_meanwhile(home:
     slower = _change(home, DEAR, proposed=True)
     follow(home.runtime, "crab", first.id, "owner")
     with pytest.raises(Conflict, match="is applied by now"):
-        learned.write(home.runtime, "crab", slower)
+        changes.write(home.runtime, "crab", slower)
     assert _states(home) == ["applied"]
     newer = _made(home, DEAR, proposed=True)
     slower = _change(home, BOTH, proposed=True)
     newest = _made(home, BOTH, proposed=True)
-    learned.write(home.runtime, "crab", slower)
-    assert learned.adjustment(home.home.facts, "crab", newer.id).ended_by == newest.id
+    changes.write(home.runtime, "crab", slower)
+    assert changes.adjustment(home.home.facts, "crab", newer.id).ended_by == newest.id
 
 
 def test_a_report_lies_beside_what_somebody_else_wrote_and_says_so(home: House) -> None:
@@ -148,16 +148,16 @@ def _change(home: House, weights: dict[str, float], **more: Any) -> Change:
         by="night",
         state=state,
     )
-    ends = learned.open_of(learned.adjustments(home.home.facts, "crab"), SUBJECT)
+    ends = changes.open_of(changes.adjustments(home.home.facts, "crab"), SUBJECT)
     if state is AdjustmentState.PROPOSED:
         return Change(made, ends=tuple(each for each in ends if each.state is state))
     return Change(made, applied(CHAT, before, made.after), ends)
 
 
 def _made(home: House, weights: dict[str, float], **more: Any) -> Adjustment:
-    return learned.write(home.runtime, "crab", _change(home, weights, **more))
+    return changes.write(home.runtime, "crab", _change(home, weights, **more))
 
 
 def _states(home: House) -> list[str]:
     """Where all changes stand, the newest first."""
-    return [each.state.value for each in learned.adjustments(home.home.facts, "crab")]
+    return [each.state.value for each in changes.adjustments(home.home.facts, "crab")]

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from opencrab.domain.turn import Trigger, TurnStatus
-from opencrab.engine import approvals
-from opencrab.engine.approvals import Decider
-from opencrab.engine.waking import bring_to_life
-from opencrab.engine.world import Reception, bind, place, received
+from opencrab.domain.turn.turn import Trigger, TurnStatus
+from opencrab.engine.approvals import approvals
+from opencrab.engine.approvals.approvals import Decider
+from opencrab.engine.autonomy.vital_signs import bring_to_life
+from opencrab.engine.world.binding import Reception, bind, place, received
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.world.reference import ReferenceWorld

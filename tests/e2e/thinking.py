@@ -1,14 +1,11 @@
 """An agent with several models to think with, for tests of the whole way."""
 
-from opencrab.domain.agent import Agent
-from opencrab.domain.fault import Fault
-from opencrab.domain.money import (
-    INSTALLATION,
-    agent_scope,
-)
-from opencrab.domain.routing import Routing
-from opencrab.domain.turn import Turn
-from opencrab.domain.usage import UsageRow
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.models.fault import Fault
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.money.budget import INSTALLATION, agent_scope
+from opencrab.domain.turn.turn import Turn
+from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Language
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import START, House

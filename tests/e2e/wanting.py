@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from opencrab.domain.heartbeat import Heartbeat
+from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.value import Language
-from opencrab.engine.agenda import Board
-from opencrab.engine.due_items import admit_item
+from opencrab.engine.autonomy.due_items import admit_item
+from opencrab.engine.goals.queue import Board
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
 

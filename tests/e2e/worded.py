@@ -3,11 +3,11 @@
 from contextlib import suppress
 from typing import Any
 
-from opencrab.domain.agent import Agent
+from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import NotFound
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.turn import Turn
-from opencrab.domain.wording import WORDING, Wording
+from opencrab.domain.learning.report_wording import WORDING, Wording
+from opencrab.domain.turn.turn import Turn
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import learner, lived

@@ -6,13 +6,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from opencrab.adapters.web.address import Address
-from opencrab.domain.action import Impact
-from opencrab.domain.authority import Authority
-from opencrab.domain.line import Audience
-from opencrab.domain.record import ApprovalDecision, Call, ModelIntent, ModelResult
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.line import Audience
+from opencrab.domain.turn.action import Impact
+from opencrab.domain.turn.record import ApprovalDecision, Call, ModelIntent, ModelResult
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.files import FileInfo
-from opencrab.ports.journal import Change
+from opencrab.ports.turn.journal import Change
+from opencrab.ports.workspace.files import FileInfo
 from tests.hostile.playing import Totals, play
 from tests.hostile.world import Bug, World
 

@@ -7,10 +7,10 @@ import json
 import unicodedata
 from typing import Any
 
-from opencrab.domain.action import ApprovalPolicy
-from opencrab.domain.authority import Authority
+from opencrab.domain.access.authority import Authority
 from opencrab.domain.identifier import content_hash
-from opencrab.ports.action import Action
+from opencrab.domain.turn.action import ApprovalPolicy
+from opencrab.ports.turn.action import Action
 
 STEPS = 5
 """Answers of a model that one turn may have."""

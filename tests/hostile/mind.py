@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.domain.money import Price, Usage
-from opencrab.domain.record import Answer, Call, Reflection
-from opencrab.domain.routing import Routing
-from opencrab.ports.action import Action
-from opencrab.ports.model import ChatModel, ChatRequest, ModelInfo, Said
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.money.budget import Price, Usage
+from opencrab.domain.turn.record import Answer, Call, Reflection
+from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo, Said
+from opencrab.ports.turn.action import Action
 from tests.hostile import arguments, words
 
 PRICE = Price(input_per_million=1_000_000, output_per_million=3_000_000)

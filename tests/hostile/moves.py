@@ -5,24 +5,27 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from opencrab.domain.action import Impact
-from opencrab.domain.approval import Approval
-from opencrab.domain.authority import Authority, Source
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.approvals.approval import Approval
+from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
 from opencrab.domain.errors import Conflict, OpenCrabError, Refused
-from opencrab.domain.goal import GOAL, Goal
-from opencrab.domain.learning import lesson
-from opencrab.domain.message import Channel, Message, Sender, TextPart
-from opencrab.domain.money import INSTALLATION
-from opencrab.domain.skill import SKILL
-from opencrab.domain.turn import Trigger
-from opencrab.engine import approvals, control, feedback, grants, tasks
-from opencrab.engine.admission import admit
-from opencrab.engine.compaction import run_compaction
-from opencrab.engine.delivery import deliver
-from opencrab.engine.skill_keeping import Keeper
-from opencrab.engine.sweep import sweep
-from opencrab.engine.turn import Outcome, Pace, run_turn
-from opencrab.ports.queue import Delivery
+from opencrab.domain.goals.goal import GOAL, Goal
+from opencrab.domain.learning.skill_lifecycle import lesson
+from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.skills.skill import SKILL
+from opencrab.domain.turn.action import Impact
+from opencrab.domain.turn.turn import Trigger
+from opencrab.engine.approvals import approvals, grants
+from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.conversation.delivery import deliver
+from opencrab.engine.goals import instructions
+from opencrab.engine.learning import feedback
+from opencrab.engine.memory.compaction.turn import run_compaction
+from opencrab.engine.skills.owner import Keeper
+from opencrab.engine.turn import control
+from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.ports.turn.queue import Delivery
 from tests.hostile import words
 from tests.hostile.law import fingerprint
 from tests.hostile.world import AGENTS, SAFE, SESSIONS, World
@@ -137,11 +140,11 @@ def undertake(world: World) -> None:
     dice = world.dice
     source, authority, who = dice.choice((_PEOPLE["owner"], _PEOPLE["user"]))
     number = world.watcher.counts["instructions"] = world.watcher.counts["instructions"] + 1
-    tasks.undertake(
+    instructions.undertake(
         world.runtime,
         dice.choice(sorted(AGENTS)),
-        tasks.NewInstruction(instruction=dice.choice(words.PLAIN)),
-        tasks.Asker(who, who, source, authority),
+        instructions.NewInstruction(instruction=dice.choice(words.PLAIN)),
+        instructions.Asker(who, who, source, authority),
         key=f"k{number}",
     )
 
@@ -158,17 +161,17 @@ def handle_goal(world: World) -> None:
     if goal is None:
         return
     runtime, dice = world.runtime, world.dice
-    asker = tasks.Asker("yuki", "yuki", Source.REST, Authority.USER)
+    asker = instructions.Asker("yuki", "yuki", Source.REST, Authority.USER)
     way = dice.choice(("pause", "resume", "resume", "cancel", "steer"))
     if way == "pause":
-        tasks.pause(runtime, *goal, by="owner")
+        instructions.pause(runtime, *goal, by="owner")
     elif way == "resume":
-        tasks.resume(runtime, *goal)
+        instructions.resume(runtime, *goal)
     elif way == "cancel":
-        tasks.cancel(runtime, *goal, by="owner")
+        instructions.cancel(runtime, *goal, by="owner")
     else:
         number = world.watcher.counts["steered"] = world.watcher.counts["steered"] + 1
-        tasks.steer(runtime, *goal, dice.choice(words.PLAIN), asker=asker, key=f"s{number}")
+        instructions.steer(runtime, *goal, dice.choice(words.PLAIN), asker=asker, key=f"s{number}")
 
 
 def stop(world: World) -> None:

@@ -9,13 +9,13 @@ from pydantic import Field
 
 from opencrab.actions import GROUPS, Group, Registry
 from opencrab.adapters.web.fetch import Pages
-from opencrab.domain.action import ActionResult, Effect, Impact
-from opencrab.domain.message import Channel as Place
-from opencrab.domain.utterance import Utterance
+from opencrab.domain.conversation.message import Channel as Place
+from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
 from opencrab.domain.value import Text, Value
-from opencrab.ports.action import Action, ActionContext, one_line
-from opencrab.ports.channel import Panel
+from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.skills import StandardSkills
+from opencrab.ports.turn.action import Action, ActionContext, one_line
 from opencrab.ports.web import WebResult
 from tests.hostile import words
 from tests.unit.adapters.web.net import Net, moved, reply

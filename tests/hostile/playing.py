@@ -9,17 +9,18 @@ from pathlib import Path
 
 from opencrab.actions import GROUPS
 from opencrab.domain.errors import OpenCrabError
-from opencrab.domain.goal import GOAL, OPEN_GOALS, Goal
-from opencrab.domain.skill import (
+from opencrab.domain.goals.goal import GOAL, OPEN_GOALS, Goal
+from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
     QUARANTINED_SKILLS,
     SKILL,
     AcquiredSkill,
     SkillStatus,
 )
-from opencrab.domain.turn import Turn
-from opencrab.engine import approvals, tasks
-from opencrab.engine.sweep import sweep
+from opencrab.domain.turn.turn import Turn
+from opencrab.engine.approvals import approvals
+from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.goals import instructions
 from tests.hostile import words
 from tests.hostile.moves import MOVES, OWNER, agree, make
 from tests.hostile.world import AGENTS, SKILLS, Bug, World
@@ -113,12 +114,12 @@ def _free(world: World) -> None:
         for fact in world.raw.facts.page(agent_id, GOAL, limit=200):
             goal = fact.read(Goal)
             if goal.pause is not None and not goal.status.is_end:
-                way = tasks.resume if world.dice.random() < 0.2 else _cancel
+                way = instructions.resume if world.dice.random() < 0.2 else _cancel
                 _try(lambda way=way, goal=goal: way(world.runtime, goal.agent_id, goal.id))
 
 
 def _cancel(runtime: object, agent_id: str, label: str) -> object:
-    return tasks.cancel(runtime, agent_id, label, by="owner")  # type: ignore[arg-type]
+    return instructions.cancel(runtime, agent_id, label, by="owner")  # type: ignore[arg-type]
 
 
 def _try(act: object) -> None:

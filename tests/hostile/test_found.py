@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.fact import new_fact
-from opencrab.domain.goal import GOAL, Goal
-from opencrab.domain.memory import Memory
-from opencrab.domain.message import Sender
-from opencrab.domain.turn import TurnStatus
-from opencrab.engine import tasks
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.message import Sender
+from opencrab.domain.document import new_fact
+from opencrab.domain.goals.goal import GOAL, Goal
+from opencrab.domain.memory.memory import Memory
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.engine.goals import instructions
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import START, House
@@ -74,7 +74,7 @@ def test_a_goal_whose_name_has_several_lines_begins(house: House) -> None:
     session = house.home.sessions.get(goal.session_id)
     assert session.name is not None
     assert session.name.startswith("G1 整理する もっと")
-    assert tasks.cancel(house.runtime, "amy", "G1", by="owner").status.is_end
+    assert instructions.cancel(house.runtime, "amy", "G1", by="owner").status.is_end
 
 
 def test_the_public_does_not_read_what_was_found_for_the_owner(

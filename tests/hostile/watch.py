@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from opencrab.domain.action import FileDeleted, FileWritten
-from opencrab.domain.authority import Authority
-from opencrab.domain.fact import Fact
-from opencrab.domain.line import Audience, Line
-from opencrab.domain.record import ActionIntent, CallResult, ModelIntent, ModelResult, Record
-from opencrab.domain.skill import SkillStatus
-from opencrab.domain.turn import Trigger, Turn
-from opencrab.engine.record import resolved
-from opencrab.ports.action import Action, ActionContext
-from opencrab.ports.journal import Admission, Change
-from opencrab.ports.model import ChatRequest, Said
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.line import Audience, Line
+from opencrab.domain.document import Fact
+from opencrab.domain.skills.skill import SkillStatus
+from opencrab.domain.turn.action import FileDeleted, FileWritten
+from opencrab.domain.turn.record import ActionIntent, CallResult, ModelIntent, ModelResult, Record
+from opencrab.domain.turn.turn import Trigger, Turn
+from opencrab.engine.turn.stored_record import resolved
+from opencrab.ports.models.model import ChatRequest, Said
+from opencrab.ports.turn.action import Action, ActionContext
+from opencrab.ports.turn.journal import Admission, Change
 from tests.hostile import words
 from tests.hostile.law import (
     BESIDE,

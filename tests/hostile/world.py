@@ -12,18 +12,18 @@ from opencrab.adapters.skill_files import FileSkills
 from opencrab.adapters.sqlite.database import milliseconds
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.action import ApprovalPolicy
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.fact import new_fact
-from opencrab.domain.identity import Identity
-from opencrab.domain.memory import Memory
-from opencrab.domain.money import Limits
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.document import new_fact
+from opencrab.domain.memory.memory import Memory
+from opencrab.domain.money.budget import Limits
+from opencrab.domain.turn.action import ApprovalPolicy
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.ports.action import Action, ActionContext
 from opencrab.ports.home import Home
+from opencrab.ports.turn.action import Action, ActionContext
 from tests.conftest import ROOT
 from tests.crash.ground import START
 from tests.hostile.law import STEPS

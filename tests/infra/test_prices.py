@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from infra import prices
-from opencrab.adapters.providers.facts import Facts
-from opencrab.adapters.providers.prices import read_list
-from opencrab.domain.money import Price
+from opencrab.adapters.providers.catalogue.model_facts import Facts
+from opencrab.adapters.providers.catalogue.prices import read_list
+from opencrab.domain.money.budget import Price
 from tests.conftest import ROOT
 
 PYTHON = ROOT / ".venv-prices" / "bin" / "python"

@@ -13,17 +13,24 @@ from typing import Any
 import pytest
 
 from opencrab import settings
-from opencrab.adapters.providers.configuration import (
+from opencrab.adapters.providers.catalogue.configuration import (
     ModelsSettings,
     ProviderSettings,
     models_settings,
 )
-from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport import Transport
-from opencrab.domain.record import Answer
-from opencrab.domain.routing import Use
-from opencrab.ports.model import ActionSchema, ChatModel, ChatRequest, ModelInfo, Returned, Said
+from opencrab.adapters.providers.transport.exchange import Transport
+from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.domain.models.routing import Use
+from opencrab.domain.turn.record import Answer
+from opencrab.ports.models.model import (
+    ActionSchema,
+    ChatModel,
+    ChatRequest,
+    ModelInfo,
+    Returned,
+    Said,
+)
 
 WEATHER = ActionSchema(
     name="get_weather",

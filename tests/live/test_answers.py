@@ -7,7 +7,7 @@ from base64 import b64encode
 import jsonschema
 import pytest
 
-from opencrab.ports.model import Image, Returned, Said
+from opencrab.ports.models.model import Image, Returned, Said
 from tests.live.conftest import WEATHER, Live
 
 pytestmark = pytest.mark.live

@@ -10,14 +10,14 @@ from opencrab.adapters.aws_client import credentials
 from opencrab.adapters.opensearch.bm25 import stems_of
 from opencrab.adapters.opensearch.client import Client
 from opencrab.adapters.opensearch.connection import Backoff, Connection, new_transport
-from opencrab.adapters.opensearch.reached import SETTLED
 from opencrab.adapters.opensearch.schema import index_name
 from opencrab.adapters.opensearch.search import OpenSearch
-from opencrab.adapters.past import Batch
+from opencrab.adapters.opensearch.watermark import SETTLED
+from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.domain.past import Row, RowKind
-from opencrab.domain.session import Hearing
-from opencrab.ports.search import Query
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.memory.search_row import Row, RowKind
+from opencrab.ports.memory.search import Query
 from tests.bench.opensearch_system import ToldPast
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.ports.model import ChatModel, ChatRequest
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.ports.models.model import ChatModel, ChatRequest
 from tests.live.conftest import SECONDS, Live
 
 pytestmark = pytest.mark.live

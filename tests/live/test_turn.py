@@ -5,22 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.actions import GROUPS, Registry, speech, workspace
+from opencrab.actions import GROUPS, Registry, speech
+from opencrab.actions.workspace import write
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.identity import Identity
-from opencrab.domain.line import LineKind
-from opencrab.domain.record import CallState
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
-from opencrab.domain.transcript import Transcript
-from opencrab.domain.turn import TurnStatus
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.turn.record import CallState
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.admission import admit
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn import Outcome, Pace, run_turn
+from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.run import Outcome, Pace, run_turn
 from opencrab.ports.home import Home
 from tests.crash.scenarios import message
 from tests.live.conftest import Live
@@ -59,7 +60,7 @@ def test_a_wish_becomes_an_action_an_answer_and_rows_of_the_ledger(live: Live, h
     if live.info.price is None:
         pytest.skip(f"the price of {live.name} is unknown: set it in config/pricing.toml")
     # The model that only stands in for one has no room for all actions.
-    actions = Registry((speech.group, workspace.group) if live.is_random else GROUPS)
+    actions = Registry((speech.group, write.group) if live.is_random else GROUPS)
     runtime = Runtime(home=home, clock=SystemClock(), models=live.models(), actions=actions)
     _settle_in(home)
     (turn,) = admit(runtime, "s", message(WISH, "m1"))

@@ -5,17 +5,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from opencrab.adapters.providers.anthropic import AnthropicWire
-from opencrab.adapters.providers.configuration import ModelsSettings, ProviderSettings
-from opencrab.adapters.providers.facts import ModelSettings
-from opencrab.adapters.providers.llamacpp import LlamaCppWire
-from opencrab.adapters.providers.transport import Opened, Reply, Transport
+from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
+from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
+from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
+from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
+from opencrab.adapters.providers.transport.exchange import Opened, Reply, Transport
 from opencrab.adapters.providers.vendor import VendorModel
-from opencrab.adapters.providers.wire import Endpoint, Wire
-from opencrab.domain.money import FREE
-from opencrab.domain.record import Answer
-from opencrab.domain.routing import Routing
-from opencrab.ports.model import (
+from opencrab.adapters.providers.wire.wire import Endpoint, Wire
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.money.budget import FREE
+from opencrab.domain.turn.record import Answer
+from opencrab.ports.models.model import (
     ActionSchema,
     ChatModel,
     ChatRequest,

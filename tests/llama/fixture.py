@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
-from opencrab.adapters.providers.transport import Transport
+from opencrab.adapters.providers.transport.exchange import Transport
+from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from tests.conftest import ROOT
 from tests.llama.asking import Parting
 from tests.llama.server import LlamaServer, StartLlama, running

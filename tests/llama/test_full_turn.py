@@ -5,24 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.actions import workspace
+from opencrab.actions.workspace import write
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport import Transport
+from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.identity import Identity
-from opencrab.domain.money import INSTALLATION
-from opencrab.domain.record import CallState
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
-from opencrab.domain.transcript import Transcript
-from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.turn.record import CallState
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.admission import admit
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn import Outcome, Pace, run_turn
+from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.run import Outcome, Pace, run_turn
 from opencrab.ports.home import Home
 from tests.crash.outside import Bell, registry
 from tests.crash.scenarios import message
@@ -31,7 +31,7 @@ from tests.llama.server import LlamaServer
 
 pytest_plugins = ["tests.llama.fixture"]
 
-FEW = (workspace.group,)
+FEW = (write.group,)
 """To this model a byte is a token, and it has 8,192 of them. None of these actions ends a turn."""
 
 ENDED = {TurnStatus.COMPLETED, TurnStatus.IDLE}

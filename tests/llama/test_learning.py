@@ -8,29 +8,29 @@ import pytest
 
 from opencrab.actions import speech
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.providers.configuration import ModelsSettings
-from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
+from opencrab.adapters.providers.catalogue.configuration import ModelsSettings
 from opencrab.adapters.providers.registry import ProviderModels
+from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock, SystemClock
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.aim import Aim, Leave
-from opencrab.domain.identity import Identity
-from opencrab.domain.interval import estimate
-from opencrab.domain.money import Price
-from opencrab.domain.night import Looked
-from opencrab.domain.routing import LlmConfig, Use
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
-from opencrab.domain.usage import Period, UsageRow
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.learning.review_period import Looked
+from opencrab.domain.models.optimization import Aim, Leave
+from opencrab.domain.models.routing import LlmConfig, Use
+from opencrab.domain.money.budget import Price
+from opencrab.domain.statistics.confidence import estimate
+from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import Language
-from opencrab.engine import feedback
-from opencrab.engine.admission import admit
-from opencrab.engine.night import look
+from opencrab.engine.insight.what_if import WhatIf, what_if
+from opencrab.engine.learning import feedback
+from opencrab.engine.learning.nightly.run import look
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn import Outcome, Pace, run_turn
-from opencrab.engine.whatif import WhatIf, what_if
-from opencrab.ports.evidence import known
+from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.ports.learning import known
 from tests.crash.outside import Bell, registry
 from tests.crash.scenarios import message
 from tests.llama.asking import ANTHROPIC, MODEL, OPENAI, Parting

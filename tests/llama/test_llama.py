@@ -5,12 +5,12 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from opencrab.adapters.providers.detect import detect_local
-from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
-from opencrab.adapters.providers.transport import Transport
+from opencrab.adapters.providers.catalogue.detect import detect_local
+from opencrab.adapters.providers.transport.exchange import Transport
+from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.providers.vendor import VendorEmbedder, provider_health
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.ports.model import ModelInfo, Returned, Said
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.ports.models.model import ModelInfo, Returned, Said
 from tests.llama.asking import (
     ANTHROPIC,
     FORMATS,

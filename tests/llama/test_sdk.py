@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.httpx_transport import HttpxTransport, new_client
-from opencrab.domain.record import Answer, Call
-from opencrab.ports.model import ChatRequest, Returned, Said
+from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+from opencrab.domain.turn.record import Answer, Call
+from opencrab.ports.models.model import ChatRequest, Returned, Said
 from tests.llama.asking import FORMATS, SPEAK, Format, Parting, acting, asked
 from tests.llama.server import LlamaServer
 

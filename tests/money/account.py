@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.money import (
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.money.budget import (
     INSTALLATION,
     Draw,
     Limits,
@@ -16,9 +16,9 @@ from opencrab.domain.money import (
     public_scope,
     session_scope,
 )
-from opencrab.domain.record import ModelIntent
-from opencrab.domain.turn import Turn
-from opencrab.ports.journal import Change
+from opencrab.domain.turn.record import ModelIntent
+from opencrab.domain.turn.turn import Turn
+from opencrab.ports.turn.journal import Change
 from tests.crash.scheduling import Task
 from tests.crash.watching import Watch
 

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
-from opencrab.domain.fault import Course, Unanswered
-from opencrab.domain.record import CallState, ModelIntent, ModelResult
-from opencrab.domain.turn import Turn
-from opencrab.domain.usage import UsageRow
+from opencrab.domain.models.fault import Course, Unanswered
+from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
+from opencrab.domain.turn.turn import Turn
+from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
-from opencrab.ports.journal import Boundary, Change
-from opencrab.ports.model import ChatRequest
+from opencrab.ports.models.model import ChatRequest
+from opencrab.ports.turn.journal import Boundary, Change
 from tests.money.playing import Totals, play
 from tests.money.town import Bug, Town
 

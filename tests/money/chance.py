@@ -2,7 +2,7 @@
 
 import random
 
-from opencrab.domain.money import LIMITS, Limits
+from opencrab.domain.money.budget import LIMITS, Limits
 from tests.crash.scheduling import Fault, Place
 
 _COMMITS = frozenset({"commit"})

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter
 
-from opencrab.domain.money import WHOLE
-from opencrab.domain.record import ModelIntent, ModelResult, Record
-from opencrab.domain.turn import Turn
-from opencrab.domain.usage import UsageRow
+from opencrab.domain.money.budget import WHOLE
+from opencrab.domain.turn.record import ModelIntent, ModelResult, Record
+from opencrab.domain.turn.turn import Turn
+from opencrab.domain.usage.ledger import UsageRow
 from tests.money.account import PICO, Budget
 from tests.money.town import AGENTS, Town
 from tests.money.vendor import Entry

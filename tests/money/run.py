@@ -8,11 +8,11 @@ from greenlet import GreenletExit
 
 from opencrab.adapters.sqlite.database import milliseconds
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.turn import Stop, Turn
+from opencrab.domain.turn.turn import Stop, Turn
+from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.sweep import sweep
-from opencrab.engine.turn import Outcome, Pace, run_turn
-from opencrab.ports.queue import Delivery
+from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.ports.turn.queue import Delivery
 from tests.crash.scheduling import Task
 from tests.money.town import Town
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from opencrab.domain.fault import Fault
-from opencrab.domain.turn import TurnStatus
+from opencrab.domain.models.fault import Fault
+from opencrab.domain.turn.turn import TurnStatus
 from tests.crash.aws_ground import AwsGround
 from tests.crash.sqlite_ground import SqliteGround
 from tests.money.bugs import BUGS, Seeded, hunt

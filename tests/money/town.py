@@ -6,23 +6,23 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from opencrab.actions import Group, Registry
-from opencrab.domain.action import ActionResult, Effect, Impact
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.authority import Authority, Source
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
-from opencrab.domain.identity import Identity
-from opencrab.domain.message import Message, Sender, TextPart
-from opencrab.domain.money import INSTALLATION
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
-from opencrab.domain.turn import Trigger
+from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language, Value
-from opencrab.engine.admission import admit
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.ports.action import ActionContext
+from opencrab.engine.turn.admission import admit
 from opencrab.ports.agents import Agents
 from opencrab.ports.home import Home
-from opencrab.ports.journal import Journal
+from opencrab.ports.turn.action import ActionContext
+from opencrab.ports.turn.journal import Journal
 from tests.crash.ground import START, Ground, NoBug
 from tests.crash.scheduling import Plan, Scheduler, Straight
 from tests.crash.watching import Watch

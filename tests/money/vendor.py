@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.domain.money import FREE, Price, Usage
-from opencrab.domain.record import Answer, Call
-from opencrab.domain.routing import Routing, Use
-from opencrab.ports.model import ChatModel, ChatRequest, ModelInfo, Said
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.routing import Routing, Use
+from opencrab.domain.money.budget import FREE, Price, Usage
+from opencrab.domain.turn.record import Answer, Call
+from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo, Said
 from tests.crash.scheduling import Gate, Scheduler
 from tests.money.account import PICO, Account, Reserved
 

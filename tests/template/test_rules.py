@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.engine.compaction import AT_ONCE
+from opencrab.engine.memory.compaction.turn import AT_ONCE
 from tests.conftest import ROOT
 from tests.template.document import DOCUMENT, document
 from tests.template.mutation import Mutation
@@ -71,7 +71,7 @@ def test_the_document_lists_the_rules_as_they_are() -> None:
 
 
 def test_what_leads_back_to_its_queue_ends_before_lambda_ends_it() -> None:
-    # That no beat sends another is seen in tests/unit/gateways/test_aws.py.
+    # That no beat sends another is seen in tests/unit/gateways/aws/test_functions.py.
     assert list(ROUNDS) == ["opencrab-main-compactions.fifo", "opencrab-main-beats"]
     assert AT_ONCE + 1 <= LAMBDA_ROUNDS - 4
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from opencrab import settings
-from opencrab.adapters.providers.address import checked_base_url
-from opencrab.adapters.providers.configuration import ModelsSettings, models_settings
-from opencrab.adapters.providers.facts import listed_facts
+from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, models_settings
+from opencrab.adapters.providers.catalogue.model_facts import listed_facts
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport import Transport
-from opencrab.domain.routing import Manner, Use
+from opencrab.adapters.providers.transport.exchange import Transport
+from opencrab.adapters.providers.wire.address import checked_base_url
+from opencrab.domain.models.routing import Manner, Use
 from tests.conftest import ROOT
 
 LARGEST = 150_000

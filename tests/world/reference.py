@@ -11,10 +11,10 @@ from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.adapters.world_envelope import Ed25519Envelopes
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.world import Envelope, World, WorldRole
-from opencrab.domain.world_catalogue import inbound, outbound, outbound_coded
+from opencrab.domain.world.binding import Envelope, World, WorldRole
+from opencrab.domain.world.catalogue import inbound, outbound, outbound_coded
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world import NewBinding, Reception, bind, received
+from opencrab.engine.world.binding import NewBinding, Reception, bind, received
 from opencrab.ports.world import KeyPair, WorldLink
 
 CODES = {message.name: message.code for message in (*outbound(), *inbound())}

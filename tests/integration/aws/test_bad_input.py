@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.dynamodb import record as records
-from opencrab.adapters.dynamodb import turn as headers
 from opencrab.adapters.dynamodb.item import Fields, Migration, Schema
 from opencrab.adapters.dynamodb.table import Table, changes, key, put, update
+from opencrab.adapters.dynamodb.turn import header as headers
+from opencrab.adapters.dynamodb.turn import record as records
+from opencrab.domain.conversation.line import LineKind
 from opencrab.domain.errors import TooLarge, Unavailable
-from opencrab.domain.line import LineKind
-from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn import Outcome, Pace, run_turn
-from opencrab.ports.queue import Delivery
+from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.ports.turn.queue import Delivery
 from tests.contract.homes import aws
 from tests.crash.outside import Reply
 from tests.e2e.house import House

@@ -13,20 +13,20 @@ from moto.dynamodb.models import dynamodb_backends
 from opencrab import settings
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.system_clock import FakeClock, SystemClock
-from opencrab.bootstrap.aws import admitting, compactor
-from opencrab.bootstrap.aws_places import _table_named
-from opencrab.bootstrap.aws_search import indexer, search_of, searcher
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.aim import Aim
-from opencrab.domain.identity import Identity
-from opencrab.domain.memory import MEMORY
-from opencrab.domain.routing import LlmConfig
-from opencrab.domain.soul import Soul
-from opencrab.domain.turn import Trigger
+from opencrab.bootstrap.aws.environment import _table_named
+from opencrab.bootstrap.aws.functions import admitting, compactor
+from opencrab.bootstrap.aws.search import indexer, search_of, searcher
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.memory.memory import MEMORY
+from opencrab.domain.models.optimization import Aim
+from opencrab.domain.models.routing import LlmConfig
+from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
-from opencrab.engine.report_files import NightReport
+from opencrab.engine.learning.report.files import NightReport
 from opencrab.ports.home import Home
-from opencrab.ports.search import Query, Search
+from opencrab.ports.memory.search import Query, Search
 from tests.aws import REGION, Account, account
 from tests.aws_home import create_table, dispatch_in, home_on
 from tests.contract.example import NOW

@@ -15,13 +15,13 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.aws_places import _table_named
+from opencrab.bootstrap.aws.environment import _table_named
 from opencrab.bootstrap.websocket import websocket_handler
-from opencrab.domain.authority import Scope
-from opencrab.engine import connections
-from opencrab.engine.connections import issue_ticket
-from opencrab.engine.keys import create_key
-from opencrab.engine.live import Watched
+from opencrab.domain.access.authority import Scope
+from opencrab.engine.access.api_keys import create_key
+from opencrab.engine.conversation import connections
+from opencrab.engine.conversation.connections import issue_ticket
+from opencrab.engine.conversation.live import Watched
 from opencrab.engine.runtime import Rules
 from tests.aws import REGION
 from tests.contract.homes import aws

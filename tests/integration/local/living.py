@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from opencrab.adapters.local_files import DirectorySnapshots
-from opencrab.adapters.past import Past
+from opencrab.adapters.search_rows import Past
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.domain.authority import Authority
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.errors import NotFound
-from opencrab.domain.line import Line, LineKind
-from opencrab.domain.session import Participant, Session
-from opencrab.ports.feed import FeedEntry
+from opencrab.ports.conversation.feed import FeedEntry
 
 AGENT = "hana"
 START = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)

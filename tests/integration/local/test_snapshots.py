@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.local_files import DirectorySnapshots
-from opencrab.adapters.past import Seen
+from opencrab.adapters.search_rows import Seen
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.errors import Unavailable
-from opencrab.ports.search import Query
-from opencrab.ports.snapshots import Snapshot
+from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.snapshots import Snapshot
 from tests.integration.local.living import (
     AGENT,
     Shared,

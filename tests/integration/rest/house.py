@@ -14,17 +14,17 @@ import httpx
 
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.providers.script import ScriptedAnswer
-from opencrab.adapters.providers.scripted import Scripted
+from opencrab.adapters.providers.scripted.model import Scripted
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.domain.authority import Scope
-from opencrab.domain.principal import ApiKey
-from opencrab.engine.keys import create_key
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.access.principal import ApiKey
+from opencrab.engine.access.api_keys import create_key
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn import Outcome, Pace, run_turn
-from opencrab.gateways.rest.app import create_app
-from opencrab.gateways.rest.watch import PollingWatch
+from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.gateways.rest.http.app import create_app
+from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.thinking import Thinking
 
 SETUP = {"model": {"default": "scripted:rules"}, "missing": []}

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.providers.script import ScriptedAnswer
-from opencrab.adapters.providers.scripted import Scripted
+from opencrab.adapters.providers.scripted.model import Scripted
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.authority import Scope
-from opencrab.domain.money import FREE, Usage
-from opencrab.domain.signals import SIGNALS, Signals
-from opencrab.domain.trials import Trials
-from opencrab.ports.model import ChatModel
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.money.budget import FREE, Usage
+from opencrab.ports.models.model import ChatModel
 from tests.integration.rest.house import House
 from tests.integration.rest.thinking import PRICE, Thinking
 

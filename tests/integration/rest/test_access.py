@@ -2,9 +2,9 @@
 
 import pytest
 
-from opencrab.domain.authority import Scope
-from opencrab.gateways.rest.app import routed
-from opencrab.gateways.rest.openapi import OPEN_PATHS, document
+from opencrab.domain.access.authority import Scope
+from opencrab.gateways.rest.http.app import routed
+from opencrab.gateways.rest.http.openapi import OPEN_PATHS, document
 from tests.integration.rest.house import SETUP, House, problem
 
 ROUTES = {

@@ -8,19 +8,19 @@ from typing import Any, cast
 
 import pytest
 
-from opencrab.adapters.providers.script import ScriptedAnswer, ScriptedCall
-from opencrab.adapters.providers.scripted import Scripted
-from opencrab.domain.evidence import EVIDENCE, Evidence, Graded, Paired, Recalled
-from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.interval import Sums
-from opencrab.domain.knowledge import Edge, Node
-from opencrab.domain.memory import IMPRESSION, Impression
-from opencrab.domain.money import FREE
-from opencrab.domain.signals import SIGNALS, Signals
-from opencrab.domain.turn import Trigger, TurnStatus
-from opencrab.engine.knowledge import link
-from opencrab.engine.measured import MOST_TURNS
-from opencrab.ports.usage import UsageLedger
+from opencrab.adapters.providers.scripted.model import Scripted
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.learning.evidence import EVIDENCE, Evidence, Graded, Paired, Recalled
+from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.memory.knowledge_graph import Edge, Node
+from opencrab.domain.memory.memory import IMPRESSION, Impression
+from opencrab.domain.money.budget import FREE
+from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.turn.turn import Trigger, TurnStatus
+from opencrab.engine.learning.measures import MOST_TURNS
+from opencrab.engine.memory.knowledge_graph import link
+from opencrab.ports.usage.ledger import UsageLedger
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.learning import DAY, MONDAY, USAGE, Pair, School
 from tests.integration.rest.thinking import PRICE

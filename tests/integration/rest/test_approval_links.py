@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from opencrab.domain.authority import Scope
-from opencrab.engine.links import SECRET
+from opencrab.domain.access.authority import Scope
+from opencrab.engine.approvals.signed_links import SECRET
 from opencrab.ports.clock import Clock
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.test_approvals import waiting

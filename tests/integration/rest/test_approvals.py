@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.authority import Scope
-from opencrab.engine.sweep import sweep
+from opencrab.domain.access.authority import Scope
+from opencrab.engine.autonomy.sweep import sweep
 from tests.integration.rest.house import House, problem
 
 WRITE = "write memo.txt: hello crab"

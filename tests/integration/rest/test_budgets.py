@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.money import Limits
+from opencrab.domain.money.budget import Limits
 from tests.contract.waiting import at_once
 from tests.integration.rest.house import House, problem
 

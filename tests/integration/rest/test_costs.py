@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.script import ScriptedAnswer, ScriptedCall
-from opencrab.adapters.providers.scripted import Scripted
-from opencrab.domain.money import Usage
+from opencrab.adapters.providers.scripted.model import Scripted
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
+from opencrab.domain.money.budget import Usage
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.thinking import PRICE
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.script import ScriptedAnswer
-from opencrab.domain.discord import Community, channel_of
-from opencrab.domain.memory import EXPERIENCE, Experience
-from opencrab.engine.discord_setup import Application
-from opencrab.gateways.rest.app import create_app
-from opencrab.gateways.rest.watch import PollingWatch
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer
+from opencrab.domain.discord.community import Community, channel_of
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.engine.discord.setup import Application
+from opencrab.gateways.rest.http.app import create_app
+from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House, problem
 from tests.unit.engine.portal import BOT, CHANNEL, GUILD, KEY, Portal
 

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from opencrab.gateways.rest.app import create_app
-from opencrab.gateways.rest.discord_door import PATH, Interactions
-from opencrab.gateways.rest.watch import PollingWatch
+from opencrab.gateways.rest.discord.interactions import PATH, Interactions
+from opencrab.gateways.rest.http.app import create_app
+from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from opencrab.domain.fact import new_fact
-from opencrab.domain.memory import EXPERIENCE, LIVED
-from opencrab.domain.signals import SIGNALS, Signals
+from opencrab.domain.document import new_fact
+from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.memory.memory import EXPERIENCE, LIVED
 from tests.integration.rest.house import problem
 from tests.integration.rest.learning import School
 

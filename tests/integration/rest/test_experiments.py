@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.engine import experiments as engine
+from opencrab.engine.insight import experiments as engine
 from tests.integration.rest.house import problem
 from tests.integration.rest.learning import SKILL, School
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from opencrab.domain.authority import Scope
-from opencrab.domain.memory import Experience
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.memory.memory import Experience
 from tests.integration.rest.house import House
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.authority import Authority
-from opencrab.domain.fact import new_fact
-from opencrab.domain.goal import GOAL, Goal, PlannedTask, TaskStatus, goal_key, planned
-from opencrab.domain.mind import MIND, Agenda, Mind
-from opencrab.domain.plan import PLAN, plan_key, replanned
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.document import new_fact
+from opencrab.domain.goals.goal import GOAL, Goal, PlannedTask, TaskStatus, goal_key, planned
+from opencrab.domain.goals.plan import PLAN, plan_key, replanned
 from tests.integration.rest.house import House, problem
 
 TERMS = ("urgency", "expected_reward", "capability_match", "novelty", "social_value")

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.authority import Authority
-from opencrab.domain.happening import HAPPENING, Happening
-from opencrab.engine.beating import sweep_beats
-from opencrab.engine.waking import happened, stir
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.engine.autonomy.heartbeat import sweep_beats
+from opencrab.engine.autonomy.vital_signs import happened, stir
 from tests.integration.rest.house import House, problem
 
 

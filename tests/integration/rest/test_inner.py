@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.belief import BELIEF, Belief
-from opencrab.domain.fact import new_fact
-from opencrab.domain.inner import outlook_of
-from opencrab.domain.memory import EXPERIENCE, IMPRESSION, Experience, Impression
+from opencrab.domain.document import new_fact
+from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.belief_index import outlook_of
+from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, Experience, Impression
+from opencrab.domain.memory.peer import PEER, Peer
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
+from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.outlook import OUTLOOK, Outlook
-from opencrab.domain.peer import PEER, Peer
-from opencrab.domain.working_memory import WORKING, WorkingMemory
-from opencrab.gateways.rest.page import cursor_of
+from opencrab.gateways.rest.http.page import cursor_of
 from tests.integration.rest.house import House, problem
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)

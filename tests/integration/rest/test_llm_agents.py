@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.script import ScriptedAnswer, ScriptedCall
-from opencrab.adapters.providers.scripted import Scripted
-from opencrab.domain.money import Usage
-from opencrab.gateways.rest.page import cursor_of
+from opencrab.adapters.providers.scripted.model import Scripted
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
+from opencrab.domain.money.budget import Usage
+from opencrab.gateways.rest.http.page import cursor_of
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.thinking import PRICE
 

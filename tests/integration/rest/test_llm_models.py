@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from opencrab.domain.errors import Conflict
-from opencrab.domain.preference import Preferences
-from opencrab.engine.preferences import ATTEMPTS
-from opencrab.ports.preferences import PreferenceStore, Stored
+from opencrab.domain.models.preferences import Preferences
+from opencrab.engine.models.preferences import ATTEMPTS
+from opencrab.ports.models.preferences import PreferenceStore, Stored
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.thinking import PRICE
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.local_files.secrets import FileSecrets
-from opencrab.adapters.providers.configuration import ModelsSettings, models_settings
+from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, models_settings
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport import Opened, Reply
+from opencrab.adapters.providers.transport.exchange import Opened, Reply
 from opencrab.domain.errors import Conflict, OpenCrabError, Unavailable
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.domain.preference import Preferences
-from opencrab.engine.preferences import ATTEMPTS
-from opencrab.ports.preferences import Stored
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.preferences import Preferences
+from opencrab.engine.models.preferences import ATTEMPTS
+from opencrab.ports.models.preferences import Stored
 from tests.integration.rest.house import House, problem
 
 HOSTS = {"sk-old": "old.example", "sk-new": "new.example", "sk-newer": "new.example"}

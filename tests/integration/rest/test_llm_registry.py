@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.local_files.secrets import FileSecrets
-from opencrab.adapters.providers.configuration import ModelsSettings, models_settings
+from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, models_settings
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport import Opened, Reply
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.engine.preferences import change_provider
+from opencrab.adapters.providers.transport.exchange import Opened, Reply
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.engine.models.preferences import change_provider
 from tests.integration.rest.house import House, problem
 
 KEY = "sk-KANARI-51e0"

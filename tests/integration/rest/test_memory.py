@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.document import new_fact
+from opencrab.domain.erasure.request import FORGOTTEN, Mark, Scope
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.fact import new_fact
-from opencrab.domain.forgetting import FORGOTTEN, Mark, Scope
 from opencrab.domain.identifier import ulid
-from opencrab.domain.memory import MEMORY, Memory
-from opencrab.domain.mind import MIND, Mind
-from opencrab.domain.remembering import GATE, MEMORIES, Gate
-from opencrab.domain.summary import COMPACTION, Compaction
+from opencrab.domain.memory.memory import MEMORY, Memory
+from opencrab.domain.memory.summary import COMPACTION, Compaction
+from opencrab.domain.memory.write_policy import GATE, MEMORIES, Gate
 from opencrab.engine.runtime import Nothing
-from opencrab.ports.search import Found, Query
+from opencrab.ports.memory.search import Found, Query
 from tests.contract.waiting import at_once
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.remembering import follow, remembering, texts

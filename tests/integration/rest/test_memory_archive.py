@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.domain.authority import Scope
-from opencrab.engine.archive_file import ARCHIVE_BYTES
+from opencrab.domain.access.authority import Scope
+from opencrab.engine.memory.archive.file import ARCHIVE_BYTES
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.remembering import remembering, texts
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.authority import Scope
-from opencrab.domain.fact import new_fact
-from opencrab.domain.memory import EXPERIENCE, MEMORY, Experience, Memory
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.conversation.session import Hearing, Participant, Session
+from opencrab.domain.document import new_fact
+from opencrab.domain.memory.memory import EXPERIENCE, MEMORY, Experience, Memory
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.session import Hearing, Participant, Session
 from tests.integration.rest.house import House
 from tests.integration.rest.remembering import remembering
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.script import ScriptedAnswer
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.remembering import remembering, texts
 

@@ -5,12 +5,18 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.script import ScriptedAnswer, ScriptedCall
-from opencrab.domain.fact import new_fact
-from opencrab.domain.knowledge import EDGE, NODE, Edge, Node
-from opencrab.domain.memory import EXPERIENCE, IMPRESSION, Experience, Impression, SessionImpression
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
+from opencrab.domain.document import new_fact
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
+from opencrab.domain.memory.memory import (
+    EXPERIENCE,
+    IMPRESSION,
+    Experience,
+    Impression,
+    SessionImpression,
+)
+from opencrab.domain.memory.summary import SUMMARY, Source, Span, Summary, summary_key
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.summary import SUMMARY, Source, Span, Summary, summary_key
 from tests.integration.rest.house import House, problem
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)

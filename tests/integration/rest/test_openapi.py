@@ -6,13 +6,13 @@ import sys
 from functools import cache
 from typing import Any
 
-from opencrab.gateways.rest.app import routed
-from opencrab.gateways.rest.openapi import document, text
+from opencrab.gateways.rest.http.app import routed
+from opencrab.gateways.rest.http.openapi import document, text
 from tests.conftest import ROOT
 
 COMMAND = "python -m opencrab.gateways.rest > infra/openapi.json"
 HEAVY = {"boto3", "mangum", "aws_lambda_powertools", "httpx", "typer", "rich"}
-PROGRAM = f"import opencrab.gateways.rest.app, sys; print(*({HEAVY!r} & set(sys.modules)))"
+PROGRAM = f"import opencrab.gateways.rest.http.app, sys; print(*({HEAVY!r} & set(sys.modules)))"
 
 
 @cache

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.authority import Scope
+from opencrab.domain.access.authority import Scope
 from tests.integration.rest.house import House, problem
 
 KEY = {"Idempotency-Key": "same-key-1"}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.gateways.rest.app import routed
-from opencrab.gateways.rest.openapi import document
+from opencrab.gateways.rest.http.app import routed
+from opencrab.gateways.rest.http.openapi import document
 from tests.conftest import ROOT
 from tests.running import KEY, server
 

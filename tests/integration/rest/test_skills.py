@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.skill_files import FileSkills
-from opencrab.domain.fact import new_fact
-from opencrab.domain.learning import Teaching, learned, lesson
-from opencrab.domain.mind import MIND, Mind
-from opencrab.domain.skill import (
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.document import new_fact
+from opencrab.domain.learning.skill_lifecycle import Teaching, learned, lesson
+from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
     SKILL,
     AcquiredSkill,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.script import ScriptedAnswer, ScriptedCall
-from opencrab.adapters.providers.scripted import Scripted
-from opencrab.domain.record import Answer
-from opencrab.ports.model import ChatRequest
+from opencrab.adapters.providers.scripted.model import Scripted
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
+from opencrab.domain.turn.record import Answer
+from opencrab.ports.models.model import ChatRequest
 from tests.integration.rest.house import House, problem
 
 WRITES = pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.evidence import EVIDENCE, Evidence, ModelEvidence
-from opencrab.domain.fact import new_fact
-from opencrab.domain.interval import Sums
+from opencrab.domain.document import new_fact
+from opencrab.domain.learning.evidence import EVIDENCE, Evidence, ModelEvidence
+from opencrab.domain.statistics.confidence import Sums
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.learning import USAGE, School
 from tests.integration.rest.thinking import PRICE

@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from opencrab.adapters.providers.scripted import Scripted
+from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.domain.errors import Invalid
-from opencrab.domain.money import FREE, Price
-from opencrab.domain.preference import Preferences, ProviderChange
-from opencrab.domain.routing import Routing, Use
-from opencrab.ports.model import (
+from opencrab.domain.models.preferences import Preferences, ProviderChange
+from opencrab.domain.models.routing import Routing, Use
+from opencrab.domain.money.budget import FREE, Price
+from opencrab.ports.models.model import (
     ChatModel,
     Embedder,
     ModelInfo,
     ProviderHealth,
     ProviderState,
 )
-from opencrab.ports.preferences import PreferenceStore
+from opencrab.ports.models.preferences import PreferenceStore
 
 PRICE = Price(input_per_million=2_000_000, output_per_million=8_000_000, cached_per_million=500_000)
 INFOS = (

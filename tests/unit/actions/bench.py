@@ -8,25 +8,25 @@ from typing import Any, cast
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.local_files import LocalFiles
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.action import ActionResult
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.authority import Authority, Source
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.errors import Conflict
-from opencrab.domain.identity import Identity
-from opencrab.domain.routing import Routing, Use
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
-from opencrab.domain.turn import Trigger, Turn
+from opencrab.domain.models.routing import Routing, Use
+from opencrab.domain.turn.action import ActionResult
+from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Nothing
-from opencrab.ports.action import ActionContext, Reach
 from opencrab.ports.agents import Agents
-from opencrab.ports.budgets import Budgets
-from opencrab.ports.facts import Facts
-from opencrab.ports.journal import History
-from opencrab.ports.tallies import Tallies
-from opencrab.ports.usage import UsageLedger
-from tests.unit.engine.models import Known, Named
+from opencrab.ports.documents import Facts
+from opencrab.ports.money.budgets import Budgets
+from opencrab.ports.turn.action import ActionContext, Reach
+from opencrab.ports.turn.journal import History
+from opencrab.ports.usage.counters import Tallies
+from opencrab.ports.usage.ledger import UsageLedger
+from tests.unit.engine.known_models import Known, Named
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 REGISTRY = Registry(GROUPS)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.ports.action import ActionContext
+from opencrab.ports.turn.action import ActionContext
 from tests.unit.actions.bench import context
 
 

@@ -7,29 +7,30 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from opencrab.actions import Registry, finding, inner, recall, speech
+from opencrab.actions import Registry, action_search, speech
+from opencrab.actions.memory import beliefs_and_notes, recall
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.action import ActionResult
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.identity import Identity
-from opencrab.domain.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.memory import MEMORY, Memory
-from opencrab.domain.mind import MIND, Mind
-from opencrab.domain.routing import Routing
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
-from opencrab.domain.turn import Trigger, Turn
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.memory.memory import MEMORY, Memory
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.turn.action import ActionResult
+from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
-from opencrab.ports.action import ActionContext, Reach
 from opencrab.ports.home import Home
 from opencrab.ports.skills import StandardSkills
+from opencrab.ports.turn.action import ActionContext, Reach
 from tests.contract.homes import sqlite
 from tests.searching import searching
-from tests.unit.engine.models import Known
+from tests.unit.engine.known_models import Known
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
-REGISTRY = Registry((speech.group, recall.group, finding.group, inner.group))
+REGISTRY = Registry((speech.group, recall.group, action_search.group, beliefs_and_notes.group))
 
 
 def run(at: ActionContext, name: str, /, **arguments: Any) -> ActionResult:

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from opencrab.actions import Registry, vault
-from opencrab.domain.action import ActionResult
+from opencrab.actions import Registry
+from opencrab.actions.vault import edit
+from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.value import Language
-from opencrab.ports.action import Action, ActionContext
+from opencrab.ports.turn.action import Action, ActionContext
 from tests.unit.actions.workroom import workroom
 
-REGISTRY = Registry((vault.group,))
+REGISTRY = Registry((edit.group,))
 NOW = "2026-02-17T09:00:00Z"
 
 

@@ -7,20 +7,21 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from opencrab.actions import Registry, meta
-from opencrab.domain.action import ActionResult
-from opencrab.domain.aim import Aim
-from opencrab.domain.evidence import EVIDENCE, Evidence
-from opencrab.domain.fact import new_fact
-from opencrab.domain.money import Price
-from opencrab.domain.routing import LlmConfig, Routing
-from opencrab.domain.usage import UsageRow
+from opencrab.actions import Registry
+from opencrab.actions.models import optimize
+from opencrab.domain.document import new_fact
+from opencrab.domain.learning.evidence import EVIDENCE, Evidence
+from opencrab.domain.models.optimization import Aim
+from opencrab.domain.models.routing import LlmConfig, Routing
+from opencrab.domain.money.budget import Price
+from opencrab.domain.turn.action import ActionResult
+from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Language
 from tests.contract.example import running, step, usage_row
 from tests.unit.actions.knowing import Desk, desk
-from tests.unit.engine.models import Known, Named
+from tests.unit.engine.known_models import Known, Named
 
-REGISTRY = Registry((meta.group,))
+REGISTRY = Registry((optimize.group,))
 DEAR, CHEAP = (
     Price(input_per_million=4_000_000, output_per_million=8_000_000),
     Price(input_per_million=1_000_000, output_per_million=2_000_000),

@@ -3,22 +3,24 @@
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
-from opencrab.actions import learning, llm, speech
+from opencrab.actions import speech
+from opencrab.actions.models import select
 from opencrab.actions.registry import Registry
+from opencrab.actions.skills import learning
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.action import ActionResult
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.memory import EXPERIENCE, Experience
-from opencrab.domain.mind import MIND, Mind
-from opencrab.domain.skill import SKILL, AcquiredSkill, StandardSkill
-from opencrab.domain.trials import Trials
-from opencrab.domain.turn import Trigger, Turn
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.skills.skill import SKILL, AcquiredSkill, StandardSkill
+from opencrab.domain.turn.action import ActionResult
+from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
-from opencrab.ports.action import ActionContext, Reach
 from opencrab.ports.home import Home
+from opencrab.ports.turn.action import ActionContext, Reach
 from tests.unit.actions.bench import NOW, agent
 
-REGISTRY = Registry((learning.group, speech.group, llm.group))
+REGISTRY = Registry((learning.group, speech.group, select.group))
 WRITE = {"name": "Good Questions", "description": "質問のしかた"}
 WRITE |= {"situation_pattern": "質問|question", "guidance": "「なぜ」と尋ねる。"}
 TURN = Turn(

@@ -8,10 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from opencrab.actions import speech
-from opencrab.domain.authority import Authority
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed
-from opencrab.domain.fact import new_fact
-from opencrab.domain.memory import Impression
+from opencrab.domain.memory.memory import Impression
 from tests.unit.actions.knowing import NOW, REGISTRY, Desk, desk
 
 

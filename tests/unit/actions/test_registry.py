@@ -8,7 +8,6 @@ import pytest
 from pydantic import BaseModel
 
 from opencrab.actions import Group, Registry
-from opencrab.domain.action import ActionResult, Effect, Impact
 from opencrab.domain.errors import (
     Changed,
     Conflict,
@@ -20,8 +19,9 @@ from opencrab.domain.errors import (
     Refused,
     Unavailable,
 )
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
 from opencrab.domain.value import Language, Value
-from opencrab.ports.action import Action, ActionContext
+from opencrab.ports.turn.action import Action, ActionContext
 
 GIVEN: dict[str, Any] = {
     "impact": Impact.SPEECH,

@@ -2,7 +2,7 @@
 
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
@@ -72,8 +72,8 @@ SEEDS: dict[str, dict[str, Any]] = {
 def _schemas() -> dict[str, dict[str, Any]]:
     """What a model is told of the arguments of every action that is written."""
     modules = (
-        import_module(f"opencrab.actions.{each.name}")
-        for each in iter_modules(opencrab.actions.__path__)
+        import_module(each.name)
+        for each in walk_packages(opencrab.actions.__path__, "opencrab.actions.")
     )
     found = (group for module in modules if isinstance(group := vars(module).get("group"), Group))
     return {

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.authority import Authority
-from opencrab.domain.coin import coin
-from opencrab.domain.fact import new_fact
-from opencrab.domain.learning import retired
-from opencrab.domain.mind import MIND, Mind
-from opencrab.domain.skill import BY_EVIDENCE, SKILL, Effectiveness, SkillStatus
-from opencrab.domain.trials import Trials
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.document import new_fact
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.skill_lifecycle import retired
+from opencrab.domain.skills.skill import BY_EVIDENCE, SKILL, Effectiveness, SkillStatus
+from opencrab.domain.statistics.hash_bucket import coin
 from opencrab.domain.value import Language
 from tests.contract.homes import sqlite
 from tests.unit.actions.bench import NOW

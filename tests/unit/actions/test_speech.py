@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from opencrab.domain.action import (
+from opencrab.domain.turn.action import (
     ActionResult,
     DeclaredDone,
     Effect,
@@ -16,7 +16,7 @@ from opencrab.domain.action import (
     Spoke,
 )
 from opencrab.domain.value import MESSAGE_BYTES
-from opencrab.ports.action import ActionContext
+from opencrab.ports.turn.action import ActionContext
 from tests.unit.actions.knowing import REGISTRY, desk, run
 
 SPEECH = ("send_speech", "send_noreact", "generate_inner_voice", "declare_done")

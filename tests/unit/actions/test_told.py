@@ -12,18 +12,18 @@ from pydantic import Field, ValidationError
 from opencrab.actions import GROUPS, Group, Registry
 from opencrab.actions.registry import CORE
 from opencrab.adapters.skill_files import FileSkills
-from opencrab.domain.action import ActionResult, Effect, Impact
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.authority import Authority
-from opencrab.domain.identity import Identity
-from opencrab.domain.mind import Mind
-from opencrab.domain.routing import Routing
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
 from opencrab.domain.value import Language, Value
-from opencrab.engine.prompt import system_text
-from opencrab.engine.skills import index_text
-from opencrab.ports.action import Action, ActionContext
+from opencrab.engine.skills.offering import index_text
+from opencrab.engine.turn.prompt.system_text import system_text
+from opencrab.ports.turn.action import Action, ActionContext
 from tests.conftest import ROOT
 
 DEFAULT_BYTES = 8_192

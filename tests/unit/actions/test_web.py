@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from opencrab.actions.registry import Registry
 from opencrab.actions.web import RESULT_BYTES, group
-from opencrab.domain.action import ActionResult, Effect, Impact
 from opencrab.domain.errors import Invalid, Refused, Unavailable
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
 from opencrab.domain.value import Language
-from opencrab.ports.action import Action, ActionContext
+from opencrab.ports.turn.action import Action, ActionContext
 from opencrab.ports.web import WebPage, WebResult
 
 REGISTRY = Registry([group])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from opencrab.domain.action import Effect, FileDeleted, FileWritten, Impact
 from opencrab.domain.identifier import content_hash
+from opencrab.domain.turn.action import Effect, FileDeleted, FileWritten, Impact
 from tests.unit.actions.workroom import Room, find, workroom
 
 both_languages = pytest.mark.parametrize(

@@ -9,15 +9,15 @@ import pytest
 
 from opencrab.actions.registry import Registry
 from opencrab.actions.world import group
-from opencrab.domain.action import ActionResult, Impact, needs_approval
-from opencrab.domain.authority import Authority
+from opencrab.domain.access.authority import Authority
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.routing import Routing
-from opencrab.domain.turn import Turn
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.turn.action import ActionResult, Impact, needs_approval
+from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.domain.world import World
-from opencrab.engine.world import bind, place, received
-from opencrab.ports.action import ActionContext
+from opencrab.domain.world.binding import World
+from opencrab.engine.world.binding import bind, place, received
+from opencrab.ports.turn.action import ActionContext
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import House

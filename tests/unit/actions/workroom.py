@@ -7,22 +7,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from opencrab.actions import Registry, workspace
+from opencrab.actions import Registry
+from opencrab.actions.workspace import write as workspace
 from opencrab.adapters.local_files import LocalFiles
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.action import ActionResult
-from opencrab.domain.agent import Agent
-from opencrab.domain.authority import Authority, Source
-from opencrab.domain.routing import Routing
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.turn import Trigger, Turn
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.turn.action import ActionResult
+from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
-from opencrab.ports.action import Action, ActionContext, Reach
-from opencrab.ports.files import Files
-from opencrab.ports.search import Search
+from opencrab.ports.memory.search import Search
 from opencrab.ports.skills import StandardSkills
+from opencrab.ports.turn.action import Action, ActionContext, Reach
+from opencrab.ports.workspace.files import Files
 from tests.contract.homes import sqlite
-from tests.unit.engine.models import Known
+from tests.unit.engine.known_models import Known
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 REGISTRY = Registry((workspace.group,))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from opencrab.adapters.plain_http import PlainHttp
+from opencrab.adapters.door.http import PlainHttp
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from opencrab.adapters.lambda_search import LambdaSearch, answered
+from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import (
     Exhausted,
     Invalid,
@@ -17,10 +18,9 @@ from opencrab.domain.errors import (
     TooLarge,
     Unavailable,
 )
-from opencrab.domain.past import Clearance, Row, RowKind
-from opencrab.domain.question import LONGEST_QUESTION
-from opencrab.domain.session import Hearing
-from opencrab.ports.search import MOST_FOUND, Found, IndexStatus, Query
+from opencrab.domain.memory.search_row import Clearance, Row, RowKind
+from opencrab.domain.text.query import LONGEST_QUESTION
+from opencrab.ports.memory.search import MOST_FOUND, Found, IndexStatus, Query
 from tests.contract.example import ENGLISH, JAPANESE, NOW
 
 WHOLE = Query(

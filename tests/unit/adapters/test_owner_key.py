@@ -10,12 +10,12 @@ import pytest
 
 from opencrab.adapters.owner_key import OWNER, OwnerKey
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.authority import Scope
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.errors import Conflict, Refused
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.principal import ApiKey
+from opencrab.ports.access.keys import Keys
 from opencrab.ports.home import Home
-from opencrab.ports.keys import Keys
 from tests.contract import test_keys
 from tests.contract.example import NOW, later
 from tests.contract.homes import sqlite

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.past import Past, Seen
+from opencrab.adapters.search_rows import Past, Seen
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.record import CallState
-from opencrab.domain.routing import Use
-from opencrab.domain.turn import Trigger
-from opencrab.domain.usage import UsageRow
+from opencrab.domain.models.routing import Use
+from opencrab.domain.turn.record import CallState
+from opencrab.domain.turn.turn import Trigger
+from opencrab.domain.usage.ledger import UsageRow
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite
 from tests.lived import Life

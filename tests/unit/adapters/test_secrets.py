@@ -18,7 +18,7 @@ from opencrab.adapters.secrets import (
 )
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.ports.secrets import Secrets
+from opencrab.ports.access.secrets import Secrets
 from tests.aws import Account, account
 from tests.aws_faults import Fault, Go, answer_is_lost, never_arrives, refuses
 from tests.contract.example import NOW

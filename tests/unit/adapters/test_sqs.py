@@ -9,7 +9,7 @@ from opencrab.adapters.aws_client import client
 from opencrab.adapters.sqs import MOVED_BY_SQS, SqsQueue
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge, Unavailable
-from opencrab.ports.queue import Delivery
+from opencrab.ports.turn.queue import Delivery
 from tests.aws import REGION, Account, QueueUrls, account
 from tests.aws_faults import Fault, answer_is_lost, never_arrives, refuses
 from tests.contract.example import JAPANESE, NOW

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from opencrab.adapters.world_bus import EventBridgeBus, detail_of, envelope_in
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.domain.world import ENVELOPE_BYTES, Envelope
+from opencrab.domain.world.binding import ENVELOPE_BYTES, Envelope
 
 ENVELOPE = Envelope(
     world_id="kingdom",

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.world_envelope import Ed25519Envelopes
 from opencrab.domain.errors import Invalid, TooLarge
-from opencrab.domain.world import ENVELOPE_BYTES, Envelope
-from opencrab.domain.world_catalogue import inbound, outbound
-from tests.unit.domain.test_world_catalogue import example
+from opencrab.domain.world.binding import ENVELOPE_BYTES, Envelope
+from opencrab.domain.world.catalogue import inbound, outbound
+from tests.unit.domain.world.test_catalogue import example
 from tests.world.reference import damaged
 
 ENVELOPES = Ed25519Envelopes()

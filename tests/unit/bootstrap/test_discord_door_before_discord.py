@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.discord_door import local_door
-from opencrab.domain.fact import INSTALLATION_FACTS, Fact
+from opencrab.bootstrap.aws.discord_door import local_door
+from opencrab.domain.document import INSTALLATION_FACTS, Fact
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.discord import acks
+from opencrab.gateways.discord.interactions import acks
 from opencrab.ports.home import Home
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite

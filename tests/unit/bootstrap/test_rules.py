@@ -4,7 +4,7 @@ import pytest
 
 from opencrab.bootstrap.rules import budget_of, rules_of
 from opencrab.domain.errors import Invalid
-from opencrab.domain.money import Limits
+from opencrab.domain.money.budget import Limits
 from opencrab.engine.runtime import Rules
 from opencrab.settings import load
 

@@ -9,20 +9,20 @@ import pytest
 from opencrab import settings
 from opencrab.adapters.sqlite_search.vectors import Vectors
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.aws_search import indexer, search_of, searcher
+from opencrab.bootstrap.aws.search import indexer, search_of, searcher
 from opencrab.bootstrap.vectors import vectors_of, wanted
 from opencrab.domain.errors import Invalid
-from opencrab.engine.embedding import Choice
+from opencrab.engine.memory.embedding import Choice
 from opencrab.ports.agents import Agents
-from opencrab.ports.journal import Journal
+from opencrab.ports.turn.journal import Journal
 from opencrab.settings import Settings
-from tests.unit.bootstrap.test_aws import LAMBDA, PLACES
+from tests.unit.bootstrap.aws.test_functions import LAMBDA, PLACES
 from tests.unit.gateways.function import own_log
 
 ON = {"OPENCRAB_SEARCH__VECTORS": "true"}
 LOADED = """
 import sys
-import opencrab.adapters.sqlite_search.search, opencrab.bootstrap.local_search
+import opencrab.adapters.sqlite_search.search, opencrab.bootstrap.local.search
 from opencrab import settings
 from opencrab.bootstrap.vectors import vectors_of
 assert vectors_of(settings.load({}, {}), None, None, None, None) is None
@@ -59,11 +59,11 @@ def test_without_them_nothing_of_them_is_loaded() -> None:
         [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, timeout=60
     )
     loaded = set(run.stdout.split())
-    assert "opencrab.adapters.sqlite_search.finding" in loaded
+    assert "opencrab.adapters.sqlite_search.query" in loaded
     assert not loaded & {
         "opencrab.adapters.sqlite_search.vectors",
-        "opencrab.domain.meaning",
-        "opencrab.engine.embedding",
+        "opencrab.domain.text.vectors",
+        "opencrab.engine.memory.embedding",
     }
 
 

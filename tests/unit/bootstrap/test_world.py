@@ -8,10 +8,10 @@ import pytest
 
 from opencrab import settings
 from opencrab.adapters.local_files.secrets import FileSecrets
+from opencrab.bootstrap.aws.world_inbound import receiver
 from opencrab.bootstrap.world import world_of
-from opencrab.bootstrap.world_door import receiver
 from tests.conftest import ROOT
-from tests.unit.bootstrap.test_aws import LAMBDA, PLACES
+from tests.unit.bootstrap.aws.test_functions import LAMBDA, PLACES
 from tests.unit.gateways.function import own_log
 
 LIGHT = """

@@ -2,8 +2,8 @@
 
 import pytest
 
-from opencrab.domain.action import ApprovalPolicy, Impact, needs_approval
-from opencrab.domain.authority import Authority, Scope, Source, authority, may
+from opencrab.domain.access.authority import Authority, Scope, Source, authority, may
+from opencrab.domain.turn.action import ApprovalPolicy, Impact, needs_approval
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "approvals.md").read_text(encoding="utf-8")

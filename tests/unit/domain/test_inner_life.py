@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.belief import EVIDENCE, Belief
-from opencrab.domain.belief import tested as after_test
-from opencrab.domain.curiosity import pressure, threshold
+from opencrab.domain.autonomy.curiosity import pressure, threshold
+from opencrab.domain.memory.belief import EVIDENCE, Belief
+from opencrab.domain.memory.belief import tested as after_test
+from opencrab.domain.memory.peer import Peer, met, trust
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.peer import Peer, met, trust
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -3,10 +3,10 @@
 from datetime import timedelta
 from typing import Any
 
-from opencrab.domain.action import Impact
-from opencrab.domain.agent import Agent
-from opencrab.domain.approval import Approval, ApprovalRules
-from opencrab.domain.record import (
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.approvals.approval import Approval, ApprovalRules
+from opencrab.domain.turn.action import Impact
+from opencrab.domain.turn.record import (
     Answer,
     ApprovalRequest,
     Call,
@@ -14,10 +14,10 @@ from opencrab.domain.record import (
     ModelIntent,
     ModelResult,
 )
-from opencrab.domain.turn import TurnStatus
-from opencrab.engine.approvals import Decider, opened
-from opencrab.ports.journal import Change
-from tests.unit.engine.world import World
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.engine.approvals.approvals import Decider, opened
+from opencrab.ports.turn.journal import Change
+from tests.unit.engine.known_world import World
 
 CALL = Call(id="c1", name="ws_write", arguments={"path": "メモ.md", "content": "海 🦀"})
 OWNER = Decider(id="owner", is_owner=True)

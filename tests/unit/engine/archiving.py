@@ -10,22 +10,18 @@ from pathlib import Path
 
 from opencrab.actions import Registry
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.fact import new_fact
-from opencrab.domain.identity import Identity
-from opencrab.domain.memory import (
-    MEMORY,
-    Memory,
-    Provenance,
-)
-from opencrab.domain.routing import Routing
-from opencrab.domain.session import Hearing, Participant, Session
-from opencrab.domain.soul import Soul
-from opencrab.engine.archive_file import MANIFEST
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.session import Hearing, Participant, Session
+from opencrab.domain.document import new_fact
+from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
+from opencrab.domain.models.routing import Routing
+from opencrab.engine.memory.archive.file import MANIFEST
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
 from tests.contract.homes import sqlite
-from tests.unit.engine.models import Known
+from tests.unit.engine.known_models import Known
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 

@@ -4,18 +4,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from opencrab.domain.agent import Agent
-from opencrab.domain.authority import Authority, Source
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.conversation.line import Line, LineKind
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.line import Line, LineKind
-from opencrab.domain.routing import LlmConfig, Use
-from opencrab.domain.summary import SUMMARY, Compaction, Shelf, Summary
-from opencrab.domain.turn import Trigger, Turn, TurnStatus
+from opencrab.domain.memory.summary import SUMMARY, Compaction, Shelf, Summary
+from opencrab.domain.models.routing import LlmConfig, Use
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.digest import Library
-from opencrab.engine.growth import wish
+from opencrab.engine.memory.compaction.source import Library
+from opencrab.engine.memory.compaction.trigger import wish
 from opencrab.engine.runtime import Rules
-from opencrab.ports.journal import Change
+from opencrab.ports.turn.journal import Change
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.engine.world import World, opened
+from tests.unit.engine.known_world import World, opened
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from opencrab.domain.discord import Reply
+from opencrab.domain.discord.community import Reply
 from opencrab.domain.errors import NotFound, OpenCrabError
 from opencrab.ports.discord import Attachment, Payload
 

@@ -5,14 +5,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from opencrab.domain.action import ApprovalPolicy
-from opencrab.domain.authority import Authority, Source
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.turn.action import ApprovalPolicy
 from opencrab.domain.value import Language
-from opencrab.engine import approvals
-from opencrab.engine.approvals import Decider
-from opencrab.engine.events import events
-from opencrab.engine.tasks import Asker, NewInstruction, undertake
-from opencrab.engine.telling import Event
+from opencrab.engine.approvals import approvals
+from opencrab.engine.approvals.approvals import Decider
+from opencrab.engine.goals.instructions import Asker, NewInstruction, undertake
+from opencrab.engine.insight.event_log import events
+from opencrab.engine.insight.turn_account import Event
 from tests.contract.homes import HOMES
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.domain.belief import BELIEF, Belief
+from opencrab.domain.document import new_fact
 from opencrab.domain.errors import TooLarge
-from opencrab.domain.fact import new_fact
-from opencrab.domain.inner import BELIEFS, belief_id, outlook_of
-from opencrab.domain.outlook import OUTLOOK, Outlook
-from opencrab.domain.peer import PEER, Peer, trust
-from opencrab.domain.remembering import TAINTED_CONFIDENCE
-from opencrab.domain.working_memory import WORKING, WorkingMemory
-from opencrab.engine.archive import Wanted, export
-from opencrab.engine.archive_reading import take_in
+from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.belief_index import BELIEFS, belief_id, outlook_of
+from opencrab.domain.memory.peer import PEER, Peer, trust
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
+from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
+from opencrab.domain.memory.write_policy import TAINTED_CONFIDENCE
+from opencrab.engine.memory.archive.export import Wanted, export
+from opencrab.engine.memory.archive.restore import take_in
 from opencrab.engine.runtime import Runtime
 from tests.unit.engine.archiving import NOW, installation, zipped
 

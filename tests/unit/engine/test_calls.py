@@ -10,21 +10,21 @@ from typing import Any, cast
 import pytest
 
 from opencrab.actions import GROUPS, Group, Registry
-from opencrab.domain.action import ActionResult, ApprovalPolicy, Effect, FileWritten, Impact
-from opencrab.domain.authority import Authority
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import TooLarge, Unavailable
-from opencrab.domain.fact import Fact, new_fact
-from opencrab.domain.line import LineKind
-from opencrab.domain.record import CallResult, CallState
-from opencrab.domain.transcript import Transcript
-from opencrab.domain.turn import Turn, TurnStatus
+from opencrab.domain.turn.action import ActionResult, ApprovalPolicy, Effect, FileWritten, Impact
+from opencrab.domain.turn.record import CallResult, CallState
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Value
-from opencrab.engine import approvals
-from opencrab.engine.approvals import Decider
-from opencrab.engine.call import REPEATS
-from opencrab.engine.turn import REPAIRS
-from opencrab.ports.action import ActionContext
-from opencrab.ports.files import Files
+from opencrab.engine.approvals import approvals
+from opencrab.engine.approvals.approvals import Decider
+from opencrab.engine.turn.call import REPEATS
+from opencrab.engine.turn.run import REPAIRS
+from opencrab.ports.turn.action import ActionContext
+from opencrab.ports.workspace.files import Files
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import House

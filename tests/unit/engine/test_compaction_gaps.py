@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from opencrab.domain.summary import Gap, Span
-from opencrab.engine.compaction import retry
-from opencrab.engine.memory_status import memory_status
+from opencrab.domain.memory.summary import Gap, Span
+from opencrab.engine.memory.compaction.turn import retry
+from opencrab.engine.memory.status import memory_status
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.searching import searching

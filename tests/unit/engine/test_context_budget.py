@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
+from opencrab.domain.conversation.line import Audience, LineKind
 from opencrab.domain.errors import Invalid
-from opencrab.domain.line import Audience, LineKind
-from opencrab.domain.routing import Manner
+from opencrab.domain.models.routing import Manner
 from opencrab.domain.value import MESSAGE_BYTES
-from opencrab.engine.context import build_request, high_water, input_limit, output_limit
 from opencrab.engine.runtime import Rules
-from opencrab.engine.tokens import estimated_tokens
-from opencrab.engine.work import Work
-from opencrab.ports.model import ChatRequest, ModelInfo, Returned, Said
-from tests.unit.engine.world import INFO, World
+from opencrab.engine.turn.prompt.request import build_request, high_water, input_limit, output_limit
+from opencrab.engine.turn.prompt.tokens import estimated_tokens
+from opencrab.engine.turn.work import Work
+from opencrab.ports.models.model import ChatRequest, ModelInfo, Returned, Said
+from tests.unit.engine.known_world import INFO, World
 
 SMALL = ModelInfo(name="openai:small", max_input_tokens=6_000, max_output_tokens=1_000)
 LONG = {"ja": "海の話をしましょう。" * 10, "en": "Let us talk about the sea. " * 10}

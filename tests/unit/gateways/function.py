@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.turn import Turn
+from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.aws import Journalist, Worker
-from opencrab.ports.journal import Recorded
+from opencrab.gateways.aws.functions import Journalist, Worker
+from opencrab.ports.turn.journal import Recorded
 from tests.e2e.house import House
 
 SERVICE = "opencrab-dev"

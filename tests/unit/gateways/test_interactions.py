@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from opencrab.bootstrap.discord_worker import interact
+from opencrab.bootstrap.discord.worker import interact
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn import Outcome
-from opencrab.gateways.aws import Journalist, Worker
-from opencrab.gateways.discord.worker import handle
-from opencrab.gateways.local import Consumer
-from opencrab.ports.queue import Delivery
+from opencrab.engine.turn.run import Outcome
+from opencrab.gateways.aws.functions import Journalist, Worker
+from opencrab.gateways.discord.interactions.worker import handle
+from opencrab.gateways.local.runner import Consumer
+from opencrab.ports.turn.queue import Delivery
 from tests.unit.gateways.discord.stage import Stage, staged
 from tests.unit.gateways.function import SERVICE, Call, own_log
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.trials import Trials
+from opencrab.domain.learning.settings import Trials
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.local import FeedWatch, Runner
+from opencrab.gateways.local.runner import FeedWatch, Runner
 from tests.contract.following import feed_of
 from tests.contract.homes import HOMES
 from tests.crash.errand import RICH

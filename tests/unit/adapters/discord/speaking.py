@@ -8,12 +8,12 @@ from typing import Any
 
 from opencrab.adapters.discord.channel import DiscordChannel
 from opencrab.adapters.discord.client import DiscordClient
-from opencrab.adapters.providers.httpx_transport import new_client
+from opencrab.adapters.providers.transport.httpx_transport import new_client
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.discord import PRESENCE, REPLY, Presence, Reply, channel_of
+from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.discord.community import PRESENCE, REPLY, Presence, Reply, channel_of
+from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
 from opencrab.domain.errors import Changed, Refused, Unavailable
-from opencrab.domain.fact import INSTALLATION_FACTS, Fact, new_fact
-from opencrab.domain.utterance import Utterance
 from opencrab.domain.value import Language
 from tests.discord.calling import Caller
 from tests.discord.fake import APPLICATION_ID, OWNER, SERVER_CHANNEL, TOKEN, FakeDiscord

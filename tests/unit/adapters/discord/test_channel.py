@@ -2,10 +2,10 @@
 
 import pytest
 
-from opencrab.domain.discord import channel_of
+from opencrab.domain.discord.community import channel_of
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, Refused, Unavailable
 from opencrab.domain.value import Language
-from opencrab.ports.channel import Panel, Row
+from opencrab.ports.conversation.channel import Panel, Row
 from tests.discord.fake import ELSEWHERE, OTHER_CHANNEL, PRIVATE, SERVER_CHANNEL
 from tests.discord.faults import Drop, Limited, Status
 from tests.discord.state import Place

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from opencrab.adapters.discord.client import DiscordClient
-from opencrab.domain.discord import Reply
+from opencrab.domain.discord.community import Reply
 from opencrab.domain.errors import (
     Invalid,
     NeverSent,

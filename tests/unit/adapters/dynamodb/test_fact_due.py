@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.dynamodb.fact import DUE_SHARDS, SCHEMA, DynamoFacts, writing
+from opencrab.adapters.dynamodb.document import DUE_SHARDS, SCHEMA, DynamoFacts, writing
 from opencrab.adapters.dynamodb.item import Item
 from opencrab.adapters.dynamodb.table import Table, changes, update
 from tests.bench.units import Meter

@@ -6,18 +6,18 @@ import pytest
 from pydantic import TypeAdapter
 
 from opencrab.adapters.dynamodb import agent as agents
-from opencrab.adapters.dynamodb import fact as facts
-from opencrab.adapters.dynamodb import record as records
+from opencrab.adapters.dynamodb import document as facts
 from opencrab.adapters.dynamodb.item import Item, Schema, plain
-from opencrab.domain.action import ActionResult, MemoriesFound, SkillUsed
-from opencrab.domain.aim import Aim, Leave
+from opencrab.adapters.dynamodb.turn import record as records
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.fact import new_fact
-from opencrab.domain.heartbeat import Heartbeat
-from opencrab.domain.mind import MIND, Mind
-from opencrab.domain.record import CallResult, CallState, ModelIntent, Record
-from opencrab.domain.routing import Basis, LlmConfig, Lot, Use
-from opencrab.domain.skill import SKILL, AcquiredSkill, IndexedSkill, SkillStatus, SourceType
+from opencrab.domain.models.optimization import Aim, Leave
+from opencrab.domain.models.routing import Basis, LlmConfig, Lot, Use
+from opencrab.domain.skills.skill import SKILL, AcquiredSkill, IndexedSkill, SkillStatus, SourceType
+from opencrab.domain.turn.action import ActionResult, MemoriesFound, SkillUsed
+from opencrab.domain.turn.record import CallResult, CallState, ModelIntent, Record
 from opencrab.domain.value import Value
 from tests.contract.example import NOW, profile
 from tests.unit.adapters.dynamodb.wire import Dynamo

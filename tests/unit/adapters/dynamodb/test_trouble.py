@@ -2,14 +2,14 @@
 
 import pytest
 
-from opencrab.adapters.dynamodb import session as sessions
-from opencrab.adapters.dynamodb import turn as headers
+from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.item import attribute
 from opencrab.adapters.dynamodb.table import delete, put
+from opencrab.adapters.dynamodb.turn import header as headers
+from opencrab.domain.conversation.message import Channel
+from opencrab.domain.conversation.utterance import DeliveryState
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.message import Channel
-from opencrab.domain.turn import Turn, TurnStatus
-from opencrab.domain.utterance import DeliveryState
+from opencrab.domain.turn.turn import Turn, TurnStatus
 from tests.contract.example import (
     JAPANESE,
     NOW,

@@ -10,8 +10,8 @@ from opencrab.adapters.dynamodb.table import Dispatch, Table, changes, update
 from opencrab.adapters.dynamodb.workspace import DynamoLedger, partition, sort_key
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import TooLarge, Unavailable
-from opencrab.ports.files import FileInfo
-from opencrab.ports.ledger import Entry
+from opencrab.ports.workspace.files import FileInfo
+from opencrab.ports.workspace.ledger import Entry
 from tests.aws import account
 from tests.ledgers import open_table
 from tests.unit.adapters.s3_files.trouble import NOW

@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.adapters.local_files import Disk, LocalFiles
 from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge, Unavailable
-from opencrab.ports.files import ABSENT
+from opencrab.ports.workspace.files import ABSENT
 from tests.unit.adapters.local_files.disks import Faults, growing, short_writes
 
 PATH = "メモ/今日/a.md"

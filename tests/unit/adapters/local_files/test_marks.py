@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.adapters.local_files import LocalFiles
 from opencrab.domain.identifier import content_hash
-from opencrab.ports.files import ABSENT
+from opencrab.ports.workspace.files import ABSENT
 from tests.unit.adapters.local_files.disks import Faults
 
 PATH = "メモ/今日.md"

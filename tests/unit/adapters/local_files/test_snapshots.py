@@ -9,7 +9,7 @@ from opencrab.adapters.local_files import DirectorySnapshots
 from opencrab.adapters.local_files.snapshots import HEAD_BYTES, LEFT_BEHIND_SECONDS
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.ports.snapshots import Snapshot
+from opencrab.ports.memory.snapshots import Snapshot
 from tests.contract.example import NOW
 from tests.unit.adapters.local_files.disks import Faults, short_writes
 

@@ -10,9 +10,9 @@ from opencrab.adapters.opensearch.fake import FakeCollection
 from opencrab.adapters.opensearch.limits import answers, hears, may_answer, may_hear
 from opencrab.adapters.opensearch.schema import creation, document, placed, read, row_id
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.past import Clearance, Row, RowKind
-from opencrab.domain.session import Hearing
-from opencrab.ports.search import Query
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.memory.search_row import Clearance, Row, RowKind
+from opencrab.ports.memory.search import Query
 from tests.contract.example import NOW
 from tests.opensearching import INDEX, client_of
 

@@ -17,9 +17,9 @@ from opencrab.adapters.opensearch.schema import (
     read,
     row_id,
 )
+from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Invalid
-from opencrab.domain.past import Row, RowKind
-from opencrab.domain.session import Hearing
+from opencrab.domain.memory.search_row import Row, RowKind
 from tests.contract.example import JAPANESE, NOW
 
 IDS = st.text("abzABZ019_-", min_size=1, max_size=64)

@@ -9,14 +9,14 @@ import pytest
 
 from opencrab.adapters.opensearch.connection import ATTEMPTS
 from opencrab.adapters.opensearch.fake import FakeCollection
+from opencrab.adapters.opensearch.recent_rows import MOST_TAIL
 from opencrab.adapters.opensearch.search import OpenSearch
-from opencrab.adapters.opensearch.tail import MOST_TAIL
 from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.conversation.line import Audience
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.domain.line import Audience
-from opencrab.domain.past import Clearance
+from opencrab.domain.memory.search_row import Clearance
 from opencrab.ports.home import Home
-from opencrab.ports.search import Query
+from opencrab.ports.memory.search import Query
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite
 from tests.lived import Life

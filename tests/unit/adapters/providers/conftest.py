@@ -8,12 +8,12 @@ import jsonschema
 import pytest
 
 from opencrab.actions import GROUPS, Registry
-from opencrab.domain.agent import Agent
-from opencrab.domain.authority import Authority
-from opencrab.domain.mind import Mind
-from opencrab.domain.routing import Routing
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.models.routing import Routing
 from opencrab.domain.value import Language
-from opencrab.ports.model import ActionSchema
+from opencrab.ports.models.model import ActionSchema
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from opencrab.adapters.providers.transport import Opened, Reply
-from opencrab.domain.fault import Fault, Unanswered
+from opencrab.adapters.providers.transport.exchange import Opened, Reply
+from opencrab.domain.models.fault import Fault, Unanswered
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.configuration import ModelsSettings, ProviderSettings
-from opencrab.adapters.providers.facts import ModelSettings
+from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
+from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.domain.fault import Unanswered
-from opencrab.domain.money import Price
-from opencrab.domain.preference import Preferences
-from opencrab.ports.model import ChatModel, ChatRequest, Said
-from opencrab.ports.preferences import Stored
+from opencrab.domain.models.fault import Unanswered
+from opencrab.domain.models.preferences import Preferences
+from opencrab.domain.money.budget import Price
+from opencrab.ports.models.model import ChatModel, ChatRequest, Said
+from opencrab.ports.models.preferences import Stored
 from tests.unit.adapters.providers.fake import Replying
 
 PRICE = Price(input_per_million=150_000, output_per_million=600_000)

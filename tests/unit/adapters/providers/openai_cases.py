@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from opencrab.domain.record import Call
-from opencrab.ports.model import ActionSchema, ChatRequest, Image, Returned, Said
+from opencrab.domain.turn.record import Call
+from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, Returned, Said
 
 WRITE = ActionSchema(
     name="ws_write",

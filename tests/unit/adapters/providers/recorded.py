@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.providers.framing import events
-from opencrab.adapters.providers.reading import parse
-from opencrab.adapters.providers.transport import Reply
-from opencrab.adapters.providers.wire import Party, Wire
-from opencrab.domain.record import Answer
+from opencrab.adapters.providers.transport.exchange import Reply
+from opencrab.adapters.providers.transport.framing import events
+from opencrab.adapters.providers.wire.lenient import parse
+from opencrab.adapters.providers.wire.wire import Party, Wire
+from opencrab.domain.turn.record import Answer
 
 PARTY = Party(provider="蟹屋", model="crab-1", key_name="CRAB_API_KEY")
 

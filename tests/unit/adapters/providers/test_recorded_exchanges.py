@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.providers.framing import events
-from opencrab.adapters.providers.llamacpp import LlamaCppWire
-from opencrab.adapters.providers.openai import AzureWire, OpenAIWire
-from opencrab.adapters.providers.openrouter import OpenRouterWire
-from opencrab.adapters.providers.transport import Reply
-from opencrab.adapters.providers.wire import Wire
-from opencrab.domain.fault import Fault, Unanswered
+from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
+from opencrab.adapters.providers.openai.endpoint import AzureWire, OpenAIWire
+from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
+from opencrab.adapters.providers.transport.exchange import Reply
+from opencrab.adapters.providers.transport.framing import events
+from opencrab.adapters.providers.wire.wire import Wire
+from opencrab.domain.models.fault import Fault, Unanswered
 from tests.unit.adapters.providers.recorded import PARTY, Exchange, exchanges, read, read_stream
 
 

@@ -10,17 +10,21 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from opencrab.adapters.providers.configuration import SCRIPTED, ModelsSettings, ProviderSettings
-from opencrab.adapters.providers.detect import LocalServer
-from opencrab.adapters.providers.facts import ModelSettings
+from opencrab.adapters.providers.catalogue.configuration import (
+    SCRIPTED,
+    ModelsSettings,
+    ProviderSettings,
+)
+from opencrab.adapters.providers.catalogue.detect import LocalServer
+from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
 from opencrab.adapters.providers.registry import ProviderModels, usable
-from opencrab.adapters.providers.transport import Transport
+from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, NotFound, Unavailable
-from opencrab.domain.money import FREE
-from opencrab.domain.preference import Preferences, ProviderChange
-from opencrab.domain.routing import Use
-from opencrab.ports.model import ChatRequest, Said
+from opencrab.domain.models.preferences import Preferences, ProviderChange
+from opencrab.domain.models.routing import Use
+from opencrab.domain.money.budget import FREE
+from opencrab.ports.models.model import ChatRequest, Said
 from tests.contract.example import NOW
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.installed import (

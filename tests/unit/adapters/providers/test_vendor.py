@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.reading import parse
-from opencrab.adapters.providers.transport import Reply
+from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.vendor import VendorEmbedder, VendorModel, provider_health
-from opencrab.adapters.providers.wire import Endpoint, Framing
+from opencrab.adapters.providers.wire.lenient import parse
+from opencrab.adapters.providers.wire.wire import Endpoint, Framing
 from opencrab.domain.errors import Refused
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.domain.money import Usage
-from opencrab.ports.model import ChatRequest, ModelInfo, Said
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.money.budget import Usage
+from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
 from tests.unit.adapters.providers.fake import Pages, Replying, Sent
 from tests.unit.adapters.providers.tiny import TinyWire, frames
 

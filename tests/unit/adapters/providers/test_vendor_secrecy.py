@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.providers.vendor import VendorEmbedder, VendorModel, provider_health
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.ports.model import ChatRequest, Said
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.ports.models.model import ChatRequest, Said
 from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.test_vendor import ENDPOINT, INFO, JSON, KEY, Ticking
 from tests.unit.adapters.providers.tiny import TinyWire, frames

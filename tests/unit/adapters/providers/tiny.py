@@ -4,13 +4,13 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.adapters.providers.reading import count, label, listing, mapping, parse, shown
-from opencrab.adapters.providers.transport import Reply, excerpt
-from opencrab.adapters.providers.wire import Endpoint, Event, Framing, Party
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.domain.money import Usage
-from opencrab.domain.record import Answer
-from opencrab.ports.model import ChatRequest, Embeddings, ModelInfo, Said
+from opencrab.adapters.providers.transport.exchange import Reply, excerpt
+from opencrab.adapters.providers.wire.lenient import count, label, listing, mapping, parse, shown
+from opencrab.adapters.providers.wire.wire import Endpoint, Event, Framing, Party
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import Answer
+from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo, Said
 
 FAULTS = {401: Fault.AUTH, 429: Fault.RATE_LIMITED, 503: Fault.OVERLOADED}
 

@@ -5,8 +5,8 @@ from contextlib import nullcontext, suppress
 import pytest
 
 from opencrab.domain.errors import Invalid, NotFound, TooLarge, Unavailable
-from opencrab.ports.files import ABSENT
-from opencrab.ports.ledger import GRACE
+from opencrab.ports.workspace.files import ABSENT
+from opencrab.ports.workspace.ledger import GRACE
 from tests.unit.adapters.s3_files.trouble import LARGEST, World
 
 PATH = "メモ/今日.md"

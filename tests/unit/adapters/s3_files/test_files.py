@@ -4,7 +4,7 @@ import pytest
 
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
 from opencrab.domain.identifier import content_hash
-from opencrab.ports.files import ABSENT, FileInfo
+from opencrab.ports.workspace.files import ABSENT, FileInfo
 from tests.unit.adapters.s3_files.trouble import LARGEST, World, key
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from opencrab.domain.errors import Conflict, NotFound, OpenCrabError, TooLarge, Unavailable
-from opencrab.ports.files import ABSENT
+from opencrab.ports.workspace.files import ABSENT
 from tests.unit.adapters.s3_files.trouble import Client, World, refusal
 
 PATH = "メモ/今日.md"

@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 
 from opencrab.adapters.s3_files import S3Files
 from opencrab.domain.errors import NotFound, TooLarge, Unavailable
-from opencrab.ports.files import VERSIONS
+from opencrab.ports.workspace.files import VERSIONS
 from tests.unit.adapters.s3_files.trouble import LARGEST, World
 
 

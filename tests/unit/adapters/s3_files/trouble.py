@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from opencrab.adapters.s3_files import S3Files
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Unavailable
-from opencrab.ports.ledger import Ledger
+from opencrab.ports.workspace.ledger import Ledger
 from tests.aws import account
 from tests.ledgers import MemoryLedger
 

@@ -10,16 +10,16 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database, milliseconds
 from opencrab.adapters.sqlite.home import FILE, home_on
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.authority import Scope
-from opencrab.domain.health import Health
-from opencrab.domain.line import Instruction
-from opencrab.domain.money import LIMITS, Draw
-from opencrab.domain.preference import Preferences
-from opencrab.domain.principal import ApiKey
-from opencrab.domain.record import ApprovalDecision
-from opencrab.domain.session import SessionChange
-from opencrab.domain.turn import Turn, TurnStatus
-from opencrab.domain.utterance import DeliveryState
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.access.principal import ApiKey
+from opencrab.domain.conversation.line import Instruction
+from opencrab.domain.conversation.session import SessionChange
+from opencrab.domain.conversation.utterance import DeliveryState
+from opencrab.domain.models.health import Health
+from opencrab.domain.models.preferences import Preferences
+from opencrab.domain.money.budget import LIMITS, Draw
+from opencrab.domain.turn.record import ApprovalDecision
+from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.ports.home import Home
 from tests.contract.example import (
     CHANNEL,

@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.adapters.sqlite.database import Database, milliseconds
 from opencrab.domain.errors import NotFound
-from opencrab.domain.tally import ACTIVE_KEPT, KEPT
+from opencrab.domain.usage.counters import ACTIVE_KEPT, KEPT
 from tests.contract.example import (
     JAPANESE,
     admission,

@@ -11,7 +11,7 @@ from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.file import Damaged
 from opencrab.adapters.sqlite.home import FILE
 from opencrab.domain.errors import NotFound, OpenCrabError, Unavailable
-from opencrab.domain.turn import TurnStatus
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.ports.home import Home
 from tests.contract.example import JAPANESE, line, profile, result, running, step
 from tests.contract.following import feed_of
@@ -133,7 +133,7 @@ def test_damage_that_shows_up_later_is_explained(tmp_path: Path) -> None:
 DIE = """
 import os, sys
 from pathlib import Path
-from opencrab.domain.line import Line
+from opencrab.domain.conversation.line import Line
 from tests.contract.example import admitted, later, line, result, step
 from tests.unit.adapters.sqlite.home import home
 from tests.contract.following import feed_of

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.adapters.local_files import DirectorySnapshots
-from opencrab.adapters.past import Seen
+from opencrab.adapters.search_rows import Seen
 from opencrab.adapters.sqlite_search.index import TOKENIZER, Index
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.home import Home
-from opencrab.ports.search import Query
-from opencrab.ports.snapshots import Snapshot
+from opencrab.ports.memory.search import Query
+from opencrab.ports.memory.snapshots import Snapshot
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite
 from tests.lived import Life

@@ -3,12 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from opencrab.adapters.past import Batch
+from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
-from opencrab.domain.forgetting import Lines, Mark, Scope
-from opencrab.domain.past import Row, RowKind
-from opencrab.domain.session import Hearing
-from opencrab.ports.search import Found, Query
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.erasure.request import Lines, Mark, Scope
+from opencrab.domain.memory.search_row import Row, RowKind
+from opencrab.ports.memory.search import Found, Query
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 

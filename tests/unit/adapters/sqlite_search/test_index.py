@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.past import Batch, Seen
+from opencrab.adapters.search_rows import Batch, Seen
 from opencrab.adapters.sqlite_search.index import Damaged, Index
-from opencrab.domain.forgetting import Scope
-from opencrab.domain.past import RowKind
-from opencrab.domain.session import Hearing
-from opencrab.domain.terms import index_terms
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.erasure.request import Scope
+from opencrab.domain.memory.search_row import RowKind
+from opencrab.domain.text.terms import index_terms
 from tests.unit.adapters.sqlite_search.shelf import (
     NOW,
     found,

@@ -8,12 +8,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opencrab.adapters.past import Batch
+from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
-from opencrab.domain.forgetting import Mark, Scope
-from opencrab.domain.past import Clearance, Row, RowKind
-from opencrab.domain.session import Hearing
-from opencrab.ports.search import Found, Query
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.erasure.request import Mark, Scope
+from opencrab.domain.memory.search_row import Clearance, Row, RowKind
+from opencrab.ports.memory.search import Found, Query
 from tests.unit.adapters.sqlite_search.shelf import NOW, index_of, lines, mark
 
 CANARIES = int(os.environ.get("OPENCRAB_CANARIES", "1500"))  # noqa: TID251 - no product code

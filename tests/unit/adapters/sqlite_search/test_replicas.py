@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from opencrab.adapters.local_files import DirectorySnapshots
-from opencrab.adapters.past import Seen
+from opencrab.adapters.search_rows import Seen
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import OpenCrabError
-from opencrab.domain.memory import MEMORY
-from opencrab.ports.feed import FeedEntry
-from opencrab.ports.search import Query
+from opencrab.domain.memory.memory import MEMORY
+from opencrab.ports.conversation.feed import FeedEntry
+from opencrab.ports.memory.search import Query
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite
 from tests.lived import Life

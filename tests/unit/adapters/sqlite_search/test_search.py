@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.past import Batch, Past, Seen
-from opencrab.adapters.sqlite_search.copy import ROWS_AT_ONCE
+from opencrab.adapters.search_rows import Batch, Past, Seen
+from opencrab.adapters.sqlite_search.replica import ROWS_AT_ONCE
 from opencrab.adapters.sqlite_search.search import REFRESH_SECONDS, SqliteSearch
+from opencrab.domain.conversation.line import Line
+from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.forgetting import COPIES_KEPT
-from opencrab.domain.line import Line
-from opencrab.ports.feed import FactTold, FeedEntry
-from opencrab.ports.search import Query
+from opencrab.ports.conversation.feed import FactTold, FeedEntry
+from opencrab.ports.memory.search import Query
 from tests.contract.waiting import at_once
 from tests.searching import past_of
 from tests.unit.adapters.sqlite_search.machine import Machine, machine

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opencrab.adapters.past import Batch
+from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.sqlite_search.vectors import AT_ONCE, BATCH, Vectors
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.meaning import compact
-from opencrab.domain.past import Clearance, Row, RowKind
-from opencrab.domain.session import Hearing
-from opencrab.ports.search import Found, Query
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.memory.search_row import Clearance, Row, RowKind
+from opencrab.domain.text.vectors import compact
+from opencrab.ports.memory.search import Found, Query
 from tests.meaning import DIMENSIONS, Fake
 from tests.unit.adapters.sqlite_search.machine import Machine, machine
 from tests.unit.adapters.sqlite_search.shelf import NOW, index_of, line, lines, mark, memory

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.transport import Reply
+from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.web.search import BraveSearch, SearxngSearch
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
-from opencrab.domain.fault import Fault, Unanswered
+from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.ports.web import WebResult, WebSearch
 
 KEY = "BSA-key-of-the-crab"

@@ -15,9 +15,9 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from opencrab.domain.cost import Sheet
-from opencrab.gateways.cli.app import build
-from opencrab.gateways.cli.options import NewestPrices, UpOptions
+from opencrab.domain.usage.aws_cost import Sheet
+from opencrab.gateways.cli.program.app import build
+from opencrab.gateways.cli.program.options import NewestPrices, UpOptions
 
 CTRL_C = "\x03"
 """A line that is no line: the person presses Ctrl-C."""

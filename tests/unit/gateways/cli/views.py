@@ -3,18 +3,18 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.authority import Authority, Scope, Source
-from opencrab.domain.identity import Identity
-from opencrab.domain.line import Audience, LineKind
-from opencrab.domain.session import Participant, Session
-from opencrab.domain.soul import Soul
-from opencrab.domain.turn import Trigger, TurnStatus
-from opencrab.gateways.rest.agents import AgentView
-from opencrab.gateways.rest.keys import KeyView
-from opencrab.gateways.rest.lines import LineView
-from opencrab.gateways.rest.sessions import SessionView
-from opencrab.gateways.rest.story import ApprovalView, CallView, StepView, StoryView
+from opencrab.domain.access.authority import Authority, Scope, Source
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.line import Audience, LineKind
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.turn.turn import Trigger, TurnStatus
+from opencrab.gateways.rest.access.api_keys import KeyView
+from opencrab.gateways.rest.agents.agents import AgentView
+from opencrab.gateways.rest.conversation.lines import LineView
+from opencrab.gateways.rest.conversation.sessions import SessionView
+from opencrab.gateways.rest.insight.turn_story import ApprovalView, CallView, StepView, StoryView
 
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 MESSAGE = "m1"

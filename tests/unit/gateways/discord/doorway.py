@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opencrab.adapters.ed25519 import PublicKeys
+from opencrab.adapters.door.signature import PublicKeys
 from opencrab.domain.errors import Unavailable
-from opencrab.gateways.discord.door import Answer, Door
+from opencrab.gateways.discord.interactions.door import Answer, Door
 from tests.discord.signing import Signer
 
 NOW = 1_795_000_000.0

@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from opencrab.domain.discord import Person, Reply
+from opencrab.domain.discord.community import Person, Reply
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.answers import ANSWERS
-from opencrab.gateways.discord.asked import Asked
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views.view_commands import ANSWERS
 from opencrab.ports.discord import Payload
 from tests.discord.recording import APPLICATION, CHANNEL, GUILD, TARO, snowflake
 from tests.discord.rules import check_message

@@ -7,22 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from opencrab.domain.agent import Agent
-from opencrab.domain.discord import KIND, Community, Presence, Spot
-from opencrab.domain.line import Line
-from opencrab.domain.message import Channel as Place
-from opencrab.domain.session import Session
-from opencrab.domain.turn import Turn
-from opencrab.domain.utterance import Utterance
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Channel as Place
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.discord.community import KIND, Community, Presence, Spot
+from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine.delivery import deliver
-from opencrab.engine.places import session_at
-from opencrab.engine.presences import keep
+from opencrab.engine.conversation.channel_bindings import session_at
+from opencrab.engine.conversation.delivery import deliver
+from opencrab.engine.discord.presence import keep
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn import Outcome
-from opencrab.gateways.discord.worker import handle
-from opencrab.ports.channel import Panel
-from opencrab.ports.queue import Delivery
+from opencrab.engine.turn.run import Outcome
+from opencrab.gateways.discord.interactions.worker import handle
+from opencrab.ports.conversation.channel import Panel
+from opencrab.ports.turn.queue import Delivery
 from tests.contract.homes import HOMES, OpenHome
 from tests.crash.outside import Reply, Script
 from tests.discord.recording import CHANNEL, TARO, Door, RecordingDiscord

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.discord import Community
+from opencrab.domain.discord.community import Community
 from tests.discord.recording import GUILD, HANA, TARO
 from tests.unit.gateways.discord.stage import GUEST, USER_ROLE, Stage
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from opencrab.gateways.discord import acks
-from opencrab.gateways.discord.answers import ANSWERS
 from opencrab.gateways.discord.commands import COMMANDS, text
-from opencrab.gateways.discord.worker import COMMANDS as ACTING
-from opencrab.gateways.discord.worker import MENUS
+from opencrab.gateways.discord.interactions import acks
+from opencrab.gateways.discord.interactions.worker import COMMANDS as ACTING
+from opencrab.gateways.discord.interactions.worker import MENUS
+from opencrab.gateways.discord.views.view_commands import ANSWERS
 from tests.conftest import ROOT
 from tests.discord.command_rules import characters, check_commands, walk
 from tests.discord.refusals import Refusal

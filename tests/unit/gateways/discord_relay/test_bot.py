@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.discord import Presence, Spot
+from opencrab.domain.discord.community import Presence, Spot
 from opencrab.domain.errors import Refused, Unauthenticated, Unavailable
 from opencrab.gateways.discord_relay.bot import run
 from opencrab.gateways.discord_relay.connection import Connection

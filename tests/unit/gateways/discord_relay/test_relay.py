@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opencrab.domain.discord import Presence, Spot, made_at
+from opencrab.domain.discord.community import Presence, Spot, made_at
 from opencrab.gateways.discord_relay.relay import (
     OLDEST,
     PAGE,

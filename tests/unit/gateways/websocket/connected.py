@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opencrab.domain.errors import Changed, NotFound, Unavailable
-from opencrab.ports.feed import FeedEntry
+from opencrab.ports.conversation.feed import FeedEntry
 
 
 class Contested:

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.authority import Authority, Scope, Source
-from opencrab.domain.line import Audience, LineKind
-from opencrab.engine import connections
-from opencrab.engine.connections import (
+from opencrab.domain.access.authority import Authority, Scope, Source
+from opencrab.domain.conversation.line import Audience, LineKind
+from opencrab.engine.access.api_keys import create_key
+from opencrab.engine.conversation import connections
+from opencrab.engine.conversation.connections import (
     CONNECTION,
     MOST_MESSAGES,
     MOST_OPENED,
     PAUSES,
     issue_ticket,
 )
-from opencrab.engine.keys import create_key
-from opencrab.engine.live import Watched
+from opencrab.engine.conversation.live import Watched
 from opencrab.gateways.websocket.aws import Gateway
-from tests.unit.engine.world import World, opened
+from tests.unit.engine.known_world import World, opened
 from tests.unit.gateways.websocket.connected import Contested, Sockets, event, nothing
 
 PAGE = "https://crab.example.org"

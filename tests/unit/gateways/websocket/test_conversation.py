@@ -6,14 +6,19 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.authority import Scope
+from opencrab.domain.access.authority import Scope
 from opencrab.domain.errors import Exhausted, Refused, Unauthenticated
-from opencrab.engine.connections import CONNECTION_LIVES, KEY_BELIEVED, MOST_MESSAGES, MOST_WATCHED
-from opencrab.engine.keys import create_key
+from opencrab.engine.access.api_keys import create_key
+from opencrab.engine.conversation.connections import (
+    CONNECTION_LIVES,
+    KEY_BELIEVED,
+    MOST_MESSAGES,
+    MOST_WATCHED,
+)
+from opencrab.gateways.websocket.authentication import origins_of
 from opencrab.gateways.websocket.conversation import Conversation, LocalTalk
-from opencrab.gateways.websocket.entrance import origins_of
 from tests.contract.example import session
-from tests.unit.engine.world import World, opened
+from tests.unit.engine.known_world import World, opened
 
 SUBSCRIBE = '{"type":"subscribe","id":"1","session_id":"s1"}'
 

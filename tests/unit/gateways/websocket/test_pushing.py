@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.authority import Scope
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.conversation.line import Audience, LineKind
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.line import Audience, LineKind
-from opencrab.engine import connections
-from opencrab.engine.connections import KEY_BELIEVED
-from opencrab.engine.keys import create_key
-from opencrab.engine.live import Visible, Watched, visible
+from opencrab.engine.access.api_keys import create_key
+from opencrab.engine.conversation import connections
+from opencrab.engine.conversation.connections import KEY_BELIEVED
+from opencrab.engine.conversation.live import Visible, Watched, visible
 from opencrab.gateways.websocket.pushing import AT_ONCE, BATCH_SECONDS, Pusher, frame
-from opencrab.ports.feed import FeedEntry
-from tests.unit.engine.world import World, opened
+from opencrab.ports.conversation.feed import FeedEntry
+from tests.unit.engine.known_world import World, opened
 from tests.unit.gateways.websocket.connected import Sockets
 
 S1, MIKA = Watched(kind="session", id="s1"), Watched(kind="agent", id="mika")

@@ -1,37 +1,28 @@
 """What an agent can do: one module a group, one function an action."""
 
-from opencrab.actions import (
-    discussing,
-    finding,
-    history,
-    inner,
-    learning,
-    llm,
-    meta,
-    planning,
-    recall,
-    speech,
-    vault,
-    web,
-    workspace,
-    world,
-)
+from opencrab.actions import action_search, discussion, speech, web, world
+from opencrab.actions.goals import progress
+from opencrab.actions.memory import beliefs_and_notes, history, recall
+from opencrab.actions.models import optimize, select
 from opencrab.actions.registry import Group, Registry
+from opencrab.actions.skills import learning
+from opencrab.actions.vault import edit
+from opencrab.actions.workspace import write
 
 GROUPS: tuple[Group, ...] = (
     speech.group,
-    discussing.group,
-    finding.group,
-    workspace.group,
+    discussion.group,
+    action_search.group,
+    write.group,
     learning.group,
     recall.group,
     history.group,
-    inner.group,
-    planning.group,
-    vault.group,
+    beliefs_and_notes.group,
+    progress.group,
+    edit.group,
     web.group,
-    llm.group,
-    meta.group,
+    select.group,
+    optimize.group,
     world.group,
 )
 """Every group; an action that is in none of them does not exist."""

@@ -4,14 +4,16 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, TypedDict, TypeVar, Unpack, get_type_hints
 
-from opencrab.domain.action import ActionResult, Effect, Impact
-from opencrab.domain.agent import Agent
-from opencrab.domain.authority import Authority, may
+from opencrab.domain.access.authority import Authority, may
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.agents.agent_state import Mind, is_enabled
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
-from opencrab.domain.mind import Mind, is_enabled
-from opencrab.domain.routing import Routing
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
 from opencrab.domain.value import Language, Value
-from opencrab.ports.action import (
+from opencrab.ports.models.model import ActionSchema
+from opencrab.ports.skills import StandardSkills
+from opencrab.ports.turn.action import (
     Action,
     ActionContext,
     EndsTurn,
@@ -21,8 +23,6 @@ from opencrab.ports.action import (
     Run,
     never,
 )
-from opencrab.ports.model import ActionSchema
-from opencrab.ports.skills import StandardSkills
 
 Arguments = TypeVar("Arguments", bound=Value)
 

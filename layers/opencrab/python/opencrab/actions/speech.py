@@ -3,13 +3,21 @@
 from pydantic import Field
 
 from opencrab.actions.registry import Group
-from opencrab.domain.action import ActionResult, DeclaredDone, Effect, Impact, Mused, Passed, Spoke
+from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.domain.fact import new_fact
-from opencrab.domain.impression import first_impression, noted
-from opencrab.domain.memory import IMPRESSION, Impression
+from opencrab.domain.memory.impression import first_impression, noted
+from opencrab.domain.memory.memory import IMPRESSION, Impression
+from opencrab.domain.turn.action import (
+    ActionResult,
+    DeclaredDone,
+    Effect,
+    Impact,
+    Mused,
+    Passed,
+    Spoke,
+)
 from opencrab.domain.value import Identifier, MessageText, Name, ShortText, Value
-from opencrab.ports.action import ActionContext
+from opencrab.ports.turn.action import ActionContext
 
 IMPRESSIONS = 500
 """Persons and peers that one agent may have impressions of."""

@@ -7,10 +7,10 @@ external; what comes back are foreign words.
 from pydantic import Field
 
 from opencrab.actions.registry import Group
-from opencrab.domain.action import ActionResult, Effect, Impact
 from opencrab.domain.errors import Invalid, Refused
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
 from opencrab.domain.value import Text, Value
-from opencrab.ports.action import ActionContext, one_line
+from opencrab.ports.turn.action import ActionContext, one_line
 
 RESULT_BYTES = 48 * 1024
 """A page is cut at 20 KB of text, and what JSON escapes in it takes twice as much."""

@@ -10,13 +10,13 @@ from typing import Any
 from pydantic import Field
 
 from opencrab.actions.registry import Group
-from opencrab.domain.action import ActionResult, Effect, Impact
-from opencrab.domain.agent import Agent
+from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Refused
-from opencrab.domain.routing import Routing
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
 from opencrab.domain.value import ShortText, Value
-from opencrab.domain.world_catalogue import outbound, outbound_named
-from opencrab.ports.action import ActionContext, one_line
+from opencrab.domain.world.catalogue import outbound, outbound_named
+from opencrab.ports.turn.action import ActionContext, one_line
 from opencrab.ports.world import WorldPost
 
 _SHOWN = 300

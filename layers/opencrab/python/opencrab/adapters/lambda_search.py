@@ -14,9 +14,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from opencrab.adapters.aws_client import AWS_ERRORS, unavailable
 from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
-from opencrab.domain.question import LONGEST_QUESTION
+from opencrab.domain.text.query import LONGEST_QUESTION
 from opencrab.domain.value import Identifier
-from opencrab.ports.search import MOST_FOUND, Found, IndexStatus, Query, Search
+from opencrab.ports.memory.search import MOST_FOUND, Found, IndexStatus, Query, Search
 
 VERSION = 1
 

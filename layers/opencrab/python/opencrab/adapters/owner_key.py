@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from opencrab.domain.authority import Scope
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.errors import Conflict, Refused
-from opencrab.domain.principal import ApiKey
-from opencrab.ports.keys import Keys
+from opencrab.ports.access.keys import Keys
 
 OWNER = "owner"
 _DEPLOYED = datetime(1970, 1, 1, tzinfo=UTC)

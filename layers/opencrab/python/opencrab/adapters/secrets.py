@@ -19,10 +19,10 @@ from opencrab.adapters.aws_client import (
     is_forbidden,
     unavailable,
 )
+from opencrab.domain.access.secret import require_secret
 from opencrab.domain.errors import Invalid, OpenCrabError, Unavailable
-from opencrab.domain.secret import require_secret
+from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
-from opencrab.ports.secrets import Secrets
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from typing import NoReturn
 from pydantic import ValidationError
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.skill import StandardSkill
+from opencrab.domain.skills.skill import StandardSkill
 from opencrab.domain.value import Language
 
 SKILL_FILE, JAPANESE_FILE, OLDER_FORM = "SKILL.md", "SKILL.ja.md", ".skill.md"

@@ -15,7 +15,7 @@ from typing import Any
 
 from opencrab.adapters.aws_client import AWS_ERRORS, error_code, error_text, unavailable
 from opencrab.domain.errors import Invalid, OpenCrabError, TooLarge, Unavailable
-from opencrab.ports.queue import Delivery, check_delay
+from opencrab.ports.turn.queue import Delivery, check_delay
 
 MOVED_BY_SQS = "received too often"
 """The reason of dead letters that SQS moved by itself: it writes none."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from opencrab.adapters.aws_client import AWS_ERRORS, unavailable
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.domain.world import ENVELOPE_BYTES, Envelope
+from opencrab.domain.world.binding import ENVELOPE_BYTES, Envelope
 
 SOURCE = "opencrab.agent"
 DETAIL_TYPE = "WorldMessage"

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from pydantic import ValidationError
 
 from opencrab.domain.errors import Invalid, TooLarge
-from opencrab.domain.world import ENVELOPE_BYTES, ENVELOPE_VERSION, Envelope
+from opencrab.domain.world.binding import ENVELOPE_BYTES, ENVELOPE_VERSION, Envelope
 from opencrab.ports.world import KeyPair, Opened
 
 _MAGIC = "OPENCRAB"

@@ -6,6 +6,6 @@
 
 def main() -> None:
     """The `opencrab` command."""
-    from opencrab.bootstrap.local import command
+    from opencrab.bootstrap.local.command import command
 
     command()

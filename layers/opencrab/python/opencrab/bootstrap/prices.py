@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from opencrab.engine.pricing import refresh
+from opencrab.engine.models.price_list import refresh
 
 if TYPE_CHECKING:
-    from opencrab.adapters.providers.transport import Transport
-    from opencrab.domain.money import Price
-    from opencrab.domain.new_price import NewPrices
+    from opencrab.adapters.providers.transport.exchange import Transport
+    from opencrab.domain.models.price_check import NewPrices
+    from opencrab.domain.money.budget import Price
     from opencrab.engine.runtime import Runtime
     from opencrab.settings import Settings
 
@@ -22,7 +22,7 @@ def nightly(
     def price(runtime: "Runtime") -> int:
         if not url:
             return 0
-        from opencrab.adapters.providers.prices import newest_prices
+        from opencrab.adapters.providers.catalogue.prices import newest_prices
 
         today = runtime.clock.now().date()
 

@@ -5,11 +5,11 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from opencrab.domain.autonomy import Autonomy
+from opencrab.domain.agents.heartbeat import LONGEST_SECONDS, SHORTEST_SECONDS, is_prime, prime_from
+from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.errors import Invalid
-from opencrab.domain.heartbeat import LONGEST_SECONDS, SHORTEST_SECONDS, is_prime, prime_from
-from opencrab.domain.money import Limits
-from opencrab.domain.trials import Trials
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.money.budget import Limits
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.engine.runtime import Rules
 from opencrab.settings import Settings

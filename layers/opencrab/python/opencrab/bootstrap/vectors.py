@@ -6,10 +6,10 @@ from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
     from opencrab.adapters.sqlite_search.vectors import Vectors
-    from opencrab.engine.embedding import Choice
+    from opencrab.engine.memory.embedding import Choice
     from opencrab.ports.agents import Agents
     from opencrab.ports.clock import Clock
-    from opencrab.ports.journal import Journal
+    from opencrab.ports.turn.journal import Journal
     from opencrab.settings import Settings
 
 _BACKEND = "sqlite"
@@ -37,6 +37,6 @@ def vectors_of(
         return None
     from opencrab.adapters.sqlite_search.vectors import Vectors
     from opencrab.bootstrap.rules import rules_of
-    from opencrab.engine.embedding import MeteredEmbedder
+    from opencrab.engine.memory.embedding import MeteredEmbedder
 
     return Vectors(MeteredEmbedder(journal, agents, models, clock, rules_of(configured)))

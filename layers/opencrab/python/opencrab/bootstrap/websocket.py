@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def local_talk(configured: "Settings", runtime: "Runtime") -> "LocalTalk | None":
     """Conversations with this process; None where they are switched off."""
+    from opencrab.gateways.websocket.authentication import origins_of
     from opencrab.gateways.websocket.conversation import LocalTalk
-    from opencrab.gateways.websocket.entrance import origins_of
 
     if runtime.home.feed is None or not configured.get("gateway.websocket.enabled"):
         return None
@@ -25,13 +25,13 @@ def local_talk(configured: "Settings", runtime: "Runtime") -> "LocalTalk | None"
 def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
     """What the function does that API Gateway and the table's stream call."""
     from opencrab.adapters.aws_client import Deferred
-    from opencrab.adapters.dynamodb.stream import entries
+    from opencrab.adapters.dynamodb.conversation.stream import entries
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.adapters.websocket_push import SECONDS, ApiGatewayPush
-    from opencrab.bootstrap.aws import admitting
-    from opencrab.bootstrap.aws_places import journalist_of, named
+    from opencrab.bootstrap.aws.environment import journalist_of, named
+    from opencrab.bootstrap.aws.functions import admitting
+    from opencrab.gateways.websocket.authentication import origins_of
     from opencrab.gateways.websocket.aws import Gateway
-    from opencrab.gateways.websocket.entrance import origins_of
 
     configured = settings.load({})
     journalist_of(configured)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from opencrab.ports.world import WorldLink
 
 if TYPE_CHECKING:
-    from opencrab.domain.world import Envelope
-    from opencrab.ports.secrets import Secrets
+    from opencrab.domain.world.binding import Envelope
+    from opencrab.ports.access.secrets import Secrets
     from opencrab.ports.world import Envelopes, KeyPair, Opened
     from opencrab.settings import Settings
 

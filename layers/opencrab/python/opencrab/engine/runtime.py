@@ -3,23 +3,23 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from opencrab.domain.autonomy import Autonomy
-from opencrab.domain.discord import Community
-from opencrab.domain.heartbeat import DEFAULT_SECONDS
-from opencrab.domain.money import Limits
-from opencrab.domain.skill import StandardSkill
-from opencrab.domain.trials import Trials
-from opencrab.domain.turn import MAX_STEPS
-from opencrab.engine.world_post import Post
-from opencrab.ports.action import Actions, Reach
-from opencrab.ports.channel import Channel
+from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
+from opencrab.domain.autonomy.settings import Autonomy
+from opencrab.domain.discord.community import Community
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.money.budget import Limits
+from opencrab.domain.skills.skill import StandardSkill
+from opencrab.domain.turn.turn import MAX_STEPS
+from opencrab.engine.world.outbox import Post
+from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
+from opencrab.ports.conversation.channel import Channel
 from opencrab.ports.discord import Discord
 from opencrab.ports.home import Home
-from opencrab.ports.model import Directory, Models
-from opencrab.ports.search import Found, IndexStatus, Query, Search
-from opencrab.ports.secrets import Secrets
+from opencrab.ports.memory.search import Found, IndexStatus, Query, Search
+from opencrab.ports.models.model import Directory, Models
 from opencrab.ports.skills import StandardSkills
+from opencrab.ports.turn.action import Actions, Reach
 from opencrab.ports.web import Web, WebSearch
 from opencrab.ports.world import WorldLink
 

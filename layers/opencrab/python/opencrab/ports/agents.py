@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from opencrab.domain.agent import Agent, Profile
-from opencrab.domain.identity import Identity
-from opencrab.domain.soul import Soul
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
 
 
 class Agents(Protocol):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from opencrab.domain.discord import Reply
+from opencrab.domain.discord.community import Reply
 
 Payload = Mapping[str, Any]
 """A message or a response as Discord describes it; mentions are switched off by the adapter."""

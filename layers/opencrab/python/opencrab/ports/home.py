@@ -2,25 +2,25 @@
 
 from dataclasses import dataclass
 
+from opencrab.ports.access.idempotency import Idempotency
+from opencrab.ports.access.keys import Keys
 from opencrab.ports.agents import Agents
-from opencrab.ports.blobs import Blobs
-from opencrab.ports.budgets import Budgets
-from opencrab.ports.due import DueItems
-from opencrab.ports.eraser import Eraser
-from opencrab.ports.facts import Facts
-from opencrab.ports.feed import ChangeFeed
-from opencrab.ports.files import Files
-from opencrab.ports.health import ProviderHealths
-from opencrab.ports.idempotency import Idempotency
-from opencrab.ports.journal import Journal
-from opencrab.ports.keys import Keys
-from opencrab.ports.outbox import Outbox
-from opencrab.ports.preferences import PreferenceStore
-from opencrab.ports.queue import Queue
-from opencrab.ports.sessions import Sessions
-from opencrab.ports.switches import Switches
-from opencrab.ports.tallies import Tallies
-from opencrab.ports.usage import UsageLedger
+from opencrab.ports.conversation.feed import ChangeFeed
+from opencrab.ports.conversation.outbox import Outbox
+from opencrab.ports.conversation.sessions import Sessions
+from opencrab.ports.documents import Facts
+from opencrab.ports.erasure import Eraser
+from opencrab.ports.models.health import ProviderHealths
+from opencrab.ports.models.preferences import PreferenceStore
+from opencrab.ports.money.budgets import Budgets
+from opencrab.ports.money.switches import Switches
+from opencrab.ports.turn.blobs import Blobs
+from opencrab.ports.turn.due_items import DueItems
+from opencrab.ports.turn.journal import Journal
+from opencrab.ports.turn.queue import Queue
+from opencrab.ports.usage.counters import Tallies
+from opencrab.ports.usage.ledger import UsageLedger
+from opencrab.ports.workspace.files import Files
 
 
 @dataclass(frozen=True)

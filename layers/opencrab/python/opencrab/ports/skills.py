@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from opencrab.domain.skill import StandardSkill
+from opencrab.domain.skills.skill import StandardSkill
 
 
 class StandardSkills(Protocol):

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from opencrab.domain.world import Envelope, World
-from opencrab.ports.secrets import Secrets
+from opencrab.domain.world.binding import Envelope, World
+from opencrab.ports.access.secrets import Secrets
 
 
 @dataclass(frozen=True)

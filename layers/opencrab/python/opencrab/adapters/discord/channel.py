@@ -4,18 +4,18 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
-from opencrab.adapters.discord import faces
-from opencrab.adapters.discord.faces import Face
-from opencrab.domain.discord import PRESENCE, REPLY, Presence, Reply, address_of
+from opencrab.adapters.discord import rendering
+from opencrab.adapters.discord.rendering import Face
+from opencrab.domain.conversation.message import Channel as Place
+from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.discord.community import PRESENCE, REPLY, Presence, Reply, address_of
+from opencrab.domain.document import INSTALLATION_FACTS, Fact
 from opencrab.domain.errors import Changed, NeverSent, NotFound, Refused, Unavailable
-from opencrab.domain.fact import INSTALLATION_FACTS, Fact
-from opencrab.domain.message import Channel as Place
-from opencrab.domain.pieces import LIMIT
-from opencrab.domain.utterance import Utterance
-from opencrab.ports.channel import Panel
+from opencrab.domain.text.message_split import LIMIT
 from opencrab.ports.clock import Clock
+from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.discord import Discord
-from opencrab.ports.facts import Facts
+from opencrab.ports.documents import Facts
 
 NONCE_KNOWN = timedelta(seconds=150)
 """How long Discord surely knows a nonce: it says "the past few minutes"."""
@@ -45,7 +45,7 @@ class DiscordChannel:
     def pieces(self, utterance: Utterance) -> int:
         fits = len(utterance.text.encode()) <= LIMIT
         reply = None if fits else _read(self._kept(utterance.channel))
-        return max(len(faces.messages(utterance, reply)), 1)
+        return max(len(rendering.messages(utterance, reply)), 1)
 
     def repeatable(self, utterance: Utterance) -> bool:
         """By its place an answer is, by its nonce a post, as long as Discord remembers it."""
@@ -63,7 +63,7 @@ class DiscordChannel:
         kept = self._kept(utterance.channel)
         reply = _read(kept)
         way = _way(utterance, reply, self._clock.now())
-        shown = faces.messages(utterance, reply)
+        shown = rendering.messages(utterance, reply)
         if utterance.piece >= len(shown):
             if reply is not None and way is _Way.ANSWER:
                 self._discord.delete_reply(reply)
@@ -81,7 +81,7 @@ class DiscordChannel:
         reply = _read(kept)
         if kept is None or reply is None:
             return
-        message = faces.panel(panel)
+        message = rendering.panel(panel)
         if reply.is_open(self._clock.now()):
             message_id = self._discord.edit_reply(reply, message)
             if message_id and message_id != reply.message_id:

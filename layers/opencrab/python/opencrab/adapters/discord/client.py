@@ -17,7 +17,7 @@ import httpx
 from opencrab import __version__
 from opencrab.adapters.discord.answers import failure, retry_after
 from opencrab.adapters.discord.limits import Limits, Route
-from opencrab.domain.discord import Reply, made_at
+from opencrab.domain.discord.community import Reply, made_at
 from opencrab.domain.errors import NeverSent, NotFound, Unavailable
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Attachment, Payload

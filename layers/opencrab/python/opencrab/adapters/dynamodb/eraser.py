@@ -3,15 +3,11 @@
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 
-from opencrab.adapters.dynamodb import instruction as inbox
-from opencrab.adapters.dynamodb import line as line_items
-from opencrab.adapters.dynamodb import message as markers
-from opencrab.adapters.dynamodb import record as records
-from opencrab.adapters.dynamodb import session as sessions
-from opencrab.adapters.dynamodb import turn as headers
-from opencrab.adapters.dynamodb import utterance as utterances
+from opencrab.adapters.dynamodb.conversation import line as line_items
+from opencrab.adapters.dynamodb.conversation import session as sessions
+from opencrab.adapters.dynamodb.conversation import utterance as utterances
+from opencrab.adapters.dynamodb.conversation.session import Counted, Seen
 from opencrab.adapters.dynamodb.item import Item
-from opencrab.adapters.dynamodb.session import Counted, Seen
 from opencrab.adapters.dynamodb.table import (
     TRANSACTION_ITEMS,
     Cancelled,
@@ -20,10 +16,14 @@ from opencrab.adapters.dynamodb.table import (
     delete,
     put,
 )
+from opencrab.adapters.dynamodb.turn import header as headers
+from opencrab.adapters.dynamodb.turn import instruction as inbox
+from opencrab.adapters.dynamodb.turn import message as markers
+from opencrab.adapters.dynamodb.turn import record as records
+from opencrab.domain.conversation.line import Line
 from opencrab.domain.errors import NotFound
-from opencrab.domain.line import Line
-from opencrab.domain.record import Record
-from opencrab.ports.eraser import not_ended
+from opencrab.domain.turn.record import Record
+from opencrab.ports.erasure import not_ended
 
 Change = Callable[[Counted], Counted]
 

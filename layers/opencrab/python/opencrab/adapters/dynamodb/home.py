@@ -2,20 +2,20 @@
 
 from dataclasses import dataclass
 
+from opencrab.adapters.dynamodb.access.idempotency import DynamoIdempotency
+from opencrab.adapters.dynamodb.access.key import DynamoKeys
 from opencrab.adapters.dynamodb.agent import DynamoAgents
-from opencrab.adapters.dynamodb.budget import DynamoBudgets
-from opencrab.adapters.dynamodb.due import DynamoDueItems
+from opencrab.adapters.dynamodb.conversation.session import DynamoSessions, Seen
+from opencrab.adapters.dynamodb.conversation.utterance import DynamoOutbox
+from opencrab.adapters.dynamodb.document import DynamoFacts
 from opencrab.adapters.dynamodb.eraser import DynamoEraser
-from opencrab.adapters.dynamodb.fact import DynamoFacts
-from opencrab.adapters.dynamodb.health import DynamoHealths
-from opencrab.adapters.dynamodb.idempotency import DynamoIdempotency
-from opencrab.adapters.dynamodb.journal import DynamoJournal, OnTurn
-from opencrab.adapters.dynamodb.key import DynamoKeys
-from opencrab.adapters.dynamodb.preference import DynamoPreferences
-from opencrab.adapters.dynamodb.session import DynamoSessions, Seen
-from opencrab.adapters.dynamodb.switch import DynamoSwitches
+from opencrab.adapters.dynamodb.models.health import DynamoHealths
+from opencrab.adapters.dynamodb.models.preference import DynamoPreferences
+from opencrab.adapters.dynamodb.money.board import DynamoSwitches
+from opencrab.adapters.dynamodb.money.budget import DynamoBudgets
 from opencrab.adapters.dynamodb.table import Table
-from opencrab.adapters.dynamodb.utterance import DynamoOutbox
+from opencrab.adapters.dynamodb.turn.due_item import DynamoDueItems
+from opencrab.adapters.dynamodb.turn.journal import DynamoJournal, OnTurn
 
 
 @dataclass(frozen=True)

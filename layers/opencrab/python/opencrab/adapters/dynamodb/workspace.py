@@ -28,8 +28,8 @@ from opencrab.adapters.dynamodb.table import (
 )
 from opencrab.domain.errors import Invalid
 from opencrab.ports.clock import Clock
-from opencrab.ports.files import FileInfo
-from opencrab.ports.ledger import Entry, Reservation, name_taken, over_quota, twin_names
+from opencrab.ports.workspace.files import FileInfo
+from opencrab.ports.workspace.ledger import Entry, Reservation, name_taken, over_quota, twin_names
 
 FILE = Schema("workspace file")
 FOLDER = Schema("workspace folder")

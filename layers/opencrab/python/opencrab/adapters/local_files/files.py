@@ -24,9 +24,9 @@ from opencrab.adapters.local_files.history import History, described
 from opencrab.adapters.local_files.marks import Marks
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.path import twin_key, workspace_path, workspace_prefix
 from opencrab.domain.value import Identifier
-from opencrab.ports.files import ABSENT, VERSIONS, FileInfo, FileVersion
+from opencrab.domain.workspace.path import twin_key, workspace_path, workspace_prefix
+from opencrab.ports.workspace.files import ABSENT, VERSIONS, FileInfo, FileVersion
 
 MEBIBYTE = 2**20
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from opencrab.adapters.local_files.disk import opened
 from opencrab.domain.identifier import content_hash
-from opencrab.ports.files import FileVersion
+from opencrab.ports.workspace.files import FileVersion
 
 MOST = 10
 """Older contents of one file."""

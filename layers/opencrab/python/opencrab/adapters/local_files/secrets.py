@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from opencrab.adapters.local_files.disk import REAL_DISK, Disk, Writer, translated
+from opencrab.domain.access.secret import require_secret
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.secret import require_secret
 
 FILE = "secrets.json"
 MOST_BYTES = 65_536

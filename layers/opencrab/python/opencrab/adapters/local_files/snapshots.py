@@ -22,7 +22,7 @@ from opencrab.adapters.local_files.disk import REAL_DISK, Disk, Writer, entries,
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Identifier
 from opencrab.ports.clock import Clock
-from opencrab.ports.snapshots import Snapshot
+from opencrab.ports.memory.snapshots import Snapshot
 
 HEAD_BYTES = 512
 LEFT_BEHIND_SECONDS = 3_600

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from opencrab.adapters.opensearch.porter import stem
-from opencrab.domain.terms import index_terms
+from opencrab.domain.text.terms import index_terms
 
 K1 = 1.2
 B = 0.75

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from opencrab.adapters.opensearch.client import Write
 from opencrab.adapters.opensearch.schema import kept_id, line_id, micros
-from opencrab.domain.forgetting import Mark
-from opencrab.domain.past import Row
+from opencrab.domain.erasure.request import Mark
+from opencrab.domain.memory.search_row import Row
 
 
 class Forgotten:

@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from opencrab.adapters.opensearch.client import Client, NotWritten, Write, all_written
 from opencrab.adapters.opensearch.forgotten import Forgotten, deletions
-from opencrab.adapters.opensearch.knowing import kept_in
-from opencrab.adapters.opensearch.reached import Reached
+from opencrab.adapters.opensearch.query_plan import kept_in
 from opencrab.adapters.opensearch.schema import (
     creation,
     document,
@@ -21,12 +20,13 @@ from opencrab.adapters.opensearch.schema import (
     placed,
     row_id,
 )
-from opencrab.adapters.past import LATE, Batch, Hinted, Past, ref_of
+from opencrab.adapters.opensearch.watermark import Reached
+from opencrab.adapters.search_rows import LATE, Batch, Hinted, Past, ref_of
+from opencrab.domain.erasure.request import COPIES_KEPT, Mark
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.forgetting import COPIES_KEPT, Mark
-from opencrab.domain.past import Row, RowKind
+from opencrab.domain.memory.search_row import Row, RowKind
 from opencrab.ports.clock import Clock
-from opencrab.ports.feed import FeedEntry
+from opencrab.ports.conversation.feed import FeedEntry
 
 _log = logging.getLogger(__name__)
 

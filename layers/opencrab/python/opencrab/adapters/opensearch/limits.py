@@ -8,10 +8,10 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from opencrab.adapters.opensearch.schema import ROW, micros
-from opencrab.domain.past import Clearance, Row, RowKind
-from opencrab.domain.session import Hearing
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.memory.search_row import Clearance, Row, RowKind
 from opencrab.domain.value import whole
-from opencrab.ports.search import Query
+from opencrab.ports.memory.search import Query
 
 Clause = dict[str, Any]
 

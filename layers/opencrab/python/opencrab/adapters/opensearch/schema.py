@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from opencrab.adapters.opensearch.bm25 import K1, B, index_text
+from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Invalid
-from opencrab.domain.past import Row, RowKind
-from opencrab.domain.question import tells_time
-from opencrab.domain.session import Hearing
+from opencrab.domain.memory.search_row import Row, RowKind
+from opencrab.domain.text.query import tells_time
 from opencrab.domain.value import whole
 
 SCHEMA = 1

@@ -9,15 +9,15 @@ from typing import Any
 
 from opencrab.adapters.opensearch.bm25 import plain
 from opencrab.adapters.opensearch.indexing import OpenSearchIndexing
-from opencrab.adapters.opensearch.knowing import Known, known
 from opencrab.adapters.opensearch.limits import any_of, may_answer, may_hear, term
-from opencrab.adapters.opensearch.look import Look, Place
 from opencrab.adapters.opensearch.porter import stem
-from opencrab.adapters.opensearch.reached import Reached, newest
+from opencrab.adapters.opensearch.query_plan import Known, known
+from opencrab.adapters.opensearch.rescore import Look, Place
 from opencrab.adapters.opensearch.schema import ROW, SCHEMA, Placed, index_name, read, row_id
-from opencrab.domain.question import question
-from opencrab.domain.ranking import MOST_HITS, Ranked
-from opencrab.ports.search import Found, IndexStatus, Query
+from opencrab.adapters.opensearch.watermark import Reached, newest
+from opencrab.domain.text.query import question
+from opencrab.domain.text.ranking import MOST_HITS, Ranked
+from opencrab.ports.memory.search import Found, IndexStatus, Query
 
 _LOOKS = 3
 """How often the rows are ranked again after kept things turned out to be others than known."""

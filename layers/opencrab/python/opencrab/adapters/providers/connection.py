@@ -10,16 +10,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from opencrab.adapters.providers.address import checked_base_url, is_private
-from opencrab.adapters.providers.configuration import ProviderSettings
-from opencrab.adapters.providers.detect import LLAMACPP_URL, OLLAMA_URL, UNNAMED_MODEL
-from opencrab.adapters.providers.prices import anthropic_name
-from opencrab.adapters.providers.transport import Opened, Reply, Transport
+from opencrab.adapters.providers.catalogue.configuration import ProviderSettings
+from opencrab.adapters.providers.catalogue.detect import LLAMACPP_URL, OLLAMA_URL, UNNAMED_MODEL
+from opencrab.adapters.providers.catalogue.prices import anthropic_name
+from opencrab.adapters.providers.transport.exchange import Opened, Reply, Transport
+from opencrab.adapters.providers.wire.address import checked_base_url, is_private
 from opencrab.domain.errors import Invalid
-from opencrab.ports.model import ChatModel, Embedder, ModelInfo, ProviderHealth
+from opencrab.ports.models.model import ChatModel, Embedder, ModelInfo, ProviderHealth
 
 if TYPE_CHECKING:
-    from opencrab.adapters.providers.wire import Endpoint, Wire
+    from opencrab.adapters.providers.wire.wire import Endpoint, Wire
 
 BASE_URLS = {
     "openai": "https://api.openai.com/v1",
@@ -132,8 +132,8 @@ def chat_model(
 
 def scripted_model(provider: ProviderSettings, info: ModelInfo) -> ChatModel:
     """The model that is none, with the script of its provider."""
-    from opencrab.adapters.providers.script import load_script  # noqa: PLC0415  - see above
-    from opencrab.adapters.providers.scripted import Scripted  # noqa: PLC0415
+    from opencrab.adapters.providers.scripted.model import Scripted  # noqa: PLC0415
+    from opencrab.adapters.providers.scripted.script import load_script  # noqa: PLC0415  - see above
 
     script = load_script(Path(provider.script)) if provider.script else ()
     return Scripted(script, info=info)
@@ -168,15 +168,15 @@ def health_of(
 
 def _wire(provider: ProviderSettings) -> "Wire":
     if provider.kind == "azure":
-        from opencrab.adapters.providers.openai import AzureWire  # noqa: PLC0415  - see above
+        from opencrab.adapters.providers.openai.endpoint import AzureWire  # noqa: PLC0415  - see above
 
         return AzureWire(provider.api_version)
     if provider.kind == "anthropic":
-        from opencrab.adapters.providers.anthropic import AnthropicWire  # noqa: PLC0415
+        from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire  # noqa: PLC0415
 
         return AnthropicWire(address_of(provider))
     module, name = _WIRES[provider.kind]
-    made = getattr(import_module(f"opencrab.adapters.providers.{module}"), name)
+    made = getattr(import_module(f"opencrab.adapters.providers.{module}.endpoint"), name)
     return cast("Wire", made())
 
 
@@ -185,7 +185,7 @@ def _wire_name(provider: ProviderSettings, model: str) -> str:
 
 
 def _endpoint(provider: ProviderSettings) -> "Endpoint":
-    from opencrab.adapters.providers.wire import Endpoint  # noqa: PLC0415  - see above
+    from opencrab.adapters.providers.wire.wire import Endpoint  # noqa: PLC0415  - see above
 
     return Endpoint(
         provider=provider.name,

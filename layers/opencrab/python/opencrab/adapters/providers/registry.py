@@ -10,11 +10,13 @@ from threading import RLock
 from pydantic import ValidationError
 
 from opencrab.adapters.providers import connection
-from opencrab.adapters.providers.configuration import SCRIPTED, ModelsSettings, ProviderSettings
-from opencrab.adapters.providers.detect import LocalServer
-from opencrab.adapters.providers.facts import Facts, ModelSettings
-from opencrab.adapters.providers.info import known_of, model_info
-from opencrab.adapters.providers.merge import (
+from opencrab.adapters.providers.catalogue.configuration import (
+    SCRIPTED,
+    ModelsSettings,
+    ProviderSettings,
+)
+from opencrab.adapters.providers.catalogue.detect import LocalServer
+from opencrab.adapters.providers.catalogue.merge import (
     ALWAYS_THERE,
     check,
     default_model,
@@ -22,13 +24,21 @@ from opencrab.adapters.providers.merge import (
     resolved,
     routing_of,
 )
-from opencrab.adapters.providers.transport import Transport
+from opencrab.adapters.providers.catalogue.model_facts import Facts, ModelSettings
+from opencrab.adapters.providers.catalogue.model_info import known_of, model_info
+from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
-from opencrab.domain.money import Price
-from opencrab.domain.preference import Preferences
-from opencrab.domain.routing import Routing, Use
-from opencrab.ports.model import ChatModel, Embedder, ModelInfo, ProviderHealth, ProviderState
-from opencrab.ports.preferences import Stored
+from opencrab.domain.models.preferences import Preferences
+from opencrab.domain.models.routing import Routing, Use
+from opencrab.domain.money.budget import Price
+from opencrab.ports.models.model import (
+    ChatModel,
+    Embedder,
+    ModelInfo,
+    ProviderHealth,
+    ProviderState,
+)
+from opencrab.ports.models.preferences import Stored
 
 log = logging.getLogger(__name__)
 

@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, TypeVar
 
-from opencrab.adapters.providers.framing import events
-from opencrab.adapters.providers.reading import parse
-from opencrab.adapters.providers.secrecy import Secrecy
-from opencrab.adapters.providers.transport import Opened, Reply, Transport
-from opencrab.adapters.providers.wire import Assembly, Endpoint, Event, Party, Wire
+from opencrab.adapters.providers.transport.exchange import Opened, Reply, Transport
+from opencrab.adapters.providers.transport.framing import events
+from opencrab.adapters.providers.wire.lenient import parse
+from opencrab.adapters.providers.wire.secrecy import Secrecy
+from opencrab.adapters.providers.wire.wire import Assembly, Endpoint, Event, Party, Wire
 from opencrab.domain.errors import OpenCrabError, Refused
-from opencrab.domain.fault import Fault, Unanswered
-from opencrab.domain.money import Usage
-from opencrab.domain.record import Answer
-from opencrab.ports.model import ChatRequest, Embeddings, ModelInfo, ProviderHealth
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import Answer
+from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo, ProviderHealth
 
 BATCH = 100
 """How many texts are turned into vectors with one request."""

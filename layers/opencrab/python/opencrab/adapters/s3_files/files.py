@@ -24,11 +24,11 @@ from opencrab.adapters.s3_files.bucket import (
 )
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
 from opencrab.domain.identifier import content_hash, stable_id
-from opencrab.domain.path import workspace_path, workspace_prefix
 from opencrab.domain.value import Identifier
+from opencrab.domain.workspace.path import workspace_path, workspace_prefix
 from opencrab.ports.clock import Clock
-from opencrab.ports.files import ABSENT, VERSIONS, FileInfo, FileVersion
-from opencrab.ports.ledger import Entry, Ledger
+from opencrab.ports.workspace.files import ABSENT, VERSIONS, FileInfo, FileVersion
+from opencrab.ports.workspace.ledger import Entry, Ledger
 
 ROUNDS = 5
 """How often a write begins anew when others change the same file at the same time."""

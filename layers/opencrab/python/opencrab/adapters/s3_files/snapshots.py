@@ -17,7 +17,7 @@ from opencrab.adapters.s3_files.bucket import Bucket, Stored, etag_of, version, 
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.value import Identifier
 from opencrab.ports.clock import Clock
-from opencrab.ports.snapshots import Snapshot
+from opencrab.ports.memory.snapshots import Snapshot
 
 ROUNDS = 5
 """How often a removal begins anew when others publish at the same time."""

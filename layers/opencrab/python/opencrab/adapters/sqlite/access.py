@@ -4,10 +4,10 @@ import json
 from datetime import datetime, timedelta
 
 from opencrab.adapters.sqlite.database import FEED, AlreadyThere, Database, milliseconds
+from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.principal import ApiKey
-from opencrab.ports.feed import FeedEntry
-from opencrab.ports.idempotency import Remembered
+from opencrab.ports.access.idempotency import Remembered
+from opencrab.ports.conversation.feed import FeedEntry
 
 IDEMPOTENCY = timedelta(days=1)
 

@@ -3,14 +3,14 @@
 from datetime import datetime
 
 from opencrab.adapters.sqlite.database import AlreadyThere, Database, Items
-from opencrab.adapters.sqlite.facts import MIND_KEY
-from opencrab.domain.agent import Agent, Profile
+from opencrab.adapters.sqlite.documents import MIND_KEY
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.conversation.session import Session, SessionStatus
+from opencrab.domain.document import Fact
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.domain.fact import Fact
-from opencrab.domain.identity import Identity
-from opencrab.domain.mind import Mind
-from opencrab.domain.session import Session, SessionStatus
-from opencrab.domain.soul import Soul
 
 _TIMES = {"created_at", "updated_at"}
 

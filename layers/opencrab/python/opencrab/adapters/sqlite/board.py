@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from opencrab.adapters.sqlite.database import Database, Items
 from opencrab.domain.errors import Conflict
-from opencrab.domain.health import Health
-from opencrab.domain.money import Draw, exhausted, limit_changes
-from opencrab.domain.preference import Preferences
+from opencrab.domain.models.health import Health
+from opencrab.domain.models.preferences import Preferences
+from opencrab.domain.money.budget import Draw, exhausted, limit_changes
 from opencrab.domain.value import MicroUsd
-from opencrab.ports.preferences import Stored
+from opencrab.ports.models.preferences import Stored
 
 _BOARD, _LIMIT, _SETTINGS, _HEALTH = "BOARD", "LIMIT#", "SETTINGS", "HEALTH#"
 _PREFERENCES, _DOCUMENT = "PREFERENCES", "P"

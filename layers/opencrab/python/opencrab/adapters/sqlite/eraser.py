@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 from opencrab.adapters.sqlite.database import Database, Items, milliseconds
 from opencrab.adapters.sqlite.journal import RETENTION, records_in
-from opencrab.domain.line import Line
-from opencrab.domain.record import Record
-from opencrab.domain.session import Session
-from opencrab.domain.turn import Turn
-from opencrab.ports.eraser import not_ended
+from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.turn.record import Record
+from opencrab.domain.turn.turn import Turn
+from opencrab.ports.erasure import not_ended
 
 _FEED = (
     "SELECT position, body FROM feed WHERE kind='line' AND session_id=? AND"

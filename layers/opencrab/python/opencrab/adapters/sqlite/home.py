@@ -10,18 +10,18 @@ from opencrab.adapters.sqlite.board import (
     SqlitePreferences,
     SqliteSwitches,
 )
+from opencrab.adapters.sqlite.counters import SqliteTallies
 from opencrab.adapters.sqlite.database import Database
+from opencrab.adapters.sqlite.documents import SqliteFacts
 from opencrab.adapters.sqlite.eraser import SqliteEraser
-from opencrab.adapters.sqlite.facts import SqliteFacts
 from opencrab.adapters.sqlite.journal import SqliteJournal
 from opencrab.adapters.sqlite.outbox import SqliteDueItems, SqliteOutbox
 from opencrab.adapters.sqlite.queue import SqliteQueue
-from opencrab.adapters.sqlite.tallies import SqliteTallies
 from opencrab.adapters.sqlite.usage import SqliteUsage
-from opencrab.ports.blobs import Blobs
 from opencrab.ports.clock import Clock
-from opencrab.ports.files import Files
 from opencrab.ports.home import Home
+from opencrab.ports.turn.blobs import Blobs
+from opencrab.ports.workspace.files import Files
 
 FILE = "opencrab.db"
 

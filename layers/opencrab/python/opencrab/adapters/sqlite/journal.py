@@ -5,24 +5,19 @@ from datetime import datetime, timedelta
 from pydantic import TypeAdapter
 
 from opencrab.adapters.sqlite import board as boards
-from opencrab.adapters.sqlite import tallies
+from opencrab.adapters.sqlite import counters
 from opencrab.adapters.sqlite import usage as ledger
 from opencrab.adapters.sqlite.database import AlreadyThere, Database, Items, milliseconds
-from opencrab.adapters.sqlite.facts import write_facts
+from opencrab.adapters.sqlite.documents import write_facts
 from opencrab.adapters.sqlite.outbox import put_due
+from opencrab.domain.conversation.line import Instruction, Line
+from opencrab.domain.conversation.session import Session, SessionChange, SessionStatus
+from opencrab.domain.document import Fact
 from opencrab.domain.errors import Conflict, NotFound, Stopped, Superseded
-from opencrab.domain.fact import Fact
-from opencrab.domain.line import Instruction, Line
-from opencrab.domain.money import INSTALLATION
-from opencrab.domain.record import (
-    ApprovalDecision,
-    ApprovalRequest,
-    Record,
-    record_key,
-)
-from opencrab.domain.session import Session, SessionChange, SessionStatus
-from opencrab.domain.turn import Stop, Turn, TurnStatus
-from opencrab.ports.journal import Admission, Boundary, Change, Recorded
+from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record, record_key
+from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
+from opencrab.ports.turn.journal import Admission, Boundary, Change, Recorded
 
 RETENTION = timedelta(days=35)
 INSTRUCTION_LIFE = RETENTION
@@ -272,7 +267,7 @@ def _put_new(items: Items, change: Change) -> None:
         )
     for row in change.usage:
         ledger.put_new(items, row)
-        tallies.count(items, row)
+        counters.count(items, row)
 
 
 def _check(stored: Turn, change: Change) -> None:

@@ -3,9 +3,9 @@
 from datetime import datetime, timedelta
 
 from opencrab.adapters.sqlite.database import Database, Items, milliseconds
-from opencrab.domain.due import DueItem
+from opencrab.domain.conversation.utterance import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
-from opencrab.domain.utterance import DeliveryState, Utterance
+from opencrab.domain.turn.due_item import DueItem
 
 RETENTION = timedelta(days=35)
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from opencrab.adapters.sqlite.database import Database, Items, milliseconds
 from opencrab.ports.clock import Clock
-from opencrab.ports.queue import Delivery, check_delay
+from opencrab.ports.turn.queue import Delivery, check_delay
 
 DEDUPLICATION = timedelta(minutes=5)
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from opencrab.adapters.sqlite.database import Database, Items
 from opencrab.domain.errors import NotFound
-from opencrab.domain.usage import Judgement, UsageRow, is_row_id, row_bounds
+from opencrab.domain.usage.ledger import Judgement, UsageRow, is_row_id, row_bounds
 
 
 class SqliteUsage:

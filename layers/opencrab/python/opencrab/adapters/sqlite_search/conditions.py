@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from opencrab.adapters.sqlite_search.row_codec import Names, moment
 from opencrab.adapters.sqlite_search.schema import HEARINGS, KINDS, SPEECH
-from opencrab.adapters.sqlite_search.stored import Names, moment
-from opencrab.domain.past import Clearance
-from opencrab.domain.session import Hearing
-from opencrab.ports.search import Query
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.memory.search_row import Clearance
+from opencrab.ports.memory.search import Query
 
 _NOBODY = 0
 """A number that no name has."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from opencrab.adapters.sqlite_search.stored import moment
-from opencrab.domain.forgetting import Mark
-from opencrab.domain.past import Row
+from opencrab.adapters.sqlite_search.row_codec import moment
+from opencrab.domain.erasure.request import Mark
+from opencrab.domain.memory.search_row import Row
 
 
 class Forgotten:

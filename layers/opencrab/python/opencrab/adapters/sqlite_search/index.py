@@ -13,9 +13,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from opencrab.adapters.past import Batch, Seen
-from opencrab.adapters.sqlite_search.finding import Sense, find
+from opencrab.adapters.search_rows import Batch, Seen
 from opencrab.adapters.sqlite_search.forgotten import Forgotten
+from opencrab.adapters.sqlite_search.ingest import Taking
+from opencrab.adapters.sqlite_search.query import Sense, find
+from opencrab.adapters.sqlite_search.row_codec import COLUMNS, Names, from_stored, time_of
 from opencrab.adapters.sqlite_search.schema import (
     KINDS,
     TOKENIZER,
@@ -25,11 +27,9 @@ from opencrab.adapters.sqlite_search.schema import (
     making_sense,
     opened,
 )
-from opencrab.adapters.sqlite_search.stored import COLUMNS, Names, from_stored, time_of
-from opencrab.adapters.sqlite_search.taking import Taking
-from opencrab.domain.forgetting import Mark
-from opencrab.domain.past import Row, RowKind
-from opencrab.ports.search import Found, Query
+from opencrab.domain.erasure.request import Mark
+from opencrab.domain.memory.search_row import Row, RowKind
+from opencrab.ports.memory.search import Found, Query
 
 __all__ = ["TOKENIZER", "Damaged", "Index"]
 

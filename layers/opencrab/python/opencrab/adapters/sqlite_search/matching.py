@@ -8,8 +8,8 @@ weighed all terms count.
 import sqlite3
 
 from opencrab.adapters.sqlite_search.conditions import Conditions
-from opencrab.domain.question import MOST_TERMS
-from opencrab.domain.ranking import MOST_HITS
+from opencrab.domain.text.query import MOST_TERMS
+from opencrab.domain.text.ranking import MOST_HITS
 
 _WEIGHED = 3_000
 """Rows that the rarer terms must be in, counted for each term, to do without the others."""

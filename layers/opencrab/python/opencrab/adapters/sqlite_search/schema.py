@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.past import RowKind
-from opencrab.domain.session import Hearing
+from opencrab.domain.memory.search_row import RowKind
 
 TOKENIZER = 1
 """Changes whenever texts are cut into terms in another way; an index of another one is refused."""

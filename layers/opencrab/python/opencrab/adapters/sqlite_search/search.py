@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from opencrab.adapters.past import Hinted, Past
-from opencrab.adapters.sqlite_search.copies import COPIES, Copies
-from opencrab.adapters.sqlite_search.copy import Copy
+from opencrab.adapters.search_rows import Hinted, Past
 from opencrab.adapters.sqlite_search.index import TOKENIZER, Damaged
+from opencrab.adapters.sqlite_search.replica import Copy
+from opencrab.adapters.sqlite_search.replica_cache import COPIES, Copies
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.clock import Clock
-from opencrab.ports.feed import FeedEntry
-from opencrab.ports.search import Found, IndexStatus, Query
-from opencrab.ports.snapshots import SnapshotStore
+from opencrab.ports.conversation.feed import FeedEntry
+from opencrab.ports.memory.search import Found, IndexStatus, Query
+from opencrab.ports.memory.snapshots import SnapshotStore
 
 if TYPE_CHECKING:
     from opencrab.adapters.sqlite_search.vectors import Vectors

@@ -12,11 +12,11 @@ from heapq import nsmallest
 
 from opencrab.adapters.sqlite_search.conditions import Conditions
 from opencrab.adapters.sqlite_search.index import Index
+from opencrab.adapters.sqlite_search.row_codec import clean
 from opencrab.adapters.sqlite_search.schema import VECTORS, making_sense
-from opencrab.adapters.sqlite_search.stored import clean
-from opencrab.domain.meaning import MOST_NEAR, Compact, compact, cosine, fused
+from opencrab.domain.text.vectors import MOST_NEAR, Compact, compact, cosine, fused
 from opencrab.ports.clock import Clock
-from opencrab.ports.search import Meaning, Query
+from opencrab.ports.memory.search import Meaning, Query
 
 BATCH = 64
 """Texts of one call."""

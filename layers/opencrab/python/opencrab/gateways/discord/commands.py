@@ -7,13 +7,13 @@ rules, and not by permissions of a server.
 import json
 from typing import Any
 
-from opencrab.domain.question import LONGEST_QUESTION
-from opencrab.domain.routing import Use
-from opencrab.domain.usage import Period
+from opencrab.domain.models.routing import Use
+from opencrab.domain.text.query import LONGEST_QUESTION
+from opencrab.domain.usage.ledger import Period
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.acks import OFFERED
-from opencrab.gateways.discord.show_models import ALL_USES
-from opencrab.gateways.discord.show_words import term
+from opencrab.gateways.discord.interactions.acks import OFFERED
+from opencrab.gateways.discord.views.models import ALL_USES
+from opencrab.gateways.discord.views.view_sentences import term
 
 Definition = dict[str, Any]
 Words = tuple[str, str]

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from opencrab.domain.discord import Presence
+from opencrab.domain.discord.community import Presence
 
 
 class Bring(Protocol):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from opencrab.domain.discord import Presence
+from opencrab.domain.discord.community import Presence
 
 PAGE = 100
 """Messages of one fetch, as many as Discord gives."""

@@ -2,8 +2,8 @@
 
 import sys
 
-from opencrab.gateways.rest.app import routed
-from opencrab.gateways.rest.openapi import text
+from opencrab.gateways.rest.http.app import routed
+from opencrab.gateways.rest.http.openapi import text
 
 if __name__ == "__main__":
     sys.stdout.write(text(routed()))

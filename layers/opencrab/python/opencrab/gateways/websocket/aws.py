@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+from opencrab.domain.document import Fact
 from opencrab.domain.errors import (
     Exhausted,
     Invalid,
@@ -19,16 +20,15 @@ from opencrab.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
-from opencrab.domain.fact import Fact
-from opencrab.engine import connections
-from opencrab.engine.connections import Flooding, Pause
-from opencrab.engine.live import Start, Visible, Watched
+from opencrab.engine.conversation import connections
+from opencrab.engine.conversation.connections import Flooding, Pause
+from opencrab.engine.conversation.live import Start, Visible, Watched
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.websocket import talk, wishes
-from opencrab.gateways.websocket.entrance import Entrance
+from opencrab.gateways.websocket import dispatch, requests
+from opencrab.gateways.websocket.authentication import Entrance
 from opencrab.gateways.websocket.pushing import Pusher
-from opencrab.ports.feed import FeedEntry
-from opencrab.ports.push import Push
+from opencrab.ports.conversation.feed import FeedEntry
+from opencrab.ports.conversation.push import Push
 
 Entries = Callable[[Iterable[Mapping[str, Any]]], Iterable[FeedEntry]]
 
@@ -92,7 +92,7 @@ class Gateway:
             connections.open_connection(self._runtime, connection_id, key)
         except OpenCrabError as error:
             status = next(status for kind, status in _STATUS if isinstance(error, kind))
-            return {"statusCode": status, "body": json.dumps(talk.problem(error))}
+            return {"statusCode": status, "body": json.dumps(dispatch.problem(error))}
         return {"statusCode": 200}
 
     def _heard(self, connection_id: str, event: Mapping[str, Any]) -> None:
@@ -100,20 +100,20 @@ class Gateway:
         try:
             principal = connections.heard(self._runtime, connection_id, self._pause)
         except (Unauthenticated, Flooding) as error:
-            self._pusher.send(connection_id, talk.problem(error))
+            self._pusher.send(connection_id, dispatch.problem(error))
             self._pusher.cut(connection_id)
             return
         except Unavailable as error:
-            unheard = wishes.id_in(str(event.get("body") or ""))
-            self._pusher.send(connection_id, talk.problem(error, unheard))
+            unheard = requests.id_in(str(event.get("body") or ""))
+            self._pusher.send(connection_id, dispatch.problem(error, unheard))
             return
         watches = _Stored(self._runtime, connection_id, self._pause)
         try:
             text = _text(event)
         except OpenCrabError as error:
-            self._pusher.send(connection_id, talk.problem(error))
+            self._pusher.send(connection_id, dispatch.problem(error))
             return
-        answered = talk.answer(self._runtime, principal, watches, text)
+        answered = dispatch.answer(self._runtime, principal, watches, text)
         if self._pusher.send(connection_id, answered):
             self._tell_past(connection_id, watches)
 

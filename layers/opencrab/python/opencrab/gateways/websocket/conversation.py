@@ -4,9 +4,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
+from opencrab.domain.access.principal import Principal
 from opencrab.domain.errors import Unauthenticated
-from opencrab.domain.principal import Principal
-from opencrab.engine.connections import (
+from opencrab.engine.conversation.connections import (
     CONNECTION_LIVES,
     MOST_MESSAGES,
     MOST_WATCHED,
@@ -14,12 +14,12 @@ from opencrab.engine.connections import (
     Holders,
     flooding,
 )
-from opencrab.engine.live import Following, Visible, Watched
-from opencrab.engine.live_events import Event
+from opencrab.engine.conversation.live import Following, Visible, Watched
+from opencrab.engine.conversation.live_events import Event
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.websocket.entrance import Entrance
-from opencrab.gateways.websocket.talk import answer
-from opencrab.ports.feed import ChangeFeed
+from opencrab.gateways.websocket.authentication import Entrance
+from opencrab.gateways.websocket.dispatch import answer
+from opencrab.ports.conversation.feed import ChangeFeed
 
 
 class LocalTalk:

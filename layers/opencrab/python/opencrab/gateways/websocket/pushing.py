@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import inf
 
+from opencrab.domain.conversation.line import Line
+from opencrab.domain.document import Fact
 from opencrab.domain.errors import Conflict, NotFound, Unauthenticated, Unavailable
-from opencrab.domain.fact import Fact
-from opencrab.domain.line import Line
-from opencrab.domain.turn import TurnStatus
-from opencrab.engine import live_events
-from opencrab.engine.connections import (
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.engine.conversation import live_events
+from opencrab.engine.conversation.connections import (
     Holders,
     Watcher,
     close_connection,
@@ -26,11 +26,11 @@ from opencrab.engine.connections import (
     told_next,
     watchers,
 )
-from opencrab.engine.live import Watched, line_in, moved
-from opencrab.engine.live_events import Event, TurnMoved
+from opencrab.engine.conversation.live import Watched, line_in, moved
+from opencrab.engine.conversation.live_events import Event, TurnMoved
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.feed import FeedEntry
-from opencrab.ports.push import Push
+from opencrab.ports.conversation.feed import FeedEntry
+from opencrab.ports.conversation.push import Push
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,64 @@
+"""Leading a discussion: guidance for its agents, and the phase that it has come to."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from opencrab.actions.registry import Group
+from opencrab.domain.errors import Invalid, Refused
+from opencrab.domain.turn.action import ActionResult, Effect, Guided, Impact, PhaseSet
+from opencrab.domain.value import MessageText, Value
+from opencrab.ports.turn.action import ActionContext
+
+group = Group("discussing")
+
+
+class SettablePhase(StrEnum):
+    DIVERGENT = "divergent"
+    CONVERGENT = "convergent"
+    CONCLUDED = "concluded"
+
+
+class BroadcastGuidance(Value):
+    text: MessageText = Field(description="What everybody should heed")
+
+
+class SetPhase(Value):
+    phase: SettablePhase
+
+
+@group.action(
+    impact=Impact.SPEECH,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Guide the discussion: {text}", "議論の指針を伝える: {text}"),
+    ja="進行役として、議論の全エージェントに指針を伝えます。人には見えません。",
+)
+def broadcast_guidance(arguments: BroadcastGuidance, context: ActionContext) -> ActionResult:
+    """As the facilitator, guide all agents of this discussion. People do not see it.
+
+    Your turn goes on.
+    """
+    _require_facilitator(context)
+    if not arguments.text.strip():
+        raise Invalid("text is blank", field="text", cure="write the guidance in words")
+    return ActionResult.done(Guided(text=arguments.text), guided=True)
+
+
+@group.action(
+    impact=Impact.SPEECH,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Set the phase to {phase}", "議論の局面を{phase}にする"),
+    ja="進行役として、議論の局面を変えます。concluded で議論が終わります。",
+)
+def set_phase(arguments: SetPhase, context: ActionContext) -> ActionResult:
+    """As the facilitator, set the phase of this discussion; concluded ends it with this turn."""
+    _require_facilitator(context)
+    return ActionResult.done(PhaseSet(phase=arguments.phase.value), phase=arguments.phase.value)
+
+
+def _require_facilitator(context: ActionContext) -> None:
+    if context.session.facilitator_id != context.agent.id:
+        raise Refused(
+            "only the facilitator of a session may do this",
+            cure="say it with send_speech instead",
+        )

@@ -1,0 +1,272 @@
+"""Purpose and goals: deciding what is to be reached, and in which tasks."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from opencrab.actions.registry import Group
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
+from opencrab.domain.goals.condition import require_checkable
+from opencrab.domain.goals.goal import (
+    CHILDREN,
+    DEPTH,
+    GOAL,
+    OPEN_GOALS,
+    Goal,
+    GoalId,
+    GoalSource,
+    Line,
+    PlannedTask,
+    goal_key,
+    goal_of,
+    planned,
+)
+from opencrab.domain.goals.plan import PLAN, plan_key, replanned
+from opencrab.domain.goals.selection import PROMISES, require_deadline, require_room, room
+from opencrab.domain.goals.value_estimate import Horizon, Worth
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.turn.action import ActionResult, Effect, GoalBegun, Impact
+from opencrab.domain.value import ShortText, Value
+from opencrab.ports.turn.action import ActionContext
+
+group = Group("planning")
+
+_MILLION = 1_000_000
+
+
+class SetPurpose(Value):
+    purpose: Annotated[ShortText, Field(min_length=1, max_length=500)]
+
+
+class AddGoal(Value):
+    name: Line
+    description: ShortText = ""
+    horizon: Horizon = Field(
+        Horizon.OBJECTIVE, description="An aspiration is never begun, it leads to objectives"
+    )
+    deadline: datetime | None = None
+
+
+class PlanGoal(Value):
+    goal_id: GoalId
+    tasks: Annotated[tuple[PlannedTask, ...], Field(max_length=50)]
+
+
+class StartTask(Value):
+    task_id: Annotated[str, Field(max_length=20, description="G1 or G1-T2")]
+
+
+def _purpose_impact(_arguments: SetPurpose, context: ActionContext) -> Impact:
+    """A purpose is part of every later prompt: foreign words get there only if a human agrees."""
+    return Impact.SHARED if context.turn.taint else Impact.SELF
+
+
+def _version(_arguments: SetPurpose, context: ActionContext) -> dict[str, Any]:
+    return {"version": context.reach.agents.get(context.agent.id).agent.version}
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=("Take as purpose: {purpose}", "目的にする: {purpose}"),
+    ja="自分の目的を定めます。オーナーに尋ねて決めます。",
+    prepare=_version,
+    impact_of=_purpose_impact,
+)
+def set_purpose(arguments: SetPurpose, context: ActionContext) -> ActionResult:
+    """Set your purpose, as your owner told you."""
+    if context.turn.authority is not Authority.OWNER:
+        raise Invalid("only the owner gives a purpose", cure="ask your owner what it is to be")
+    agent = context.reach.agents.get(context.agent.id).agent
+    if agent.purpose != arguments.purpose:
+        if agent.version != context.prepared["version"]:
+            raise Conflict("somebody changed you meanwhile", cure="look again, then decide")
+        changed = agent.replaced(purpose=arguments.purpose, updated_at=context.clock.now())
+        context.reach.agents.save(changed)
+    return ActionResult.done(purpose=arguments.purpose)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Add the goal: {name}", "目標を加える: {name}"),
+    ja="目標を加えます。続けて plan_goal で計画し、start_task で始めます。",
+)
+def add_goal(arguments: AddGoal, context: ActionContext) -> ActionResult:
+    """Add a goal; then plan it with plan_goal and begin with start_task."""
+    stored = context.reach.facts.get(context.agent.id, MIND, MIND)
+    fact = stored or Fact(owner=context.agent.id, kind=MIND, id=MIND, version=0, body={})
+    mind = fact.read(Mind)
+    agenda = mind.agenda
+    require_deadline(arguments.deadline, context.clock.now())
+    _require_room(context, agenda, arguments.horizon)
+    parent = _parent(context)
+    turn, number = context.turn, agenda.last_number + 1
+    source = _source(context)
+    goal = Goal(
+        id=f"G{number}",
+        agent_id=context.agent.id,
+        session_id=stable_id("task", context.agent.id, context.key),
+        name=arguments.name,
+        instruction=arguments.description,
+        source=source,
+        horizon=arguments.horizon,
+        worth=PROMISES.get(source, Worth()),
+        deadline=arguments.deadline,
+        authority=turn.authority,
+        door=turn.source,
+        principal_id=turn.principal_id,
+        taint=turn.taint,
+        created_at=context.clock.now(),
+    )
+    result = ActionResult.done(goal_id=goal.id, name=goal.name)
+    if parent is not None:
+        above = parent.read(Goal)
+        goal = goal.replaced(depth=above.depth + 1, budget_micro_usd=above.left_micro_usd)
+        result = result.keeping(parent.holding(above.replaced(children=above.children + 1)))
+    grown = agenda.replaced(last_number=number, open=(*agenda.open, goal.id))
+    return result.keeping(
+        fact.holding(mind.replaced(agenda=grown)),
+        new_fact(goal.agent_id, GOAL, goal_key(goal.id), goal),
+    )
+
+
+def _source(context: ActionContext) -> GoalSource:
+    """Where a goal of this turn comes from: what an agent sets itself, from what it was about."""
+    if context.turn.authority is not Authority.SELF:
+        return GoalSource.OWNER
+    return GoalSource.ROLE if context.goal is None else context.goal.source
+
+
+def _require_room(context: ActionContext, agenda: Agenda, horizon: Horizon) -> None:
+    """Raise Conflict for too many goals in all, Invalid for a full horizon.
+
+    Goals are counted by their horizons only where that can matter.
+    """
+    authority = context.turn.authority
+    if len(agenda.open) >= OPEN_GOALS:
+        raise Conflict(f"you have {OPEN_GOALS} open goals", cure="reach or give up one first")
+    if authority is not Authority.SELF or len(agenda.open) < room(horizon, authority):
+        return
+    names = ((GOAL, goal_key(goal_id)) for goal_id in agenda.open)
+    found = context.reach.facts.several(context.agent.id, *names)
+    taken = sum(fact.read(Goal).horizon is horizon for fact in found)
+    require_room(horizon, taken, authority)
+
+
+def _parent(context: ActionContext) -> Fact | None:
+    """The goal that this turn serves, which is to beget another one; raises Refused beyond that."""
+    if context.goal is None:
+        return None
+    fact, goal = open_goal(context, context.goal.id)
+    if goal.depth >= DEPTH or goal.children >= CHILDREN:
+        raise Refused(
+            f"{goal.id} may not lead to more goals",
+            cure="do what is left in its own tasks, or say in the report what is still to do",
+        )
+    return fact
+
+
+def _begins(_arguments: PlanGoal, result: ActionResult) -> bool:
+    return bool((result.data or {}).get("begins"))
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Plan {goal_id}", "{goal_id}の計画を立てる"),
+    ja="目標を5から10のタスクに分けます。各タスクの前提と、後に成り立つことを書きます。"
+    "計画は後から変えられません。",
+    ends_turn=_begins,
+)
+def plan_goal(arguments: PlanGoal, context: ActionContext) -> ActionResult:
+    """Split a goal into 5 to 10 tasks, each with what must be true before and after; for good."""
+    fact, goal = _own_goal(context, arguments.goal_id)
+    if goal.stuck:
+        return _planned_anew(arguments, context)
+    require_checkable(arguments.tasks)
+    return _with_plan(context, fact, planned(goal, arguments.tasks))
+
+
+def _planned_anew(arguments: PlanGoal, context: ActionContext) -> ActionResult:
+    fact, goal = _own_goal(context, arguments.goal_id)
+    if goal.authority is not Authority.SELF:
+        raise Refused(
+            f"the plan of {goal.id} is fixed: somebody gave you that goal",
+            cure="fail the task and report what could not be done",
+        )
+    require_checkable(arguments.tasks)
+    anew, old = replanned(goal, arguments.tasks, context.clock.now())
+    kept = new_fact(goal.agent_id, PLAN, plan_key(goal.id, old.revision), old)
+    return _with_plan(context, fact, anew).keeping(kept)
+
+
+def _with_plan(context: ActionContext, fact: Fact, goal: Goal) -> ActionResult:
+    """What keeps a goal with its new plan; raises Invalid where that is too dear."""
+    _require_affordable(context, goal)
+    own = context.goal is not None and context.goal.id == goal.id
+    goal = goal.replaced(taint=goal.taint or context.turn.taint)
+    return ActionResult.done(
+        goal_id=goal.id,
+        tasks=[{"id": task.id, "name": task.name} for task in goal.tasks],
+        begins=own,
+        next="the tasks begin now, each in a turn of its own" if own else "start_task begins it",
+    ).keeping(fact.holding(goal))
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Begin with {task_id}", "{task_id}を始める"),
+    ja="目標のタスクに取りかかります。この番のあとで、順番に始まります。",
+)
+def start_task(arguments: StartTask, context: ActionContext) -> ActionResult:
+    """Begin to carry out a goal: its tasks run in order, after this turn and goals before it."""
+    _, goal = _own_goal(context, goal_of(arguments.task_id))
+    if goal.runs:
+        raise Conflict(f"{goal.id} has begun already")
+    if goal.horizon is Horizon.ASPIRATION:
+        raise Conflict(f"{goal.id} is an aspiration", cure="add an objective that serves it")
+    if goal.pause is not None:
+        raise Conflict(f"{goal.id} waits: {goal.pause.reason}", cure="somebody must resume it")
+    return ActionResult.done(GoalBegun(goal=goal.id), goal_id=goal.id, begins="after this turn")
+
+
+def open_goal(context: ActionContext, goal_id: str) -> tuple[Fact, Goal]:
+    """A goal of the agent that has not ended; raises NotFound and Conflict."""
+    fact = context.reach.facts.get(context.agent.id, GOAL, goal_key(goal_id))
+    if fact is None:
+        raise NotFound(f"there is no goal {goal_id!r}", cure="add it with add_goal")
+    goal = fact.read(Goal)
+    if goal.status.is_end:
+        raise Conflict(f"{goal.id} has ended", cure="add a new goal")
+    return fact, goal
+
+
+def _own_goal(context: ActionContext, goal_id: str) -> tuple[Fact, Goal]:
+    """A goal that whoever is behind this turn may plan and begin; raises Refused for another's."""
+    fact, goal = open_goal(context, goal_id)
+    turn = context.turn
+    serves = context.goal is not None and context.goal.id == goal.id
+    same = (goal.authority, goal.principal_id) == (turn.authority, turn.principal_id)
+    if not (serves or same or turn.authority is Authority.OWNER):
+        raise Refused(f"{goal.id} is somebody else's goal", cure="add a goal of your own")
+    return fact, goal
+
+
+def _require_affordable(context: ActionContext, goal: Goal) -> None:
+    """Refuse a plan that would cost more than there is, by its own estimates."""
+    estimated = sum(task.estimated_micro_usd for task in goal.tasks)
+    limits = (goal.left_micro_usd, context.agent.day_limit_micro_usd)
+    most = min((limit for limit in limits if limit is not None), default=None)
+    if most is not None and estimated > most:
+        raise Invalid(
+            f"the plan is estimated at ${estimated / _MILLION:.2f}, and there are "
+            f"${most / _MILLION:.2f}",
+            field="tasks",
+            cure="plan less, or cheaper",
+        )

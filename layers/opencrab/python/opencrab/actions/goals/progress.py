@@ -1,0 +1,206 @@
+"""Tasks: saying what became of a piece of work, and of the goal in the end."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from opencrab.actions.goals.plan import group, open_goal
+from opencrab.domain.document import Fact
+from opencrab.domain.errors import Invalid
+from opencrab.domain.goals.condition import unmet
+from opencrab.domain.goals.goal import (
+    RECEIPTS,
+    Goal,
+    GoalStatus,
+    Line,
+    Receipt,
+    Task,
+    TaskId,
+    TaskStatus,
+    completion,
+    goal_message,
+    task_message,
+)
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.turn.action import ActionResult, Effect, GoalEnded, Impact, Spoke, TaskEnded
+from opencrab.domain.value import Language, ShortText, Text, Value
+from opencrab.ports.turn.action import ActionContext
+
+__all__ = ["group"]
+
+_UNCONFIRMED = {Language.EN: "Unconfirmed", Language.JA: "未確認"}
+_RESULTS = {Language.EN: "Results", Language.JA: "結果"}
+_NOTHING = {
+    Language.EN: "success (the journal knows of no action for it)",
+    Language.JA: "成功 (記録に残る行動がありません)",
+}
+_FAILED = {
+    Language.EN: "success (not every task is done)",
+    Language.JA: "成功 (終わっていないタスクがあります)",
+}
+
+
+Claim = Annotated[ShortText, Field(max_length=300)]
+
+
+class FinishTask(Value):
+    task_id: TaskId
+    result: Annotated[Text, Field(min_length=1, max_length=1_500)]
+
+
+class FailTask(Value):
+    task_id: TaskId
+    cause: Line
+
+
+class Report(Value):
+    summary: Annotated[Text, Field(min_length=1, max_length=8_000)]
+    results: Annotated[tuple[Claim, ...], Field(max_length=30)] = Field(
+        (), description="Paths of files that were made or changed"
+    )
+    outcome: Literal["success", "failure", "partial"] = "success"
+
+
+def _more_tasks(_arguments: FinishTask | FailTask, result: ActionResult) -> bool:
+    return bool((result.data or {}).get("tasks_left"))
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Finish {task_id}: {result}", "{task_id}を終える: {result}"),
+    ja="いまのタスクが終わったことと、その結果を記録します。",
+    ends_turn=_more_tasks,
+)
+def finish_task(arguments: FinishTask, context: ActionContext) -> ActionResult:
+    """Record that your current task is done, and its result."""
+    _, goal, task = _current(context, arguments.task_id)
+    missing = _missing(context, goal, task.postcondition)
+    if missing is not None:
+        raise Invalid(
+            f"{task.id} is not done: {missing} does not hold",
+            field="task_id",
+            cure="make it true, or fail the task",
+        )
+    return _task_ended(context, arguments, status=TaskStatus.DONE, result=arguments.result)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Give {task_id} up: {cause}", "{task_id}をあきらめる: {cause}"),
+    ja="いまのタスクができなかったことと、その原因を記録します。次のタスクに進みます。",
+    ends_turn=_more_tasks,
+)
+def fail_task(arguments: FailTask, context: ActionContext) -> ActionResult:
+    """Record that your current task cannot be done, and why; the next task begins."""
+    return _task_ended(context, arguments, status=TaskStatus.FAIL, cause=arguments.cause)
+
+
+@group.action(
+    impact=Impact.SPEECH,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Report", "報告する"),
+    ja="目標の結果を報告して終えます。results には実際に作ったファイルだけを書きます。",
+    ends_turn=True,
+)
+def report(arguments: Report, context: ActionContext) -> ActionResult:
+    """Report what came of your goal, and end it. In `results` name only files that you made."""
+    if context.goal is None:
+        raise Invalid("this turn serves no goal", cure="answer in plain words")
+    fact, goal = open_goal(context, context.goal.id)
+    left = [task.id for task in goal.tasks if not task.status.is_end]
+    if left:
+        raise Invalid(
+            f"{', '.join(left)} are not over", cure="finish or fail the current task first"
+        )
+    receipts = _together(goal.receipts, context)
+    known = tuple(dict.fromkeys((*(r for task in goal.tasks for r in task.receipts), *receipts)))
+    language = context.agent.language
+    unconfirmed = _unconfirmed(arguments, goal, known, language)
+    ended = goal.replaced(
+        status=GoalStatus.COMPLETED,
+        stuck="",
+        claim=Outcome(arguments.outcome),
+        receipts=receipts,
+        unconfirmed=unconfirmed,
+        ended_at=context.clock.now(),
+    )
+    text = _told(arguments, ended, known, language)
+    ended = ended.replaced(report=text)
+    effect = GoalEnded(goal=goal.id, message=goal_message(ended))
+    return ActionResult.done(
+        Spoke(text=text), effect, reported=True, unconfirmed=list(unconfirmed)
+    ).keeping(fact.holding(ended))
+
+
+def _current(context: ActionContext, task_id: str) -> tuple[Fact, Goal, Task]:
+    """The task that this turn serves; nobody ends another one."""
+    if context.goal is None:
+        raise Invalid("this turn serves no task", cure="start_task begins one")
+    fact, goal = open_goal(context, context.goal.id)
+    task = goal.current
+    if task is None or task.id != task_id or task.turn_id != context.turn.id:
+        current = task.id if task else "none"
+        raise Invalid(f"your current task is {current}, not {task_id!r}", field="task_id")
+    return fact, goal, task
+
+
+def _missing(context: ActionContext, goal: Goal, text: str) -> str | None:
+    """The first condition in a text that code can check and that does not hold."""
+    files, agent_id = context.reach.files, context.agent.id
+
+    def is_done(task_id: str) -> bool:
+        other = goal.task(task_id)
+        return other is not None and other.status is TaskStatus.DONE
+
+    return unmet(text, lambda path: files.info(agent_id, path) is not None, is_done)
+
+
+def _task_ended(
+    context: ActionContext, arguments: FinishTask | FailTask, **end: Any
+) -> ActionResult:
+    """The turn's own task as it ended, with what the journal knows to have been done for it."""
+    fact, goal, current = _current(context, arguments.task_id)
+    receipts = _together(current.receipts, context)
+    task = current.replaced(receipts=receipts, ended_at=context.clock.now(), **end)
+    changed = goal.with_task(task).replaced(taint=goal.taint or context.turn.taint)
+    following = changed.next_task
+    effect = TaskEnded(task=task.id, status=task.status.value, message=task_message(task))
+    return ActionResult.done(
+        effect,
+        task_id=task.id,
+        status=task.status.value,
+        tasks_left=sum(not other.status.is_end for other in changed.tasks),
+        next=f"{following.id} begins in its own turn" if following else "call report now",
+    ).keeping(fact.holding(changed))
+
+
+def _together(earlier: tuple[Receipt, ...], context: ActionContext) -> tuple[Receipt, ...]:
+    return tuple(dict.fromkeys((*earlier, *context.receipts)))[:RECEIPTS]
+
+
+def _unconfirmed(
+    arguments: Report, goal: Goal, known: tuple[Receipt, ...], language: Language
+) -> tuple[str, ...]:
+    """What the report claims and the journal does not know."""
+    paths = {receipt.path for receipt in known if receipt.path is not None}
+    claims = [path for path in arguments.results if path.strip().removeprefix("./") not in paths]
+    if arguments.outcome == "success":
+        if any(task.status is not TaskStatus.DONE for task in goal.tasks):
+            claims.append(_FAILED[language])
+        elif not known:
+            claims.append(_NOTHING[language])
+    return tuple(claims)
+
+
+def _told(arguments: Report, goal: Goal, known: tuple[Receipt, ...], language: Language) -> str:
+    """The report as people read it: the agent's words, then what the journal knows."""
+    rows = [arguments.summary.strip(), "", *map(task_message, goal.tasks)]
+    rows.append(f"[{goal.id}] {goal.name} / {completion(goal.tasks)}%")
+    paths = list(dict.fromkeys(receipt.path for receipt in known if receipt.path))
+    if paths:
+        rows.append(f"{_RESULTS[language]}: {', '.join(paths)}")
+    if goal.unconfirmed:
+        rows.append(f"{_UNCONFIRMED[language]}: {', '.join(goal.unconfirmed)}")
+    return "\n".join(rows)

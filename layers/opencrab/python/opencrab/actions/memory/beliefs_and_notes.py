@@ -1,0 +1,328 @@
+"""What an agent believes, notes for itself, links and thinks of its peers in numbers.
+
+What a turn forms that read foreign words, or was a peer's, is tainted. Tainted words never confirm
+or refute what somebody vouches for.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from opencrab.actions.registry import Group
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Invalid, NotFound, Refused, TooLarge
+from opencrab.domain.learning.skill_lifecycle import on_one_line, visible, vouches
+from opencrab.domain.memory.belief import BELIEF, CLAIM, EVIDENCE, Belief, Evidence, tested
+from opencrab.domain.memory.belief_index import (
+    BELIEFS,
+    PEERS,
+    belief_id,
+    outlook_change,
+    same_claim,
+)
+from opencrab.domain.memory.knowledge_graph import Edge, KnowledgeSource, Node, Relation
+from opencrab.domain.memory.knowledge_link import Link
+from opencrab.domain.memory.peer import INTERESTS, PEER, Peer, met
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief, with_peer
+from opencrab.domain.memory.working_memory import WORKING, WORKING_BYTES, WorkingMemory, noted
+from opencrab.domain.memory.write_policy import TAINTED_CONFIDENCE
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.value import Identifier, Name, ShortText, Text, Unit, Value
+from opencrab.ports.turn.action import ActionContext
+
+ARGUMENT_BYTES = 6 * WORKING_BYTES
+"""As much as working memory takes where JSON escapes every character."""
+
+Change = Callable[[Outlook], Outlook]
+
+_PAGE = 500
+_CONTENT = 2_000
+
+group = Group("inner")
+
+Evidences = Annotated[tuple[Evidence, ...], Field(max_length=EVIDENCE)]
+
+
+class FormBelief(Value):
+    claim: ShortText = Field(description="One sentence that can turn out wrong")
+    confidence: Unit | None = None
+    evidence: Evidences = ()
+
+
+class TestBelief(Value):
+    belief_id: Identifier
+    outcome: Literal["success", "failure", "partial"]
+    evidence: Evidences = ()
+
+
+class NoteWorkingMemory(Value):
+    content: Text
+    append: bool = False
+
+
+class LinkKnowledge(Value):
+    origin: Name
+    relation: Relation = Field(description="Like is_part_of")
+    target: Name
+    content: ShortText = Field("", description="What you know of origin")
+
+
+class RatePeer(Value):
+    peer_id: Identifier
+    outcome: Literal["success", "failure", "partial"]
+    competence: Unit | None = None
+    reliability: Unit | None = None
+    interests: Annotated[tuple[Name, ...], Field(max_length=INTERESTS)] = ()
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Believe: {claim}", "「{claim}」と考える"),
+    ja="正しいと思う主張を1つ残します。同じ主張なら確信が強まります。",
+)
+def form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
+    """Keep one claim that you hold to be true; the same claim again confirms it."""
+    new = _belief(arguments, context)
+    held = dict(_beliefs(new.id, context))
+    name = same_claim(new, (fact.read(Belief) for fact in held.values()))
+    if name is None:
+        if len(held) >= BELIEFS:
+            raise Refused(
+                f"you hold {BELIEFS} beliefs, and more are not allowed",
+                cure="confirm one that says nearly the same, or ask your owner to remove some",
+            )
+        fact = new_fact(context.agent.id, BELIEF, new.id, new)
+        return _keeping_belief(fact, new, context, confirmed=False)
+    stored = held[name]
+    known = stored.read(Belief)
+    if known.tainted and not new.tainted:
+        new = new.replaced(id=name)
+        return _keeping_belief(stored.holding(new), new, context, confirmed=False)
+    _require_vouching(known, context)
+    if context.turn.id in known.evidence:
+        return _told(known, confirmed=False)
+    after = tested(known, Outcome.SUCCESS, new.evidence, context.clock.now())
+    return _keeping_belief(stored.holding(after), after, context, confirmed=True)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Test belief {belief_id}: {outcome}", "信念 {belief_id} を確かめる: {outcome}"),
+    ja="見たことで信念を確かめます。success は正しかった、failure は違った。",
+)
+def test_belief(arguments: TestBelief, context: ActionContext) -> ActionResult:
+    """Make a belief surer or less sure by what you saw."""
+    stored = context.reach.facts.get(context.agent.id, BELIEF, arguments.belief_id)
+    if stored is None:
+        raise NotFound(
+            f"there is no belief {arguments.belief_id!r}",
+            field="belief_id",
+            cure="take an id that you were shown, or use form_belief",
+        )
+    known = stored.read(Belief)
+    _require_vouching(known, context)
+    evidence = _evidence(arguments.evidence, context)
+    after = tested(known, Outcome(arguments.outcome), evidence, context.clock.now())
+    confirmed = after.confidence >= known.confidence
+    return _keeping_belief(stored.holding(after), after, context, confirmed=confirmed)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Note for itself: {content}", "自分用に書き留める: {content}"),
+    ja="作業中のメモを書きます。次に目覚めて使わなければ消えます。",
+    argument_bytes=ARGUMENT_BYTES,
+)
+def note_working_memory(arguments: NoteWorkingMemory, context: ActionContext) -> ActionResult:
+    """Note what you need at hand while you work; it is gone after a waking that leaves it alone."""
+    stored = context.reach.facts.get(context.agent.id, WORKING, WORKING)
+    turn = context.turn
+    new = WorkingMemory.model_construct(
+        text=visible(arguments.content),
+        turn_id=turn.id,
+        session_id=context.session.id,
+        person_id=turn.principal_id,
+        tainted=not vouches(turn),
+        at=context.clock.now(),
+    )
+    after = noted(stored.read(WorkingMemory) if stored else None, new, append=arguments.append)
+    fact = stored.holding(after) if stored else new_fact(context.agent.id, WORKING, WORKING, after)
+    size = len(after.text.encode())
+    return ActionResult.done(bytes=size, left=WORKING_BYTES - size).keeping(fact)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Link {origin} {relation} {target}", "{origin}と{target}を結ぶ({relation})"),
+    ja="知っている2つのことの関係を残します。繰り返すと強まります。",
+)
+def link_knowledge(arguments: LinkKnowledge, context: ActionContext) -> ActionResult:
+    """Keep how one thing relates to another; saying it again makes the relation stronger."""
+    content = visible(arguments.content)
+    if len(content) > _CONTENT:
+        raise TooLarge(
+            f"content has {len(content)} characters, at most {_CONTENT} are allowed",
+            field="content",
+            cure="shorten it",
+        )
+    now, turn = context.clock.now(), context.turn
+    node = partial(
+        Node,
+        id="",
+        source=KnowledgeSource.INFERENCE,
+        tainted=not vouches(turn),
+        turn_id=turn.id,
+        session_id=context.session.id,
+        person_id=turn.principal_id,
+        updated_at=now,
+    )
+    edge = Edge(
+        origin="",
+        target="",
+        relation=arguments.relation,
+        tainted=not vouches(turn),
+        turn_id=turn.id,
+        updated_at=now,
+    )
+    origin = node(label=_label("origin", arguments.origin), content=content)
+    linking = Link(origin, edge, node(label=_label("target", arguments.target)))
+    facts, agent_id = context.reach.facts, context.agent.id
+    stored = facts.several(agent_id, *linking.names)
+    kept, changes = linking.changes(agent_id, stored, partial(_count, context))
+    told = ActionResult.done(origin=kept.origin, target=kept.target, weight=round(kept.weight, 4))
+    return told.keeping(*changes)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Rate {peer_id}: {outcome}", "{peer_id}との協力を評価する: {outcome}"),
+    ja="他のエージェントとの協力がどうだったかを残します。",
+    for_peers=True,
+)
+def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
+    """Keep how working with another agent went. Trust decides whom you heed, nothing else."""
+    agent_id, peer_id = context.agent.id, arguments.peer_id
+    if peer_id == agent_id:
+        raise Invalid(
+            "this is yourself", field="peer_id", cure="name another agent, or form a belief"
+        )
+    stored = context.reach.facts.get(agent_id, PEER, peer_id)
+    if stored is None and _count(context, PEER) >= PEERS:
+        raise Refused(
+            f"you know {PEERS} peers, and more are not allowed",
+            cure="ask your owner to remove some",
+        )
+    earlier = stored.read(Peer) if stored else Peer(agent_id=peer_id)
+    given = arguments.model_dump(include={"competence", "reliability"}, exclude_none=True)
+    if arguments.interests:
+        given["interests"] = tuple(dict.fromkeys(arguments.interests))
+    # In its own session an agent is always: there each collaboration counts.
+    here = "" if context.session.created_by == agent_id else context.session.id
+    outcome = Outcome(arguments.outcome)
+    after = met(earlier, outcome, here, context.clock.now()).replaced(
+        **given, tainted=earlier.tainted or not vouches(context.turn)
+    )
+    fact = stored.holding(after) if stored else new_fact(agent_id, PEER, peer_id, after)
+    told = ActionResult.done(
+        peer_id=peer_id,
+        counted=after.interactions > earlier.interactions,
+        interactions=after.interactions,
+        successes=after.successes,
+    )
+    return told.keeping(fact, *_outlook(context, lambda outlook: with_peer(outlook, after)))
+
+
+def _belief(arguments: FormBelief, context: ActionContext) -> Belief:
+    """The belief as it would be if there were none like it."""
+    claim = _label("claim", arguments.claim)
+    if len(claim) > CLAIM:
+        raise TooLarge(
+            f"claim has {len(claim)} characters, at most {CLAIM} are allowed",
+            field="claim",
+            cure="say one thing in one sentence",
+        )
+    now, turn = context.clock.now(), context.turn
+    tainted = not vouches(turn)
+    confidence = 0.5 if arguments.confidence is None else arguments.confidence
+    return Belief(
+        id=belief_id(claim),
+        claim=claim,
+        confidence=min(confidence, TAINTED_CONFIDENCE) if tainted else confidence,
+        evidence=_evidence(arguments.evidence, context),
+        formed_at=now,
+        tainted=tainted,
+        turn_id=turn.id,
+        session_id=context.session.id,
+        person_id=turn.principal_id,
+    )
+
+
+def _evidence(given: tuple[str, ...], context: ActionContext) -> tuple[str, ...]:
+    """What is said to speak for or against something, and the turn in which it was."""
+    shown = (on_one_line(each) for each in given)
+    said = dict.fromkeys(each for each in shown if each)
+    return (*tuple(said)[: EVIDENCE - 1], context.turn.id)
+
+
+def _require_vouching(known: Belief, context: ActionContext) -> None:
+    if not known.tainted and not vouches(context.turn):
+        raise Refused(
+            f"what others said neither confirms nor refutes belief {known.id!r}",
+            cure="test it in a turn in which you have read no foreign words",
+        )
+
+
+def _keeping_belief(
+    fact: Fact, belief: Belief, context: ActionContext, *, confirmed: bool
+) -> ActionResult:
+    outlook = _outlook(context, lambda outlook: with_belief(outlook, belief))
+    return _told(belief, confirmed=confirmed).keeping(fact, *outlook)
+
+
+def _told(belief: Belief, *, confirmed: bool) -> ActionResult:
+    told = {"belief_id": belief.id, "confidence": round(belief.confidence, 4)}
+    return ActionResult.done(**told, confirmed=confirmed, tainted=belief.tainted)
+
+
+def _outlook(context: ActionContext, change: Change) -> tuple[Fact, ...]:
+    """What the agent has at hand of all this, where that changes."""
+    agent_id = context.agent.id
+    stored = context.reach.facts.get(agent_id, OUTLOOK, OUTLOOK)
+    before = stored.read(Outlook) if stored else Outlook()
+    return outlook_change(agent_id, stored, change(before))
+
+
+def _beliefs(name: str, context: ActionContext) -> Iterator[tuple[str, Fact]]:
+    """The belief of an id, or all that are held where there is none."""
+    stored = context.reach.facts.get(context.agent.id, BELIEF, name)
+    if stored is not None:
+        yield name, stored
+        return
+    for fact in _all(context, BELIEF):
+        yield fact.id, fact
+
+
+def _count(context: ActionContext, kind: str) -> int:
+    return sum(1 for _ in _all(context, kind))
+
+
+def _all(context: ActionContext, kind: str) -> Iterator[Fact]:
+    after = ""
+    while page := context.reach.facts.page(context.agent.id, kind, after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].id
+
+
+def _label(field: str, given: str) -> str:
+    label = on_one_line(given)
+    if not label:
+        raise Invalid(f"{field} is blank", field=field, cure="name it in visible words")
+    return label

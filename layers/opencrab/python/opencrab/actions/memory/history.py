@@ -1,0 +1,226 @@
+"""Leafing through the past: summaries by their short ids, and the very lines that they tell of."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from pydantic import Field
+
+from opencrab.actions.registry import Group
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.errors import Invalid, NotFound
+from opencrab.domain.memory.search_row import (
+    Clearance,
+    Row,
+    RowKind,
+    clearance,
+    row_of,
+    row_of_summary,
+)
+from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.value import ShortText, Value
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_bytes
+
+LISTED = 20
+ROWS = 50
+NEIGHBOURS = 3
+"""Lines before and after one that is asked for by its id."""
+
+SHOWN_BYTES = 14 * 1024
+_ROW_CHARACTERS = 3_000
+_PARTS = 200
+_PAGES = 20
+_SCANNED = 100
+"""How many summaries are looked at, and how many at once, for one list of those to be heard."""
+
+_SUMMARY_ID = re.compile(r"S[1-9][0-9]{0,8}", re.IGNORECASE)
+_LINE_ID = re.compile(r"([A-Za-z0-9_\-]{1,64}):([0-9]{1,9})")
+
+group = Group("history")
+
+
+class BrowseHistory(Value):
+    id: ShortText = Field("", description="S12, or SESSION:12 for a line and its neighbours")
+    session_id: ShortText = ""
+    first: int | None = Field(None, ge=1, le=10**9)
+    last: int | None = Field(None, ge=1, le=10**9)
+    before: ShortText = Field("", description="List summaries older than this one")
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """Lines of a session, as far as they may be heard."""
+
+    session: Session
+    first: int
+    last: int
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Leaf through its past {id}", "過去の記録{id}をめくる"),
+    ja="過去を読み返します。引数なしで要約の一覧、id で要約や発言、first と last で発言の範囲。",
+    result_bytes=PAGED_BYTES,
+    spills=False,
+)
+def browse_history(arguments: BrowseHistory, context: ActionContext) -> ActionResult:
+    """Read the past: a list of summaries, one by id, or lines by id or from `first` to `last`."""
+    wanted = arguments.id.strip()
+    cleared = clearance(context.turn.authority, context.session, context.turn.principal_id)
+    if _SUMMARY_ID.fullmatch(wanted):
+        return _opened(wanted.upper(), arguments.first or 1, context, cleared)
+    if line := _LINE_ID.fullmatch(wanted):
+        session, place = _session(line[1], context), int(line[2])
+        first = max(place - NEIGHBOURS, 1)
+        return _lines(_Wanted(session, first, place + NEIGHBOURS), context, cleared)
+    if wanted:
+        raise Invalid(
+            f"{wanted[:100]!r} is no id", field="id", cure="ids look like S12 or SESSION:12"
+        )
+    if arguments.first is not None or arguments.last is not None or arguments.session_id:
+        return _lines(_range(arguments, context), context, cleared)
+    return _listed(arguments.before.strip(), context, cleared)
+
+
+def _range(arguments: BrowseHistory, context: ActionContext) -> _Wanted:
+    session = _session(arguments.session_id, context)
+    first = arguments.first or max((arguments.last or 1) - ROWS + 1, 1)
+    last = arguments.last or first + ROWS - 1
+    if last < first:
+        raise Invalid("last is before first", field="last", cure="exchange them")
+    return _Wanted(session, first, min(last, first + ROWS - 1))
+
+
+def _session(session_id: str, context: ActionContext) -> Session:
+    """The present session, or another in which the agent ever took part."""
+    if session_id in {"", context.session.id}:
+        return context.session
+    known = context.reach.sessions
+    nobody = NotFound(
+        f"you have no conversation {session_id[:100]!r}",
+        field="session_id",
+        cure="take the id from a summary or from search_my_history",
+    )
+    if known is None or not _LINE_ID.fullmatch(f"{session_id}:1"):
+        raise nobody
+    try:
+        session = known.get(session_id)
+    except NotFound:
+        raise nobody from None
+    if context.agent.id not in session.ever_ids:
+        raise nobody
+    return session
+
+
+def _lines(wanted: _Wanted, context: ActionContext, cleared: Clearance) -> ActionResult:
+    lines = context.reach.history.lines(
+        wanted.session.id,
+        after=wanted.first - 1,
+        before=wanted.last + 1,
+        limit=wanted.last - wanted.first + 1,
+    )
+    rows = (row_of(line, wanted.session, context.agent.id) for line in lines)
+    heard = [row for row in rows if row is not None and cleared.allows(row)]
+    shown, cut = _fitting(heard)
+    told: dict[str, Any] = {"session_id": wanted.session.id, "lines": shown}
+    if not _is_open(wanted.session, cleared):
+        # Where nothing may be heard, nobody learns how much there is.
+        return ActionResult.done(**told)
+    if cut is not None:
+        told["next_first"] = cut.sequence
+    elif lines and lines[-1].sequence == wanted.last:
+        told["next_first"] = wanted.last + 1
+    tainted = any(row.taint for row in heard[: len(shown)])
+    return ActionResult.done(**told).replaced(taint=tainted)
+
+
+def _is_open(session: Session, cleared: Clearance) -> bool:
+    """Whether what is said in a session may be heard."""
+    said = Row(session.id, 1, RowKind.SPEECH, session.hearing, "", "", session.created_at, "")
+    return cleared.allows(replace(said, guild_id=session.guild_id or ""))
+
+
+def _fitting(rows: Iterable[Row]) -> tuple[list[dict[str, Any]], Row | None]:
+    """As many rows as one answer holds, and the first that it does not."""
+    shown, room = list[dict[str, Any]](), SHOWN_BYTES
+    for row in rows:
+        text = row.text
+        if len(text) > _ROW_CHARACTERS:
+            text = f"{text[:_ROW_CHARACTERS]}…"
+        told = {"id": row.id, "at": row.at.isoformat(), "speaker": row.speaker, "text": text}
+        told |= {} if row.is_spoken else {"kind": row.kind.value}
+        room -= json_bytes(told) + len(", ")
+        if room < 0 and shown:
+            return shown, row
+        shown.append(told)
+    return shown, None
+
+
+def _opened(
+    summary_id: str, first: int, context: ActionContext, cleared: Clearance
+) -> ActionResult:
+    """A summary from a character of its text on, as much as fits."""
+    fact = context.reach.facts.get(context.agent.id, SUMMARY, summary_key(summary_id))
+    summary = None if fact is None else fact.read(Summary)
+    if summary is None or not cleared.allows(row_of_summary(summary)):
+        raise NotFound(
+            f"there is no summary {summary_id!r}",
+            field="id",
+            cure="leave id out for a list",
+        )
+    text = _beginning(summary.text[first - 1 :])
+    told = _head(summary) | {
+        "text": text,
+        "parts": list(summary.parts[:_PARTS]),
+        "sources": [source.model_dump() for source in summary.sources[:ROWS]],
+    }
+    if first - 1 + len(text) < len(summary.text):
+        told["next_first"] = first + len(text)
+    return ActionResult.done(**told).replaced(taint=summary.tainted)
+
+
+def _beginning(text: str) -> str:
+    """As much of a text as one answer holds."""
+    while json_bytes(text) > SHOWN_BYTES:
+        text = text[: len(text) * SHOWN_BYTES // json_bytes(text)]
+    return text
+
+
+def _listed(before: str, context: ActionContext, cleared: Clearance) -> ActionResult:
+    """The newest summaries that may be heard, and where the next page begins."""
+    if before and not _SUMMARY_ID.fullmatch(before):
+        raise Invalid(f"{before[:100]!r} is no id", field="before", cure="ids look like S12")
+    key = summary_key(before.upper()) if before else ""
+    heard = list(islice(_heard(key, context, cleared), LISTED + 1))
+    more, heard = len(heard) > LISTED, heard[:LISTED]
+    told: dict[str, Any] = {"summaries": [_head(summary) for summary in heard]}
+    if more:
+        told["next_before"] = heard[-1].id
+    return ActionResult.done(**told).replaced(taint=any(summary.tainted for summary in heard))
+
+
+def _heard(key: str, context: ActionContext, cleared: Clearance) -> Iterator[Summary]:
+    """Summaries that may be heard, the newest first; of others nobody learns how many there are."""
+    for _ in range(_PAGES):
+        page = context.reach.facts.page(
+            context.agent.id, SUMMARY, after=key, limit=_SCANNED, newest_first=True
+        )
+        found = (fact.read(Summary) for fact in page)
+        yield from (each for each in found if cleared.allows(row_of_summary(each)))
+        if len(page) < _SCANNED:
+            return
+        key = page[-1].id
+
+
+def _head(summary: Summary) -> dict[str, Any]:
+    return {
+        "id": summary.id,
+        "of": summary.span.value,
+        "since": summary.since.isoformat(),
+        "until": summary.until.isoformat(),
+        "title": summary.title,
+    }

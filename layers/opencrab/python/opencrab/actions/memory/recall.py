@@ -1,0 +1,313 @@
+"""Finding again what was said, and choosing what to remember and what to forget.
+
+What a turn finds is decided by on whose behalf it acts: the owner and the agent itself find
+everything, a user what that person could hear, outsiders what everybody in the session could.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from pydantic import Field
+
+from opencrab.actions.memory.writes import (
+    count_one_more,
+    drop,
+    known,
+    may_hear,
+    new_memory,
+    refused,
+    take_in,
+)
+from opencrab.actions.registry import Group
+from opencrab.actions.workspace.provenance import writes_clean
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.document import new_fact
+from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.learning.change_apply import memory_percent
+from opencrab.domain.memory.memory import MEMORY, Category, Memory, MemoryContent
+from opencrab.domain.memory.search_row import RowKind, clearance
+from opencrab.domain.memory.write_policy import SUMMARIES, refusal
+from opencrab.domain.statistics.hash_bucket import coin
+from opencrab.domain.turn.action import ActionResult, Effect, FileWritten, Impact, MemoriesFound
+from opencrab.domain.value import ShortText, Unit, Value
+from opencrab.domain.workspace.path import workspace_path
+from opencrab.ports.memory.search import MOST_FOUND, Found, Query
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_bytes, one_line
+from opencrab.ports.workspace.files import ABSENT
+
+SHOWN_CHARACTERS = 500
+SHOWN_BYTES = 16 * 1024
+LINKS_AT_ONCE = 3
+"""Memories that one call may link: each is written back to, and a transaction has an end."""
+
+_COUNTED = {RowKind.MEMORY, RowKind.EXPERIENCE}
+_HEAD_BYTES = 256
+_LINKED_CHARACTERS = 120
+_LINKED = 2
+
+group = Group("recall")
+
+
+class SearchMyHistory(Value):
+    query: ShortText = Field(min_length=1)
+    limit: int = Field(10, ge=1, le=MOST_FOUND)
+    session_id: str | None = None
+    kind: str = ""
+    speaker: str = ""
+    since: str = ""
+    until: str = ""
+
+
+class SummarizeAndSave(Value):
+    content: MemoryContent = Field(description="The summary")
+    filename: str = Field("", description="Also write it here, like summaries/today.md")
+    summary_type: Category = Field("session", description="session, topic or period")
+
+
+class SaveMemory(Value):
+    category: Category
+    content: MemoryContent
+    importance: Unit | None = None
+    hearing: Hearing | None = None
+    replaces: str = ""
+    links: tuple[str, ...] = Field((), max_length=LINKS_AT_ONCE)
+
+
+class ForgetMemory(Value):
+    memory_id: str
+
+
+def _file_as_it_is(arguments: SummarizeAndSave, context: ActionContext) -> dict[str, Any]:
+    """What the file is now, if one is to be written: a repeat finds its own content there."""
+    if not arguments.filename:
+        return {}
+    stored = context.reach.files.info(context.agent.id, workspace_path(arguments.filename))
+    return {"condition": stored.version if stored else ABSENT}
+
+
+def _names_what_is_written(arguments: SummarizeAndSave) -> str:
+    return repr(arguments.filename) if arguments.filename else MEMORY
+
+
+def _foreign_words_may_not_forget(_arguments: ForgetMemory, context: ActionContext) -> Impact:
+    """What is forgotten never comes back: after foreign words a human decides."""
+    return Impact.SHARED if context.turn.taint else Impact.SELF
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Search its past for {query}", "過去のやりとりから「{query}」を探す"),
+    ja="過去と記憶を探します。query は会話の言語の質問文全体。",
+    result_bytes=PAGED_BYTES,
+    spills=False,
+)
+def search_my_history(arguments: SearchMyHistory, context: ActionContext) -> ActionResult:
+    """Search the past and your memories. Pass whole questions in the conversation's language."""
+    if not arguments.query.strip():
+        raise Invalid("query is blank", field="query", cure="name what you look for")
+    query = _query(arguments, context)
+    everything = context.reach.search.search(context.agent.id, query)
+    found, could_hide, hidden = _left(everything, query, context)
+    shown = _shown(found, query, context)
+    result = ActionResult.done(query=arguments.query, count=len(shown), results=shown)
+    ids = tuple(row.get("memory_id") or row["id"] for row in shown if row["kind"] in _COUNTED)
+    if ids or could_hide:
+        effect = MemoriesFound(ids=ids, hidden=hidden, could_hide=could_hide)
+        result = result.replaced(side_effects=(effect,))
+    tainted = any(each.taint or each.row.taint for each in found[: len(shown)])
+    return result.replaced(taint=tainted)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=("Save a summary", "要約を保存する"),
+    ja="会話の要約を記憶に残します。filename を指定するとファイルにも書きます。",
+    prepare=_file_as_it_is,
+    touches=_names_what_is_written,
+)
+def summarize_and_save(arguments: SummarizeAndSave, context: ActionContext) -> ActionResult:
+    """Keep a summary as a memory; with `filename` write it to your workspace too."""
+    path = workspace_path(arguments.filename) if arguments.filename else ""
+    category = f"{arguments.summary_type[:32]}{SUMMARIES}"
+    memory = new_memory(context, category, arguments.content, path=path)
+    reason = refusal(memory)
+    if reason is not None:
+        return refused(reason, context)
+    # Nothing that is there is changed: what has written a file cannot begin again on a conflict.
+    facts = (new_fact(context.agent.id, MEMORY, memory.id, memory), count_one_more(context))
+    kept = {"memory_id": memory.id, "category": memory.category}
+    if not path:
+        return ActionResult.done(**kept).keeping(*facts)
+    written = _written(path, arguments.content, context)
+    return ActionResult.done(written, **kept, path=written.path).keeping(*facts)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Remember: {content}", "「{content}」を覚える"),
+    ja="大切な事実を1つ長く覚えます。category は fact など。core は常に見えます。",
+)
+def save_memory(arguments: SaveMemory, context: ActionContext) -> ActionResult:
+    """Keep one fact for good. Category `core` is always in view."""
+    memory = new_memory(
+        context,
+        arguments.category,
+        arguments.content,
+        importance=arguments.importance,
+        hearing=arguments.hearing,
+    )
+    return take_in(memory, context, replaces=arguments.replaces, links=arguments.links)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Forget memory {memory_id}", "記憶 {memory_id} を忘れる"),
+    ja="記憶を1つ忘れます。memory_id は search_my_history でわかります。",
+    impact_of=_foreign_words_may_not_forget,
+)
+def forget_memory(arguments: ForgetMemory, context: ActionContext) -> ActionResult:
+    """Forget one memory; search_my_history tells its memory_id."""
+    return drop(known(arguments.memory_id, context, to_change=True), context)
+
+
+def _left(
+    found: tuple[Found, ...], query: Query, context: ActionContext
+) -> tuple[tuple[Found, ...], bool, bool]:
+    """What a search may show, whether the coin had something to hide, and whether it did.
+
+    The coin falls once for a turn, and leaves the memories out of all its searches. Whoever asks
+    for memories and nothing else is answered, on whosever behalf: that is no matter of chance. Core
+    memories do not come by a search. Where nothing is left to chance, no turn is compared either.
+    """
+    others = tuple(each for each in found if each.row.kind is not RowKind.MEMORY)
+    percent = memory_percent(context.mind, context.trials)
+    could_hide = percent > 0 and len(others) < len(found) and query.kinds != {RowKind.MEMORY}
+    hidden = could_hide and coin("memory", context.turn.id) * 100 < percent
+    return (others if hidden else found), could_hide, hidden
+
+
+def _query(arguments: SearchMyHistory, context: ActionContext) -> Query:
+    """What the model asks for, as far as the turn may find it."""
+    turn, session = context.turn, context.session
+    since, until = arguments.since, arguments.until
+    return Query(
+        text=arguments.query,
+        clearance=clearance(turn.authority, session, turn.principal_id),
+        limit=arguments.limit,
+        session_id=arguments.session_id or None,
+        kinds=_kinds(arguments.kind),
+        speaker=arguments.speaker.strip() or None,
+        since=_moment("since", since, after=False) if since.strip() else None,
+        until=_moment("until", until, after=True) if until.strip() else None,
+        before=(session.id, turn.trigger_line) if turn.trigger_line > 0 else None,
+    )
+
+
+def _kinds(kind: str) -> frozenset[RowKind]:
+    wanted = kind.strip().lower()
+    if not wanted:
+        return frozenset()
+    if wanted not in set(RowKind):
+        raise Invalid(
+            f"there is no kind {kind!r}", field="kind", cure=f"use one of {', '.join(RowKind)}"
+        )
+    return frozenset({RowKind(wanted)})
+
+
+def _moment(field: str, text: str, *, after: bool) -> datetime:
+    """A date or a time as a model writes it, in UTC; a date alone is its first or last moment."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        if len(text.strip()) <= len("2026-12-31"):
+            day = date.fromisoformat(text.strip())
+            moment = datetime.combine(day, time.min) + timedelta(days=after)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise Invalid(
+            f"{field} {text[:40]!r} is no date", field=field, cure="write it like 2026-12-31"
+        ) from None
+
+
+def _written(path: str, text: str, context: ActionContext) -> FileWritten:
+    """The summary as a file."""
+    condition, clean = context.prepared["condition"], writes_clean(context)
+    files = context.reach.files
+    try:
+        info = files.write(context.agent.id, path, text.encode(), condition=condition, clean=clean)
+    except Conflict as error:
+        raise Conflict(
+            f"file {path!r} was changed by somebody else meanwhile; nothing was saved",
+            field="filename",
+            cure="use another filename, or leave it out",
+        ) from error
+    return FileWritten(path=info.path, sha256=info.sha256, size=info.size)
+
+
+def _shown(found: Iterable[Found], query: Query, context: ActionContext) -> list[dict[str, Any]]:
+    """What was found as the model reads it, as much as fits; memories come with their ids.
+
+    Scores are for whoever may hear everything: they depend on how often others said a word.
+    """
+    shown = list[dict[str, Any]]()
+    room = min(SHOWN_BYTES, PAGED_BYTES - _HEAD_BYTES - json_bytes(query.text))
+    for each in found:
+        told = _told(each, context)
+        if query.clearance.whole:
+            told["score"] = float(f"{each.score:.3g}")
+        room -= json_bytes(told) + len(", ")
+        if room < 0:
+            break
+        shown.append(told)
+    return shown
+
+
+def _told(found: Found, context: ActionContext) -> dict[str, Any]:
+    row = found.row
+    told: dict[str, Any] = {
+        "id": row.id,
+        "kind": row.kind.value,
+        "excerpt": _excerpt(found),
+        "at": row.at.isoformat(),
+        "why": list(found.why),
+    }
+    told |= {"session_id": row.session_id} if row.session_id else {}
+    told |= {"speaker": row.speaker} if row.speaker else {}
+    if row.kind is RowKind.MEMORY:
+        told |= _memory(row.ref, context)
+    return told
+
+
+def _excerpt(found: Found) -> str:
+    """The row with its neighbours, or alone where they would push it out."""
+    if 0 < len(found.excerpt) <= SHOWN_CHARACTERS:
+        return found.excerpt
+    return one_line(found.row.text, SHOWN_CHARACTERS)
+
+
+def _memory(memory_id: str, context: ActionContext) -> dict[str, Any]:
+    """What of a memory no row has: its category, and what it is linked with."""
+    fact = context.reach.facts.get(context.agent.id, MEMORY, memory_id)
+    if fact is None:
+        return {"memory_id": memory_id}
+    memory = fact.read(Memory)
+    told: dict[str, Any] = {"memory_id": memory.id, "category": memory.category}
+    told |= {"path": memory.path} if memory.path else {}
+    linked = list[dict[str, str]]()
+    for other_id in memory.links[-_LINKED:]:
+        other = context.reach.facts.get(context.agent.id, MEMORY, other_id)
+        if other is None:
+            continue
+        also = other.read(Memory)
+        if may_hear(also, context) and not also.tainted:
+            text = _cut(also.content, _LINKED_CHARACTERS)
+            linked.append({"memory_id": also.id, "text": text})
+    return told | ({"linked": linked} if linked else {})
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

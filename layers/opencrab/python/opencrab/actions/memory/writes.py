@@ -1,0 +1,291 @@
+"""The gate for memories: the one way in which an agent comes to a memory, changes or drops one."""
+
+from collections.abc import Iterable
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents import core_memory
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.document import FACTS_AT_ONCE, Fact, new_fact
+from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, Mark, Scope
+from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
+from opencrab.domain.memory import write_policy
+from opencrab.domain.memory.memory import (
+    CORE,
+    LINKS,
+    MEMORY,
+    REWRITTEN,
+    Memory,
+    Provenance,
+    Rewritten,
+)
+from opencrab.domain.memory.search_row import RowKind, clearance, row_of_memory
+from opencrab.domain.memory.write_policy import GATE, MEMORIES, RECOUNTED, Gate, Reason, Ruling
+from opencrab.domain.turn.action import ActionResult
+from opencrab.domain.value import Language, Unit
+from opencrab.ports.memory.search import Query
+from opencrab.ports.turn.action import ActionContext
+
+SIMILAR = 8
+"""Memories that a new one is compared with: those that a search for its words finds first."""
+
+_NOT_THE_USERS = {Provenance.OWNER, Provenance.AGENT}
+_NO_CORE = {
+    Language.JA: "core にできるのはオーナーだけなので、fact として覚えました",
+    Language.EN: "only the owner makes a memory core, so it is kept as a fact",
+}
+_PAGE = 500
+_TOLD_SIMILAR = 3
+_TOLD_CHARACTERS = 120
+
+
+def new_memory(
+    context: ActionContext,
+    category: str,
+    content: str,
+    *,
+    importance: Unit | None = None,
+    hearing: Hearing | None = None,
+    path: str = "",
+) -> Memory:
+    """A memory as the present turn would have it, with its source."""
+    if not content.strip():
+        raise Invalid("content is blank", field="content", cure="write what is to be kept")
+    now, turn, session = context.clock.now(), context.turn, context.session
+    done = (receipt.action for receipt in context.receipts)
+    whose = write_policy.provenance(turn.authority, taint=turn.taint, actions=done)
+    return Memory(
+        id=context.clock.new_id(),
+        category=category,
+        content=content,
+        provenance=whose,
+        confidence=write_policy.confidence(whose, taint=turn.taint),
+        importance=0.5 if importance is None else importance,
+        hearing=write_policy.hearing(hearing, turn.authority, session, taint=turn.taint),
+        guild_id=session.guild_id,
+        path=path,
+        tainted=turn.taint,
+        session_id=session.id,
+        line=turn.trigger_line,
+        turn_id=turn.id,
+        person_id=turn.principal_id,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def take_in(
+    new: Memory, context: ActionContext, *, replaces: str = "", links: Iterable[str] = ()
+) -> ActionResult:
+    """A memory that is kept, merged with one that says the same, or refused and counted."""
+    linked = [known(each, context) for each in dict.fromkeys(links)]
+    target = known(replaces, context, to_change=True) if replaces else None
+    facts = _similar(new, context)
+    if target is not None:
+        facts[target.id] = target
+    similar = [
+        memory
+        for memory in (fact.read(Memory) for fact in facts.values())
+        if _may_touch(memory, context) or not write_policy.may_change(new, memory)
+    ]
+    replaced = target.read(Memory) if target is not None else None
+    verdict = write_policy.considered(new, similar, replaces=replaced)
+    if verdict.reason is not None:
+        return refused(verdict.reason, context)
+    return _stored(verdict.ruling, verdict.memory or new, facts, linked, context)
+
+
+def refused(reason: Reason, context: ActionContext) -> ActionResult:
+    """The answer to what may not become a memory; it is counted."""
+    counted = _gate(context).with_refusal(reason)
+    return ActionResult.failed(write_policy.CURES[reason]).keeping(_gate_fact(counted, context))
+
+
+def count_one_more(context: ActionContext) -> Fact:
+    """The gate after one more memory; raises Refused when the agent keeps as many as it may."""
+    gate = _gate(context)
+    if gate.kept >= MEMORIES:
+        now = context.clock.now()
+        if gate.counted_at is None or now - gate.counted_at >= RECOUNTED:
+            gate = gate.replaced(kept=_count(context), counted_at=now)
+        if gate.kept >= MEMORIES:
+            raise Refused(
+                f"you keep {MEMORIES} memories, and more are not allowed",
+                cure="forget what you no longer need with forget_memory",
+            )
+    return _gate_fact(gate.changed(1), context)
+
+
+def drop(fact: Fact, context: ActionContext) -> ActionResult:
+    """A memory that is forgotten: marked, so that every copy of an index drops it, and removed.
+
+    It leaves the mind and, as far as one transaction has room, the memories that link it; what is
+    linked and gone is shown nowhere.
+    """
+    agent_id, memory, now = context.agent.id, fact.read(Memory), context.clock.now()
+    mark = Mark(scope=Scope.MEMORY, refs=(row_of_memory(memory).id,), at=now)
+    marked = new_fact(
+        agent_id, FORGOTTEN, context.clock.new_id(), mark, expires_at=now + MARKS_KEPT
+    )
+    changes = [fact.removed(), marked, _gate_fact(_gate(context).changed(-1), context)]
+    stored = context.reach.facts.get(agent_id, MIND, MIND)
+    if stored is not None:
+        mind = stored.read(Mind)
+        without = core_memory.without_memory(mind, memory.id)
+        changes.extend([stored.holding(without)] if without != mind else [])
+    for linked_id in memory.links:
+        linked = context.reach.facts.get(agent_id, MEMORY, linked_id)
+        if linked is None or len(changes) >= FACTS_AT_ONCE:
+            continue
+        other = linked.read(Memory)
+        if memory.id in other.links:
+            links = tuple(each for each in other.links if each != memory.id)
+            changes.append(linked.holding(other.replaced(links=links)))
+    result = ActionResult.done(forgotten=memory.id, category=memory.category)
+    return result.keeping(*changes)
+
+
+def known(memory_id: str, context: ActionContext, *, to_change: bool = False) -> Fact:
+    """A memory that the present turn may know of; raises NotFound for every other one.
+
+    On a user's word only what that user said is changed or forgotten: raises Refused for the rest.
+    """
+    fact = None
+    if memory_id.isascii() and memory_id.isalnum():
+        fact = context.reach.facts.get(context.agent.id, MEMORY, memory_id[:64])
+    if fact is None or not may_hear(fact.read(Memory), context):
+        raise NotFound(
+            f"there is no memory {memory_id!r}",
+            field="memory_id",
+            cure="find it with search_my_history",
+        )
+    if to_change and not _may_touch(fact.read(Memory), context):
+        raise Refused(
+            f"memory {memory_id!r} rests on your owner's word, your own or another user's",
+            field="memory_id",
+            cure="ask your owner",
+        )
+    return fact
+
+
+def may_hear(memory: Memory, context: ActionContext) -> bool:
+    """Whether a memory may be told in the present turn."""
+    turn = context.turn
+    cleared = clearance(turn.authority, context.session, turn.principal_id)
+    if cleared.whole:
+        return True
+    users = memory.provenance is Provenance.USER and bool(cleared.person_id)
+    own = users and memory.person_id == cleared.person_id
+    told = memory.hearing is not Hearing.PRIVATE and cleared.allows(row_of_memory(memory))
+    return own or told
+
+
+def _may_touch(memory: Memory, context: ActionContext) -> bool:
+    """Whether the present turn may change or forget a memory: a user only what that user said."""
+    turn = context.turn
+    if turn.authority is not Authority.USER:
+        return True
+    users = memory.provenance not in _NOT_THE_USERS
+    return users and bool(turn.principal_id) and memory.person_id == turn.principal_id
+
+
+def _stored(
+    ruling: Ruling,
+    memory: Memory,
+    facts: dict[str, Fact],
+    linked: list[Fact],
+    context: ActionContext,
+) -> ActionResult:
+    """What the gate let through, with all that has to change with it."""
+    category = write_policy.category(memory.category, context.turn.authority)
+    demoted = category != memory.category
+    memory = _linking(memory.replaced(category=category), linked)
+    stored, agent_id = facts.get(memory.id), context.agent.id
+    if stored is None:
+        changes = [new_fact(agent_id, MEMORY, memory.id, memory), count_one_more(context)]
+    else:
+        told_of = Rewritten(refs=(memory.id,))
+        until = context.clock.now() + MARKS_KEPT
+        said = new_fact(agent_id, REWRITTEN, context.clock.new_id(), told_of, expires_at=until)
+        changes = [stored.holding(memory), said]
+    changes.extend(_mind(memory, context))
+    for other in linked:
+        if _may_touch(other.read(Memory), context):
+            changes.extend(_linked_back(other, memory))
+    told: dict[str, object] = {"memory_id": memory.id, "category": memory.category}
+    if ruling is not Ruling.KEPT:
+        told["ruling"] = ruling.value
+    elif similar := _told(facts.values(), context):
+        told["similar"] = similar
+    if memory.category == CORE and memory.tainted:
+        told["hint"] = "it is not told in every turn until an owner approves it"
+    if demoted:
+        told["note"] = _NO_CORE[context.agent.language]
+    return ActionResult.done(**told).keeping(*changes)
+
+
+def _similar(new: Memory, context: ActionContext) -> dict[str, Fact]:
+    """Stored memories that are most like a new one; none while the index cannot be reached.
+
+    What is saved twice can be merged later; what is not saved is lost.
+    """
+    query = Query(new.content, kinds=frozenset({RowKind.MEMORY}), limit=SIMILAR)
+    try:
+        found = context.reach.search.search(context.agent.id, query)
+    except Unavailable:
+        return {}
+    facts = (context.reach.facts.get(context.agent.id, MEMORY, each.row.ref) for each in found)
+    return {fact.id: fact for fact in facts if fact is not None}
+
+
+def _told(facts: Iterable[Fact], context: ActionContext) -> list[dict[str, str]]:
+    """Memories on the same subject, for an author who knows that one of them no longer holds."""
+    heard = (memory for fact in facts if may_hear(memory := fact.read(Memory), context))
+    clean = [memory for memory in heard if not memory.tainted]
+    return [
+        {"memory_id": each.id, "content": each.content[:_TOLD_CHARACTERS]}
+        for each in clean[:_TOLD_SIMILAR]
+    ]
+
+
+def _mind(memory: Memory, context: ActionContext) -> tuple[Fact, ...]:
+    """The mind, where the memory changes what it holds."""
+    agent_id = context.agent.id
+    stored = context.reach.facts.get(agent_id, MIND, MIND)
+    mind = stored.read(Mind) if stored else Mind()
+    aware = core_memory.with_memory(mind, memory)
+    if aware == mind:
+        return ()
+    return (stored.holding(aware) if stored else new_fact(agent_id, MIND, MIND, aware),)
+
+
+def _linking(memory: Memory, linked: list[Fact]) -> Memory:
+    ids = dict.fromkeys((*memory.links, *(fact.id for fact in linked)))
+    ids.pop(memory.id, None)
+    return memory.replaced(links=tuple(ids)[-LINKS:])
+
+
+def _linked_back(fact: Fact, memory: Memory) -> tuple[Fact, ...]:
+    """The other end of a link, where the memory's word may change it and it does."""
+    other = fact.read(Memory)
+    may = write_policy.may_change(memory, other) and len(other.links) < LINKS
+    if not may or other.id == memory.id or memory.id in other.links:
+        return ()
+    return (fact.holding(other.replaced(links=(*other.links, memory.id))),)
+
+
+def _gate(context: ActionContext) -> Gate:
+    fact = context.reach.facts.get(context.agent.id, GATE, GATE)
+    return fact.read(Gate) if fact else Gate()
+
+
+def _gate_fact(gate: Gate, context: ActionContext) -> Fact:
+    """The counts, written over whatever is there: they are no reason to make anybody wait."""
+    return new_fact(context.agent.id, GATE, GATE, gate).replaced(version=0)
+
+
+def _count(context: ActionContext) -> int:
+    counted, after = 0, ""
+    while page := context.reach.facts.page(context.agent.id, MEMORY, after=after, limit=_PAGE):
+        counted, after = counted + len(page), page[-1].id
+    return counted

@@ -1,0 +1,155 @@
+"""What an agent found out about models: keeping it, and recalling it for the task at hand."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from opencrab.actions.models.measure import group
+from opencrab.actions.models.text import said
+from opencrab.domain.document import new_fact
+from opencrab.domain.errors import Invalid
+from opencrab.domain.learning.skill_lifecycle import on_one_line, visible, vouches
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.memory.search_row import clearance, row_of_experience
+from opencrab.domain.models.routing import Use
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.text.terms import share, terms
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.value import ShortText, Stripped, Value
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_bytes
+
+__all__ = ["group"]
+
+SHOWN_BYTES = 16 * 1024
+_MOST = 50
+_PAGE, _PAGES = 100, 10
+_MODEL = 200
+
+Words = Annotated[Stripped, StringConstraints(min_length=1, max_length=900)]
+
+
+class RecallModelExperiences(Value):
+    model: ShortText = ""
+    task: ShortText = Field("", description="Words of the task")
+    limit: int = Field(10, ge=1, le=_MOST)
+    before: ShortText = ""
+
+
+class SaveModelInsight(Value):
+    situation: Words
+    observation: Words = Field(description="What you saw")
+    recommendation: Words = Field(description="What to do next time")
+    model: ShortText = Field("", description="Empty: the one that you think with")
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Recall experiences with {model}", "モデル{model}の経験を思い出す"),
+    ja="モデルについての経験を思い出します。model と task の言葉で絞れます。",
+    result_bytes=PAGED_BYTES,
+    spills=False,
+)
+def recall_model_experiences(
+    arguments: RecallModelExperiences, context: ActionContext
+) -> ActionResult:
+    """Recall what you learned about models, the newest first; `model` and `task` narrow it."""
+    found = list(islice(_experiences(arguments, context), arguments.limit + 1))
+    shown, room = list[dict[str, Any]](), SHOWN_BYTES
+    for lived in found[: arguments.limit]:
+        told = _lived_told(lived)
+        room -= json_bytes(told) + len(", ")
+        if room < 0 and shown:
+            break
+        shown.append(told)
+    data: dict[str, Any] = {"experiences": shown}
+    if len(shown) < len(found):
+        data["next_before"] = found[len(shown) - 1].id
+    if not shown:
+        data["note"] = said("no_experience", context.agent.language)
+    tainted = any(lived.tainted for lived in found[: len(shown)])
+    return ActionResult.done(**data).replaced(taint=tainted)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Note about a model: {recommendation}", "モデルの知見を残す: {recommendation}"),
+    ja="モデルについて気づいたことを残します。recall_model_experiences で思い出せます。",
+    argument_bytes=20 * 1024,
+)
+def save_model_insight(arguments: SaveModelInsight, context: ActionContext) -> ActionResult:
+    """Keep what you found out about a model; recall_model_experiences finds it again."""
+    now, turn = context.clock.now(), context.turn
+    observed = f"{visible(arguments.situation)}\n{visible(arguments.observation)}".strip()
+    lesson = visible(arguments.recommendation)
+    if not observed or not lesson:
+        raise Invalid("there are no visible words", field="recommendation", cure="say it in words")
+    lived = Experience(
+        id=context.clock.new_id(),
+        experience=observed,
+        outcome=Outcome.PARTIAL,
+        lesson=lesson,
+        about_turn=turn.id,
+        model=_meant(arguments.model, context),
+        tainted=turn.taint or not vouches(turn),
+        turn_id=turn.id,
+        session_id=context.session.id,
+        person_id=turn.principal_id,
+        at=now,
+    )
+    fact = new_fact(context.agent.id, EXPERIENCE, lived.id, lived)
+    return ActionResult.done(experience_id=lived.id, model=lived.model).keeping(fact)
+
+
+def _meant(given: str, context: ActionContext) -> str:
+    """The model that an insight is about, by its full name where there is such a model."""
+    named = on_one_line(given)[:_MODEL]
+    routing = context.reach.models.routing
+    chosen = routing.chosen(Use.CONVERSATION, context.basis, context.choices).model
+    try:
+        return context.reach.models.get(named or chosen).info.name
+    except Invalid:
+        return named or chosen
+
+
+def _experiences(arguments: RecallModelExperiences, context: ActionContext) -> Iterator[Experience]:
+    """Experiences with models that fit and may be told here, the newest first."""
+    turn, after = context.turn, arguments.before.strip()
+    if after and not (after.isascii() and after.isalnum()):
+        raise Invalid("this is no id", field="before", cure="take next_before of the last page")
+    cleared = clearance(turn.authority, context.session, turn.principal_id)
+    wanted, sought = _words(arguments.model, context), terms(arguments.task)
+    for _ in range(_PAGES):
+        page = context.reach.facts.page(
+            context.agent.id, EXPERIENCE, after=after, limit=_PAGE, newest_first=True
+        )
+        for lived in (fact.read(Experience) for fact in page):
+            named = not wanted or any(each in lived.model for each in wanted)
+            fits = lived.model and named and not lived.retired_at
+            told = not sought or share(sought, f"{lived.experience}\n{lived.lesson}") > 0
+            if fits and told and cleared.allows(row_of_experience(lived)):
+                yield lived
+        if len(page) < _PAGE:
+            return
+        after = page[-1].id
+
+
+def _words(model: str, context: ActionContext) -> tuple[str, ...]:
+    """What an experience's model may be named: as it is given, and what an alias stands for."""
+    given = on_one_line(model)
+    meant = context.reach.models.routing.aliases.get(given)
+    return tuple(each for each in (given, meant) if each)
+
+
+def _lived_told(lived: Experience) -> dict[str, Any]:
+    return {
+        "id": lived.id,
+        "at": lived.at.isoformat(),
+        "model": lived.model,
+        "outcome": lived.outcome.value,
+        "experience": lived.experience,
+        "lesson": lived.lesson,
+    }

@@ -1,0 +1,248 @@
+"""One's own use of models: grading answers, reading figures, comparing models.
+
+Self-given grades are the weakest of all signals: they are calibrated against what really came of
+the turns before they count at all.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, Literal
+
+from pydantic import Field
+
+from opencrab.actions.models.view import analysis_told, comparison_told, row_told
+from opencrab.actions.registry import Group
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent import selectable_by
+from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
+from opencrab.domain.insight.figures import parts_of, stretches
+from opencrab.domain.insight.recommendations import Focus, analysed, compared
+from opencrab.domain.learning.evidence import Evidence
+from opencrab.domain.models.routing import ModelReference, Use
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.usage.counters import Tally
+from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow
+from opencrab.domain.value import ShortText, Value
+from opencrab.ports.learning import known
+from opencrab.ports.models.model import ModelInfo, choices, distinct
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
+
+STALE = timedelta(days=7)
+"""An answer that is older can no longer be judged."""
+
+COMPARED = 6
+"""Most models that are held beside each other."""
+
+_ROWS = 50
+_NEWEST = 100
+
+group = Group("meta")
+
+Purpose = Literal["thinking", "conversation", "analysis", "tool_calling", "creative"]
+
+
+class EvaluateResponse(Value):
+    quality_score: float = Field(description="0 to 1")
+    task_success: bool
+    evaluation: ShortText = Field(description="What was good or bad")
+    metrics_id: ShortText = Field("", description="Empty: your latest answer")
+    would_use_again: bool | None = None
+    better_model_suggestion: ShortText = Field("", description="An alias that you may select")
+
+
+class AnalyzeLlmUsage(Value):
+    period: Period = Period.LAST_WEEK
+    group_by: Grouping = Grouping.MODEL
+    focus: Focus = Focus.ALL
+
+
+class GetLlmMetrics(Value):
+    period: Period = Period.LAST_DAY
+    limit: int = Field(20, ge=1, le=_ROWS)
+    after: ShortText = Field("", description="The metrics_id that the last page ended with")
+
+
+class CompareModels(Value):
+    models: tuple[ModelReference, ...] = Field(min_length=2, max_length=COMPARED)
+    purpose: Purpose | None = None
+    task_type: ShortText = ""
+
+
+def _row(arguments: EvaluateResponse, context: ActionContext) -> dict[str, Any]:
+    """Which answer is judged: the one that is the latest now stays it for every attempt."""
+    require_insider(context)
+    _judgement(arguments, context)
+    wanted = arguments.metrics_id.strip()
+    row = context.reach.usage.row(context.agent.id, wanted) if wanted else _latest(context)
+    if context.clock.now() - row.at > STALE:
+        raise Refused(
+            f"answer {row.id!r} is older than {STALE.days} days: too old to judge",
+            field="metrics_id",
+            cure="judge an answer soon after it was given",
+        )
+    if row.quality_score is not None:
+        raise Conflict(
+            f"answer {row.id!r} was judged before",
+            field="metrics_id",
+            cure="judge an answer once; the first word counts",
+        )
+    return {"row": row.id}
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=("Judge its own answer: {quality_score}", "自分の答えを評価する: {quality_score}"),
+    ja="自分の答えを正直に評価します(0から1)。実際の結果と照らして補正されます。",
+    prepare=_row,
+)
+def evaluate_response(arguments: EvaluateResponse, context: ActionContext) -> ActionResult:
+    """Judge one of your own answers honestly; it is calibrated against what came of it."""
+    judged = context.reach.usage.judge(
+        context.agent.id, context.prepared["row"], _judgement(arguments, context)
+    )
+    return ActionResult.done(
+        metrics_id=judged.id,
+        model=f"{judged.provider}:{judged.model}",
+        quality_score=judged.quality_score,
+    )
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Look at its use of models", "モデルの使い方を分析する"),
+    ja="自分のモデルの使い方を分析します。費用、品質(区間つき)、速さ、提案。",
+    result_bytes=PAGED_BYTES,
+)
+def analyze_llm_usage(arguments: AnalyzeLlmUsage, context: ActionContext) -> ActionResult:
+    """Analyse your use of models: cost, quality with its interval, latency, recommendations."""
+    require_insider(context)
+    found = analysed(
+        _tallies(arguments.period, context),
+        _evidence(context),
+        period=arguments.period,
+        now=context.clock.now(),
+        group_by=arguments.group_by,
+        focus=arguments.focus,
+        choices={alias: info.name for alias, info in selectable(context).items()},
+    )
+    return ActionResult.done(**analysis_told(found, context.agent.language))
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Look at its model calls", "モデル呼び出しの記録を見る"),
+    ja="モデル呼び出しの記録を新しい順に見ます。next_after があれば続きがあります。",
+    result_bytes=PAGED_BYTES,
+    spills=False,
+)
+def get_llm_metrics(arguments: GetLlmMetrics, context: ActionContext) -> ActionResult:
+    """List your model calls, the newest first; `next_after` tells where to go on."""
+    require_insider(context)
+    rows = context.reach.usage.rows(
+        context.agent.id,
+        since=arguments.period.since(context.clock.now()),
+        after=arguments.after.strip() or None,
+        limit=arguments.limit + 1,
+    )
+    shown = rows[: arguments.limit]
+    told: dict[str, Any] = {"metrics": [row_told(row) for row in shown]}
+    if len(rows) > len(shown):
+        told["next_after"] = shown[-1].id
+    return ActionResult.done(**told)
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Compare {models}", "{models}を比べる"),
+    ja="モデルを同じ種類の仕事で比べます。差と区間、データ不足ならそのことがわかります。",
+    result_bytes=PAGED_BYTES,
+)
+def compare_models(arguments: CompareModels, context: ActionContext) -> ActionResult:
+    """Compare models on the same kinds of work, or learn that there is too little data."""
+    require_insider(context)
+    evidence = _evidence(context)
+    used = {parts_of(key)[2] for key in evidence.models}
+    names = dict.fromkeys(_named(each, used, context) for each in arguments.models)
+    if len(names) < 2:  # noqa: PLR2004  - two sides of a comparison
+        raise Invalid(
+            "these are names of one and the same model", field="models", cure="name another one"
+        )
+    found = compared(
+        _tallies(Period.LAST_MONTH, context),
+        evidence,
+        tuple(names),
+        purpose=Use(arguments.purpose) if arguments.purpose else None,
+        task_type=arguments.task_type.strip() or None,
+    )
+    return ActionResult.done(**comparison_told(found))
+
+
+def selectable(context: ActionContext) -> dict[str, ModelInfo]:
+    """The models that the agent may choose, by the first alias of each."""
+    return distinct(choices(context.reach.models, context.agent))
+
+
+def require_insider(context: ActionContext) -> None:
+    """Raise Refused where an outsider would learn, or cause, what concerns the owner's money."""
+    if context.turn.authority in {Authority.PUBLIC, Authority.PEER}:
+        raise Refused("your figures are for your owner, your users and yourself")
+
+
+def _judgement(arguments: EvaluateResponse, context: ActionContext) -> Judgement:
+    score, suggested = arguments.quality_score, arguments.better_model_suggestion.strip()
+    if not 0 <= score <= 1:
+        raise Invalid(
+            f"quality_score is {score:g}, and goes from 0 to 1",
+            field="quality_score",
+            cure="0 is useless, 0.5 middling, 1 as good as can be",
+        )
+    allowed = selectable_by(context.agent, context.reach.models.routing)
+    if suggested and suggested not in allowed:
+        raise Refused(
+            f"{suggested[:100]!r} is no model that you may select",
+            field="better_model_suggestion",
+            cure=f"one of {', '.join(allowed)}" if allowed else "leave it out",
+        )
+    return Judgement(
+        quality_score=score,
+        task_success=arguments.task_success,
+        self_evaluation=arguments.evaluation,
+        would_use_again=arguments.would_use_again,
+        better_model_suggestion=suggested or None,
+    )
+
+
+def _latest(context: ActionContext) -> UsageRow:
+    """The last model call of this turn that has ended."""
+    rows = context.reach.usage.rows(
+        context.agent.id, since=context.turn.created_at - timedelta(minutes=1), limit=_NEWEST
+    )
+    for row in rows:
+        if row.turn_id == context.turn.id:
+            return row
+    raise NotFound(
+        "no model call of this turn has ended",
+        field="metrics_id",
+        cure="name one of get_llm_metrics",
+    )
+
+
+def _tallies(period: Period, context: ActionContext) -> Iterator[Tally]:
+    """A period's tallies, week by week: nobody holds a month of them at once."""
+    for first, last in stretches(period, context.clock.now()):
+        yield from context.reach.tallies.between(context.agent.id, first, last)
+
+
+def _evidence(context: ActionContext) -> Evidence:
+    return known(context.reach.facts, context.agent.id).evidence
+
+
+def _named(reference: str, used: set[str], context: ActionContext) -> str:
+    """The full name of a model: one that was used, or one that there is; raises Invalid."""
+    if reference in used:
+        return reference
+    return context.reach.models.get(reference).info.name

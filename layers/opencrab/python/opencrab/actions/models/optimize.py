@@ -1,0 +1,258 @@
+"""Choosing models by what was measured: a mix for each kind of work, advised, proposed or made.
+
+An agent changes nothing here that its owner has not let it change, and never takes a model that
+it may not select.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from opencrab.actions.models.experience import group
+from opencrab.actions.models.measure import require_insider, selectable
+from opencrab.actions.models.text import said
+from opencrab.actions.models.view import dollars, estimate_told
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.document import FACTS_AT_ONCE, Fact, new_fact
+from opencrab.domain.learning.bandit import Mixed
+from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
+from opencrab.domain.learning.change_apply import alike, ended, mix_of, mixed_as, telling
+from opencrab.domain.learning.model_selection import (
+    Choice,
+    Gain,
+    Ground,
+    adjustment,
+    chosen,
+    current,
+    day_micro_usd,
+    expected_quality,
+    expected_savings,
+    gain,
+    mix,
+    model_asked,
+    names,
+    over,
+)
+from opencrab.domain.learning.regression_watch import about
+from opencrab.domain.learning.skill_lifecycle import vouches
+from opencrab.domain.models.optimization import Aim, Leave, Wish
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.value import Unit, Value
+from opencrab.ports.learning import known
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
+
+__all__ = ["group"]
+
+TOLD = 20
+"""Most kinds of work that one answer tells of."""
+
+_MILLION = 1_000_000
+_EARLIER = 100
+_FRESH = timedelta(days=30)
+"""A proposal that is older cannot be followed any more, so a new one takes its place."""
+
+_UNKNOWN = {"too_little_data", "no_price", "one_model", "no_models"}
+
+
+class OptimizeModelSelection(Value):
+    optimization_goal: Wish | None = Field(None, description="Else your owner's goal")
+    budget_limit_usd: Annotated[float, Field(ge=0, le=1_000_000)] | None = Field(
+        None, description="A day"
+    )
+    min_quality_threshold: Unit | None = Field(None, description="Else 0.7 or your owner's")
+    apply_immediately: bool = False
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Choose models by what was measured", "実績からモデルの選び方を見直す"),
+    ja="実績をもとに、仕事ごとに最適なモデルを提案します。適用はオーナーが許す場合だけです。",
+    result_bytes=PAGED_BYTES,
+)
+def optimize_model_selection(
+    arguments: OptimizeModelSelection, context: ActionContext
+) -> ActionResult:
+    """Find the best models for each kind of work; applied only where your owner lets you."""
+    require_insider(context)
+    stored = context.reach.facts.get(context.agent.id, MIND, MIND)
+    aim = _aim(arguments, context)
+    ground = _ground(aim, stored.read(Mind) if stored else Mind(), context)
+    seed = f"{context.agent.id}/{context.turn.id}"
+    follows = chosen(ground, aim, context.clock.now(), seed=seed)
+    found, still = follows.found, follows.still
+    told = _told(ground, found, still)
+    if not found:
+        word = "no_choice" if not ground.choices else _nothing(still)
+        return ActionResult.done(status=word, note=_note(word, context), **told)
+    word = _leave(aim, context) if arguments.apply_immediately else "advice"
+    made = _Made(ground.mind)
+    if word in {"applied", "not_allowed"}:
+        _make(made, word, ground, found, context)
+        told |= {"changes": made.changes, "left_for_another_call": made.left}
+    result = ActionResult.done(status=word, note=_note(word, context), **told)
+    if word == "applied" and made.mind != ground.mind:
+        new = new_fact(context.agent.id, MIND, MIND, made.mind)
+        result = result.keeping(stored.holding(made.mind) if stored else new)
+    return result.keeping(*made.facts)
+
+
+@dataclass
+class _Made:
+    """The mind with changes, their facts and ids, and what had no room."""
+
+    mind: Mind
+    facts: list[Fact] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
+def _aim(arguments: OptimizeModelSelection, context: ActionContext) -> Aim:
+    """What the owner wants, with what was asked for in its place."""
+    own, limit = context.agent.llm.aim, arguments.budget_limit_usd
+    least = arguments.min_quality_threshold
+    return own.replaced(
+        goal=arguments.optimization_goal or own.goal,
+        min_quality=own.min_quality if least is None else least,
+        day_micro_usd=own.day_micro_usd if limit is None else round(limit * _MILLION),
+    )
+
+
+def _ground(aim: Aim, mind: Mind, context: ActionContext) -> Ground:
+    agent, reach = context.agent, context.reach
+    have = known(reach.facts, agent.id)
+    page = reach.facts.page(agent.id, ADJUSTMENT, limit=_EARLIER, newest_first=True)
+    limit = reach.limits.changed(reach.budgets.limits()).agent_day(agent.day_limit_micro_usd)
+    return Ground(
+        agent=agent,
+        mind=mind,
+        routing=reach.models.routing,
+        evidence=have.evidence,
+        days=tuple(have.open.values()),
+        tallies=reach.tallies.between(agent.id, min(have.open), max(have.open))
+        if have.open
+        else (),
+        choices={
+            alias: Choice(name=info.name, price=info.price)
+            for alias, info in selectable(context).items()
+            if info.price is not None
+        },
+        earlier=tuple(fact.read(Adjustment) for fact in page),
+        day_micro_usd=day_micro_usd(agent, limit, aim.day_micro_usd),
+    )
+
+
+def _nothing(still: Mapping[str, str]) -> str:
+    """The word for why there is nothing to change."""
+    return "little" if set(still.values()) <= _UNKNOWN else "none_better"
+
+
+def _leave(aim: Aim, context: ActionContext) -> str:
+    """What may come of it: `applied`, `not_allowed` for proposed, or why it is only advice.
+
+    In a turn of foreign words nothing may, and for another aim than the owner's own only in a turn
+    of the owner.
+    """
+    own, turn = context.agent.llm.aim, context.turn
+    if own.leave is Leave.OFF:
+        return "off"
+    if not vouches(turn):
+        return "not_your_word"
+    if aim != own and turn.authority is not Authority.OWNER:
+        return "other_aim"
+    return "applied" if own.leave is Leave.APPLY else "not_allowed"
+
+
+def _make(
+    made: _Made, word: str, ground: Ground, found: Mapping[str, Mixed], context: ActionContext
+) -> None:
+    """Add the changes, or proposals of them, that one transaction has room for."""
+    now, agent_id = context.clock.now(), context.agent.id
+    state = AdjustmentState.APPLIED if word == "applied" else AdjustmentState.PROPOSED
+    for name, mixed in found.items():
+        change = adjustment(ground, name, mixed, now, by=context.turn.id, state=state)
+        if state is AdjustmentState.PROPOSED and (same := _proposed(ground, change)):
+            made.changes.append(same)
+            continue
+        ends = _over(ground, change, context)
+        if len(made.facts) + 1 + len(ends) >= FACTS_AT_ONCE:
+            made.left.append(name)
+            continue
+        made.facts += [new_fact(agent_id, ADJUSTMENT, change.id, change), *ends]
+        made.changes.append(change.id)
+        made.mind = mixed_as(made.mind, name, change.after)
+
+
+def _proposed(ground: Ground, change: Adjustment) -> str:
+    """The id of an open proposal that says the same; "" for none."""
+    for each in about(ground.earlier, change.subject):
+        is_open = each.state is AdjustmentState.PROPOSED and each.at > change.at - _FRESH
+        if is_open and each.before == change.before and alike(each.after, change.after):
+            return each.id
+    return ""
+
+
+def _over(ground: Ground, change: Adjustment, context: ActionContext) -> list[Fact]:
+    """Earlier changes of the same that this one ends: proposals, and what holds if it holds.
+
+    What became of one since it was read, as somebody else followed or ended it, stays.
+    """
+    facts = list[Fact]()
+    for earlier in over(ground, change):
+        stored = context.reach.facts.get(context.agent.id, ADJUSTMENT, earlier.id)
+        known = None if stored is None else stored.read(Adjustment)
+        if stored is not None and known is not None and known.state is earlier.state:
+            superseded = ended(known, AdjustmentState.SUPERSEDED, change.at, change.id)
+            facts.append(stored.holding(superseded))
+    return facts
+
+
+def _told(ground: Ground, found: Mapping[str, Mixed], still: Mapping[str, str]) -> dict[str, Any]:
+    """What holds, what should, and what that is expected to bring, with the design's fields."""
+    present = {name: _present(ground, name) for name in names(ground)[:TOLD]}
+    better = {name: telling(mix(name, each))["weights"] for name, each in found.items()}
+    gains = [gain(ground, name, mixed) for name, mixed in found.items()]
+    savings, quality = expected_savings(gains), expected_quality(gains)
+    return {
+        "current_config": present,
+        "optimized_config": present | dict(list(better.items())[:TOLD]),
+        "expected_savings": None if savings is None else dollars(savings),
+        "expected_quality_change": None if quality is None else round(quality, 3),
+        "task_specific_recommendations": [
+            _task(ground, each, found[each.subject]) for each in gains[:TOLD]
+        ],
+        "unchanged": dict(list(still.items())[:TOLD]),
+    }
+
+
+def _present(ground: Ground, name: str) -> dict[str, float]:
+    held = mix_of(ground.mind, name)
+    return dict(held.weights) if held else {current(ground, name) or model_asked(ground, name): 1.0}
+
+
+def _task(ground: Ground, change: Gain, mixed: Mixed) -> dict[str, Any]:
+    purpose, _, task_type = change.subject.partition("/")
+    expected = {
+        "quality": change.quality,
+        "cost_usd_a_turn": change.cost_micro_usd and dollars(change.cost_micro_usd),
+        "latency_ms": change.latency_ms,
+    }
+    return {
+        "purpose": purpose,
+        "task_type": task_type,
+        "current_model": current(ground, change.subject) or model_asked(ground, change.subject),
+        "suggested_model": max(sorted(mixed.weights), key=lambda alias: mixed.weights[alias]),
+        "quality": estimate_told(mixed.quality),
+        "reason": mixed.reason,
+        "expected_improvement": {
+            name: round(value, 6) for name, value in expected.items() if value is not None
+        },
+    }
+
+
+def _note(word: str, context: ActionContext) -> str:
+    return said(word, context.agent.language)

@@ -1,0 +1,170 @@
+"""Choosing the language model that one thinks with, and knowing which there are."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from opencrab.actions.registry import Group
+from opencrab.domain.agents.agent import Agent, selectable_by
+from opencrab.domain.errors import Conflict, Invalid, Refused
+from opencrab.domain.models.routing import Duration, ModelChosen, ModelReference, Routing, Use
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.value import ShortText, Value
+from opencrab.ports.turn.action import ActionContext
+
+group = Group("llm")
+
+
+class SelectLlm(Value):
+    purpose: Literal["thinking", "conversation", "analysis", "tool_calling", "creative"] = Field(
+        description="What the model is for"
+    )
+    model_alias: ModelReference = Field(description="One of the aliases that you may select")
+    reason: ShortText = Field(description="Why this model suits")
+    duration: Duration = Duration.THIS_TURN
+
+
+class GetAvailableModels(Value):
+    pass
+
+
+class GetCurrentLlmConfig(Value):
+    pass
+
+
+def _may_select(agent: Agent, routing: Routing) -> bool:
+    return bool(selectable_by(agent, routing))
+
+
+def _version(arguments: SelectLlm, context: ActionContext) -> dict[str, Any]:
+    """The agent's version, which a lasting choice must find again."""
+    if arguments.duration is not Duration.PERMANENT:
+        return {}
+    return {"version": context.reach.agents.get(context.agent.id).agent.version}
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=("Think with {model_alias} for {purpose}", "{purpose}に{model_alias}を使う"),
+    ja="考えるときに使う言語モデルを用途ごとに選びます。次の思考から有効です。"
+    "duration は this_turn (この番だけ)、this_session (この会話)、permanent (ずっと)。",
+    prepare=_version,
+    offered=_may_select,
+)
+def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
+    """Choose the language model that you think with for one purpose, from your next thought on."""
+    _check(arguments, context)
+    if arguments.duration is Duration.PERMANENT:
+        _remember(arguments, context)
+    choice = ModelChosen(
+        use=Use(arguments.purpose),
+        model=arguments.model_alias,
+        duration=arguments.duration,
+        reason=arguments.reason,
+    )
+    return ActionResult.done(
+        choice,
+        selected=arguments.model_alias,
+        purpose=arguments.purpose,
+        duration=arguments.duration.value,
+    )
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Look at the language models", "言語モデルの一覧を見る"),
+    ja="選べる言語モデルの一覧と、それぞれの料金(百万トークンあたりの米ドル)や上限を見ます。",
+    offered=_may_select,
+)
+def get_available_models(arguments: GetAvailableModels, context: ActionContext) -> ActionResult:
+    """List the models that you may select, with prices (USD per million tokens) and limits."""
+    listed = (_described(alias, context) for alias in _selectable(context))
+    return ActionResult.done(models=list(listed))
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Look at the models in use", "使用中のモデルを見る"),
+    ja="いま用途ごとにどの言語モデルを使っているか、誰が選んだかを見ます。",
+    offered=_may_select,
+)
+def get_current_llm_config(arguments: GetCurrentLlmConfig, context: ActionContext) -> ActionResult:
+    """See which model you think with for each purpose, and who chose it."""
+    routing = context.reach.models.routing
+    return ActionResult.done(
+        default=routing.default,
+        models={use.value: _current(use, context) for use in Use if use is not Use.EMBEDDING},
+        selectable=list(_selectable(context)),
+        private=context.agent.llm.private,
+    )
+
+
+def _selectable(context: ActionContext) -> tuple[str, ...]:
+    return selectable_by(context.agent, context.reach.models.routing)
+
+
+def _check(arguments: SelectLlm, context: ActionContext) -> None:
+    allowed = _selectable(context)
+    if arguments.model_alias not in allowed:
+        raise Refused(
+            f"the model {arguments.model_alias!r} may not be selected",
+            field="model_alias",
+            cure=f"select one of {', '.join(allowed)}",
+        )
+    info = context.reach.models.get(arguments.model_alias).info
+    if info.price is None:
+        raise Invalid(f"the price of {info.name!r} is unknown, so it may not be used")
+    if context.agent.llm.private and not info.private:
+        raise Refused(
+            f"{info.name!r} is not private, and you are to think with private models only",
+            field="model_alias",
+        )
+    if not info.functions:
+        raise Invalid(f"{info.name!r} cannot call actions", field="model_alias")
+
+
+def _remember(arguments: SelectLlm, context: ActionContext) -> None:
+    """Make the choice the agent's own; a repeat finds it made, and disturbs no newer one."""
+    agent, use = context.reach.agents.get(context.agent.id).agent, Use(arguments.purpose)
+    if agent.llm.models.get(use) == arguments.model_alias:
+        return
+    if agent.version != context.prepared["version"]:
+        raise Conflict("somebody changed you meanwhile", cure="look again, then choose again")
+    models = agent.llm.models | {use: arguments.model_alias}
+    changed = agent.replaced(llm=agent.llm.replaced(models=models), updated_at=context.clock.now())
+    context.reach.agents.save(changed)
+
+
+def _described(alias: str, context: ActionContext) -> dict[str, Any]:
+    try:
+        info = context.reach.models.get(alias).info
+    except Invalid as error:
+        return {"alias": alias, "available": False, "why": error.message}
+    price = info.price
+    return {
+        "alias": alias,
+        "available": price is not None,
+        "model": info.name,
+        "input_usd": None if price is None else price.input_per_million / 1_000_000,
+        "output_usd": None if price is None else price.output_per_million / 1_000_000,
+        "max_input_tokens": info.max_input_tokens,
+        "actions": info.functions,
+        "vision": info.vision,
+        "private": info.private,
+    }
+
+
+def _current(use: Use, context: ActionContext) -> dict[str, Any]:
+    """The model for a use, and those that this turn drew for types of task."""
+    routing, basis, choices = context.reach.models.routing, context.basis, context.choices
+    chosen = routing.chosen(use, basis, choices)
+    learned = {
+        lot.task_type: lot.model
+        for lot in basis.lots
+        if lot.use is use and routing.chosen(use, basis, choices, lot.task_type).by == "learned"
+    }
+    told = {"learned": learned} if learned else {}
+    return {"model": chosen.model, "chosen_by": chosen.by, **told}

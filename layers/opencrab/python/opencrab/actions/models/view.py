@@ -1,0 +1,140 @@
+"""How figures of models are told to a model: in dollars and points, short, with their intervals."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from opencrab.actions.models.text import said
+from opencrab.domain.insight.figures import Figures
+from opencrab.domain.insight.recommendations import Analysis, Comparison, Difference, Recommendation
+from opencrab.domain.statistics.confidence import Estimate
+from opencrab.domain.usage.ledger import Grouping, UsageRow
+from opencrab.domain.value import Language, MicroUsd
+
+GROUPS = 12
+"""Most groups that are told; the others are counted."""
+
+RECOMMENDED = 10
+_MILLION = 1_000_000
+
+
+def analysis_told(found: Analysis, language: Language) -> dict[str, Any]:
+    """An analysis with the fields of the design; the period's beginning as it was counted."""
+    totals = found.totals
+    told: dict[str, Any] = {
+        "period": found.period.value,
+        "since": found.since.isoformat() if found.since else None,
+        "calls": totals.calls,
+        "total_cost": dollars(totals.cost_micro_usd),
+        "total_tokens": totals.total_tokens,
+        "success_rate": _rounded(totals.success_rate),
+        "avg_latency": totals.mean_latency_ms,
+        "avg_quality": estimate_told(totals.quality),
+        "cost_efficiency": totals.cost_efficiency,
+        "by_model": _groups(found.by_model),
+        "by_purpose": _groups(found.by_purpose),
+        "quality_by_model": {
+            model: estimate_told(known)
+            for model, known in list(found.quality_by_model.items())[:GROUPS]
+        },
+        "recommendations": [_recommendation(each) for each in found.recommendations[:RECOMMENDED]],
+    }
+    if found.group_by in {Grouping.TASK_TYPE, Grouping.COMPLEXITY}:
+        told[f"by_{found.group_by.value}"] = _groups(found.groups)
+    if not totals.calls:
+        told["note"] = said("no_calls", language)
+    elif totals.quality is None:
+        told["note"] = said("no_quality", language)
+    return told
+
+
+def comparison_told(found: Comparison) -> dict[str, Any]:
+    """Models beside each other, and what each pair shows."""
+    return {
+        "models": {name: _figures(each) for name, each in found.models.items()},
+        "differences": [_difference(each) for each in found.differences],
+    }
+
+
+def row_told(row: UsageRow) -> dict[str, Any]:
+    """One model call, without whom it answered; what is not known is left out."""
+    told: dict[str, Any] = {
+        "metrics_id": row.id,
+        "at": row.at.isoformat(timespec="seconds"),
+        "model": f"{row.provider}:{row.model}",
+        "purpose": row.purpose.value,
+        "task_type": row.task_type,
+        "state": row.state.value,
+        "input_tokens": row.usage.input_tokens,
+        "output_tokens": row.usage.output_tokens,
+        "cost_usd": dollars(row.cost),
+        "latency_ms": row.latency_ms,
+        "quality_score": row.quality_score,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def estimate_told(known: Estimate | None) -> dict[str, Any] | None:
+    """A mean with its 95 % interval and the number of turns behind it; None stays None."""
+    if known is None:
+        return None
+    return {
+        "mean": round(known.mean, 3),
+        "low": round(known.low, 3),
+        "high": round(known.high, 3),
+        "turns": known.n,
+    }
+
+
+def dollars(micro: MicroUsd | float) -> float:
+    """Micro-dollars as dollars."""
+    return round(micro / _MILLION, 6)
+
+
+def _groups(parts: Mapping[str, Figures]) -> dict[str, Any]:
+    shown: dict[str, Any] = {name: _figures(each) for name, each in list(parts.items())[:GROUPS]}
+    if len(parts) > GROUPS:
+        shown["…"] = {"left_out": len(parts) - GROUPS}
+    return shown
+
+
+def _figures(part: Figures) -> dict[str, Any]:
+    return {
+        "usage_count": part.calls,
+        "total_cost": dollars(part.cost_micro_usd),
+        "avg_latency": part.mean_latency_ms,
+        "avg_quality": estimate_told(part.quality),
+        "success_rate": _rounded(part.success_rate),
+        "cost_efficiency": part.cost_efficiency,
+    }
+
+
+def _recommendation(each: Recommendation) -> dict[str, Any]:
+    told = each.expected_improvement
+    expected = {
+        "quality": round(told.quality, 3),
+        "cost_saved": told.cost_saved,
+        "latency_saved": told.latency_saved,
+    }
+    return {
+        "category": each.category.value,
+        "purpose": each.purpose.value,
+        "task_type": each.task_type,
+        "current": each.current,
+        "suggestion": each.suggestion,
+        "expected_improvement": {k: v for k, v in expected.items() if v is not None},
+        "confidence": each.confidence,
+    }
+
+
+def _difference(each: Difference) -> dict[str, Any]:
+    return {
+        "first": each.first,
+        "second": each.second,
+        "outcome": each.outcome.value,
+        "quality": estimate_told(each.quality),
+        "judged_turns": list(each.judged),
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

@@ -1,0 +1,299 @@
+"""Learning from what happened, from peers and from looking back, and the skills that come of it.
+
+What is learned goes through one gate: it is tried at once only where the turn vouches for it, else
+it waits in quarantine until an owner approves it.
+"""
+
+import hashlib
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from opencrab.actions.registry import Group
+from opencrab.actions.skills.text import not_made, rests
+from opencrab.actions.skills.writes import move, own_skill, require_say, stored_skill, take_in
+from opencrab.domain.agents.agent_state import is_enabled
+from opencrab.domain.document import new_fact
+from opencrab.domain.errors import Invalid, NoRoom, Refused, TooLarge
+from opencrab.domain.identifier import ulid
+from opencrab.domain.learning.holdout import withheld
+from opencrab.domain.learning.skill_lifecycle import (
+    Teaching,
+    lesson,
+    no_skill,
+    on_one_line,
+    restored,
+    retired,
+    skill_name,
+    visible,
+    vouches,
+)
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.skills.skill import SourceType
+from opencrab.domain.turn.action import ActionResult, Effect, Impact, SkillUsed
+from opencrab.domain.value import Text, Value
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
+
+ARGUMENT_BYTES = 20 * 1024
+_SENTENCE = 2_000
+_PERSON = 100
+_MODEL = 200
+
+group = Group("learning")
+
+
+class LearnFromExperience(Value):
+    experience: Text = Field(description="What happened")
+    outcome: Literal["success", "failure", "partial"]
+    lesson: Text
+    skill_name: Text = Field("", description="To make a skill of it")
+    situation_pattern: Text = Field("", description="When the skill fits: words or a|b")
+    guidance: Text = Field("", description="What to do then")
+
+
+class LearnFromPeer(Value):
+    peer_name: Text
+    observation: Text = Field(description="What the peer did well")
+    lesson: Text = Field(description="In your own words")
+    skill_name: Text = ""
+    situation_pattern: Text = ""
+    guidance: Text = ""
+
+
+class ReflectAndLearn(Value):
+    reflection: Text = Field(description="What you see, looking back")
+    lesson: Text
+    model: Text = Field("", description="If it is about one")
+    skill_name: Text = ""
+    situation_pattern: Text = ""
+    guidance: Text = ""
+
+
+class CreateMySkill(Value):
+    name: Text
+    description: Text = Field(description="What it is for and when to use it")
+    situation_pattern: Text = Field(description="When it fits: words or a|b")
+    guidance: Text = Field(description="What to do, in Markdown")
+    actions: tuple[str, ...] = Field((), max_length=20, description="Actions that it uses")
+
+
+class RetireMySkill(Value):
+    name: Text
+    reason: Text = ""
+
+
+class RestoreMySkill(Value):
+    name: Text
+
+
+class UseSkill(Value):
+    name: Text
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Learn from experience: {lesson}", "経験から学ぶ: {lesson}"),
+    ja="成功や失敗から学んだことを残します。skill_name を付けるとスキルになります。",
+    argument_bytes=ARGUMENT_BYTES,
+)
+def learn_from_experience(arguments: LearnFromExperience, context: ActionContext) -> ActionResult:
+    """Keep what a success or failure taught you; with `skill_name` as a skill."""
+    outcome = Outcome(arguments.outcome)
+    lived = _experience(context, arguments.experience, arguments.lesson, outcome)
+    return _kept(arguments, lived, context, SourceType.EXPERIENCE)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Learn from {peer_name}: {lesson}", "{peer_name}から学ぶ: {lesson}"),
+    ja="他のエージェントのよいやり方を残します。スキルはオーナーの承認後に使えます。",
+    for_peers=True,
+    argument_bytes=ARGUMENT_BYTES,
+)
+def learn_from_peer(arguments: LearnFromPeer, context: ActionContext) -> ActionResult:
+    """Keep what another agent does well; a skill of it waits for the owner's approval."""
+    peer = on_one_line(arguments.peer_name)[:_PERSON]
+    lived = _experience(
+        context, arguments.observation, arguments.lesson, Outcome.SUCCESS, person=peer
+    )
+    return _kept(arguments, lived, context, SourceType.PEER)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Reflect: {lesson}", "振り返って学ぶ: {lesson}"),
+    ja="過去を振り返って気づいたことを残します。skill_name を付けるとスキルになります。",
+    argument_bytes=ARGUMENT_BYTES,
+)
+def reflect_and_learn(arguments: ReflectAndLearn, context: ActionContext) -> ActionResult:
+    """Keep what you see when you look back; with `skill_name` as a skill."""
+    lived = _experience(context, arguments.reflection, arguments.lesson, Outcome.PARTIAL)
+    lived = lived.replaced(model=on_one_line(arguments.model)[:_MODEL])
+    return _kept(arguments, lived, context, SourceType.REFLECTION)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Make a skill: {name}", "スキル「{name}」を作る"),
+    ja="学んだやり方をスキルにします。同じ名前のスキルは置き換わります。",
+    argument_bytes=ARGUMENT_BYTES,
+)
+def create_my_skill(arguments: CreateMySkill, context: ActionContext) -> ActionResult:
+    """Make a skill of something you know how to do, or replace your skill of that name."""
+    what = lesson(
+        arguments.name,
+        arguments.description,
+        situation_pattern=arguments.situation_pattern,
+        guidance=_naming_actions(arguments, context),
+    )
+    return take_in(what, context, _teaching(context, SourceType.REFLECTION), arguments.name)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Retire the skill {name}", "スキル「{name}」を使うのをやめる"),
+    ja="役に立たない自作スキルをやめます。restore_my_skill で戻せます。",
+)
+def retire_my_skill(arguments: RetireMySkill, context: ActionContext) -> ActionResult:
+    """Retire a skill that you learned; restore_my_skill brings it back."""
+    fact, skill = own_skill(arguments.name, context)
+    require_say(context)
+    return move(fact, skill, retired(skill, context.clock.now()), context)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.TRANSACTIONAL,
+    sentences=("Restore the skill {name}", "スキル「{name}」を再び使う"),
+    ja="やめた自作スキルを戻します。",
+)
+def restore_my_skill(arguments: RestoreMySkill, context: ActionContext) -> ActionResult:
+    """Bring back a skill that you retired."""
+    fact, skill = own_skill(arguments.name, context)
+    require_say(context)
+    return move(fact, skill, restored(skill, context.clock.now()), context)
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Read the skill {name}", "スキル「{name}」を読む"),
+    ja="スキルの本文を読みます。",
+    result_bytes=PAGED_BYTES,
+)
+def use_skill(arguments: UseSkill, context: ActionContext) -> ActionResult:
+    """Read the text of one of your skills."""
+    name = skill_name(arguments.name)
+    standard = context.reach.skills.find(name)
+    if standard is not None:
+        if not is_enabled(standard, context.mind):
+            raise no_skill(name)
+        text = standard.text(context.agent.language)
+        return ActionResult.done(SkillUsed(name=name), name=name, text=text)
+    found = stored_skill(name, context)
+    if found is None or not found[1].status.is_live:
+        raise no_skill(name)
+    if name in withheld(context.mind, context.turn.id, context.trials.skill_percent):
+        why, cure = rests(name, context.agent.language)
+        raise Refused(why, field="name", cure=cure)
+    skill = found[1]
+    result = ActionResult.done(SkillUsed(name=name), name=name, text=skill.guidance)
+    return result.replaced(taint=skill.tainted)
+
+
+def _experience(
+    context: ActionContext, happened: str, taught: str, outcome: Outcome, *, person: str = ""
+) -> Experience:
+    now = context.clock.now()
+    return Experience(
+        id=_place_in_time(now, context.key),
+        experience=_sentence("experience", happened),
+        outcome=outcome,
+        lesson=_sentence("lesson", taught),
+        about_turn=context.turn.id,
+        from_person=person,
+        tainted=context.turn.taint or bool(person) or not vouches(context.turn),
+        turn_id=context.turn.id,
+        session_id=context.session.id,
+        person_id=context.turn.principal_id,
+        at=now,
+    )
+
+
+def _kept(
+    arguments: LearnFromExperience | LearnFromPeer | ReflectAndLearn,
+    lived: Experience,
+    context: ActionContext,
+    source: SourceType,
+) -> ActionResult:
+    """An experience, and the skill that is made of it where it is given a name and has room."""
+    fact = new_fact(context.agent.id, EXPERIENCE, lived.id, lived)
+    if not arguments.skill_name.strip():
+        if arguments.guidance.strip():
+            raise Invalid(
+                "guidance belongs to a skill", field="skill_name", cure="give skill_name too"
+            )
+        return ActionResult.done(experience_id=lived.id).keeping(fact)
+    what = lesson(
+        arguments.skill_name,
+        lived.lesson,
+        situation_pattern=arguments.situation_pattern,
+        guidance=arguments.guidance if arguments.guidance.strip() else lived.lesson,
+    )
+    teaching = _teaching(context, source, about=lived)
+    try:
+        result = take_in(what, context, teaching, arguments.skill_name)
+    except NoRoom as full:
+        why = f"{full.message}: {full.cure}"
+        note = not_made(why, context.agent.language)
+        return ActionResult.done(experience_id=lived.id, note=note).keeping(fact)
+    data = {"experience_id": lived.id, **(result.data or {})}
+    return result.replaced(data=data).keeping(fact)
+
+
+def _teaching(
+    context: ActionContext, source: SourceType, *, about: Experience | None = None
+) -> Teaching:
+    turn = context.turn
+    return Teaching(
+        source_type=source,
+        source_context=about.experience if about else "",
+        taught_by=(about.from_person if about else "") or turn.principal_id,
+        turn_id=turn.id,
+        vouched=vouches(turn) and source is not SourceType.PEER,
+    )
+
+
+def _naming_actions(arguments: CreateMySkill, context: ActionContext) -> str:
+    """The guidance, ending with the actions that it uses; they must exist."""
+    unknown = [name for name in arguments.actions if context.actions.find(name) is None]
+    if unknown:
+        raise Invalid(f"there is no action {unknown[0]!r}", field="actions", cure="leave it out")
+    if not arguments.actions or not arguments.guidance.strip():
+        return arguments.guidance
+    return f"{visible(arguments.guidance)}\n\nActions: {', '.join(arguments.actions)}"
+
+
+def _sentence(field: str, text: str) -> str:
+    shown = visible(text)
+    if not shown:
+        raise Invalid(f"{field} is blank", field=field, cure="say it in words")
+    if len(shown) > _SENTENCE:
+        raise TooLarge(
+            f"{field} has {len(shown)} characters, at most {_SENTENCE} are allowed",
+            field=field,
+            cure="say it shorter",
+        )
+    return shown
+
+
+def _place_in_time(now: datetime, key: str) -> str:
+    """An id in order of time that no other call has."""
+    return ulid(int(now.timestamp() * 1_000), hashlib.sha256(key.encode()).digest())

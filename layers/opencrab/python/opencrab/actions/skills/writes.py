@@ -1,0 +1,128 @@
+"""The gate for skills: the one way in which an agent comes to a skill, changes one or drops one."""
+
+from opencrab.actions.skills.text import hint_on
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Refused
+from opencrab.domain.learning.holdout import skill_pin
+from opencrab.domain.learning.skill_lifecycle import (
+    Lesson,
+    Teaching,
+    indexed,
+    is_name,
+    learned,
+    no_skill,
+    placed,
+    require_room,
+    skill_name,
+    takes_room,
+    vouches,
+)
+from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
+from opencrab.domain.turn.action import ActionResult, SkillLearned
+from opencrab.ports.turn.action import ActionContext
+
+_WORDS = ("description", "situation_pattern", "guidance")
+
+
+def take_in(
+    what: Lesson, context: ActionContext, teaching: Teaching, given_name: str
+) -> ActionResult:
+    """A lesson that becomes a skill, or changes the one of its name."""
+    _require_free(what.name, context)
+    found = stored_skill(what.name, context)
+    stored = found[1] if found else None
+    skill = learned(stored, what, teaching, context.clock.now())
+    told: dict[str, str] = {}
+    if not is_name(given_name):
+        told["note"] = f"it is kept as {skill.name}; its description begins with the given name"
+    return _storing(found[0] if found else None, stored, skill, context, told)
+
+
+def move(
+    fact: Fact, stored: AcquiredSkill, skill: AcquiredSkill, context: ActionContext
+) -> ActionResult:
+    """A skill that the agent has, dropped or brought back."""
+    if skill == stored:
+        return ActionResult.done(skill_name=skill.name, status=skill.status.value)
+    return _storing(fact, stored, skill, context, {})
+
+
+def own_skill(name: str, context: ActionContext) -> tuple[Fact, AcquiredSkill]:
+    """A skill that the agent learned; raises Refused for a standard one, NotFound for none."""
+    slug = skill_name(name)
+    if context.reach.skills.find(slug) is not None:
+        raise Refused(f"{slug!r} is a standard skill: only the owner switches it off", field="name")
+    found = stored_skill(slug, context)
+    if found is None:
+        raise no_skill(slug)
+    return found
+
+
+def stored_skill(name: str, context: ActionContext) -> tuple[Fact, AcquiredSkill] | None:
+    """An acquired skill as it is stored, whatever its status."""
+    fact = context.reach.facts.get(context.agent.id, SKILL, name)
+    return None if fact is None else (fact, fact.read(AcquiredSkill))
+
+
+def require_say(context: ActionContext) -> None:
+    """Raise Refused in a turn whose word does not count."""
+    if not vouches(context.turn):
+        raise Refused(
+            "skills can be dropped or brought back only in a turn of your own, your owner"
+            "'s or a user's, without foreign words",
+            cure="propose it to your owner",
+        )
+
+
+def _storing(
+    fact: Fact | None,
+    stored: AcquiredSkill | None,
+    skill: AcquiredSkill,
+    context: ActionContext,
+    told: dict[str, str],
+) -> ActionResult:
+    """A changed skill with the mind that knows of it, to be written together."""
+    agent_id, facts = context.agent.id, context.reach.facts
+    known = facts.get(agent_id, MIND, MIND)
+    mind = known.read(Mind) if known else Mind()
+    _require_owners_words(stored, skill, mind, context)
+    skill = placed(skill, mind, context.trials)
+    if takes_room(stored, skill):
+        page = facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)
+        require_room((each.read(AcquiredSkill) for each in page if each.id != skill.name), skill)
+    changed = [fact.holding(skill) if fact else new_fact(agent_id, SKILL, skill.name, skill)]
+    aware = indexed(mind, skill)
+    if aware != mind:
+        changed.append(known.holding(aware) if known else new_fact(agent_id, MIND, MIND, aware))
+    effect = SkillLearned(name=skill.name, status=skill.status.value)
+    shown = {"skill_name": skill.name, "version": skill.version, "status": skill.status.value}
+    if hint := hint_on(skill, context.agent.language):
+        shown["hint"] = hint
+    return ActionResult.done(effect, **shown, **told).keeping(*changed)
+
+
+def _require_owners_words(
+    stored: AcquiredSkill | None, skill: AcquiredSkill, mind: Mind, context: ActionContext
+) -> None:
+    """Raise Refused where new words would go untried into what an owner pinned."""
+    if context.turn.authority is Authority.OWNER or skill_pin(skill.name) not in mind.pinned:
+        return
+    if stored is None or any(getattr(stored, each) != getattr(skill, each) for each in _WORDS):
+        raise Refused(
+            f"skill {skill.name!r} is pinned: only the owner gives it other words",
+            field="name",
+            cure="choose another name, or propose it to your owner",
+        )
+
+
+def _require_free(name: str, context: ActionContext) -> None:
+    """Raise Refused for a name that an action or a standard skill has."""
+    taken = context.actions.find(name.replace("-", "_")) is not None
+    if taken or context.reach.skills.find(name) is not None:
+        raise Refused(
+            f"{name!r} is the name of an action or a standard skill",
+            field="name",
+            cure="choose another name",
+        )

@@ -1,0 +1,197 @@
+"""New notes, empty, with words, or from a template of the vault's or the shipped ones."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field, JsonValue
+
+from opencrab.actions.vault.lookup import (
+    Stored,
+    answer,
+    find_path,
+    joined,
+    note_files,
+    prepared,
+    read_one,
+    seconds,
+    write,
+)
+from opencrab.actions.vault.search import group
+from opencrab.actions.vault.templates import SHIPPED
+from opencrab.actions.workspace.provenance import is_foreign
+from opencrab.actions.workspace.write import WRITE_BYTES
+from opencrab.domain.errors import Conflict, Invalid, NotFound
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.value import Name, Text, Value, whole
+from opencrab.domain.workspace.note import CREATED, TITLE, UPDATED, Note, note_of, title_of
+from opencrab.domain.workspace.note_template import has_placeholder, rendered
+from opencrab.domain.workspace.wikilink import (
+    TEMPLATES,
+    file_name,
+    is_template,
+    linkable,
+    name_key,
+    note_path,
+    titled_path,
+)
+from opencrab.ports.turn.action import ActionContext
+from opencrab.ports.workspace.files import ABSENT
+
+__all__ = ["group"]
+
+_ARGUMENT_BYTES = 3 * WRITE_BYTES
+
+
+class CreateNote(Value):
+    title: Name
+    content: Text = ""
+    folder: str | None = None
+    template: str | None = None
+
+
+class ApplyTemplate(Value):
+    template_name: str
+    variables: dict[str, JsonValue] = Field(default_factory=dict)
+    target_note: str | None = None
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template's name and text, and whether that is free of foreign words."""
+
+    name: str
+    text: str
+    is_clean: bool = True
+
+
+def _template(name: str, context: ActionContext) -> Template:
+    """The vault's template of this name, else the shipped one in the agent's language."""
+    key = name_key(name).removeprefix("templates/")
+    own = {
+        name_key(info.path.removeprefix(f"{TEMPLATES}/")): info.path
+        for info in note_files(context)
+        if info.path.startswith(f"{TEMPLATES}/")
+    }
+    if key in own:
+        stored = read_one(context, own[key])
+        return Template(key, stored.note.text, not is_foreign(stored.info))
+    if key in SHIPPED:
+        return Template(key, SHIPPED[key][context.agent.language])
+    known = ", ".join(sorted({*own, *SHIPPED}))
+    raise NotFound(f"there is no template {name!r}", field="template", cure=f"there are {known}")
+
+
+def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
+    path = titled_path(arguments.title, arguments.folder or "")
+    if context.reach.files.info(context.agent.id, path) is not None:
+        raise Conflict(f"there is a note {path!r} already", cure="change it with update_note")
+    if is_template(path) and arguments.template:
+        raise Invalid("a template is made of its content", field="template", cure="leave it out")
+    now = seconds(context)
+    ready = prepared(context, path, _created(arguments, context, path, now), over=None, now=now)
+    is_clean = not arguments.template or _template(arguments.template, context).is_clean
+    return {**ready, "is_clean": is_clean}
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=("Create the note {title}", "ノート「{title}」を作る"),
+    ja="新しいノートを作ります。[[題名]] で他のノートへリンクできます。",
+    prepare=_create,
+    touches=lambda arguments: repr(arguments.title),
+    argument_bytes=_ARGUMENT_BYTES,
+)
+def create_note(arguments: CreateNote, context: ActionContext) -> ActionResult:
+    """Create a note in your vault; `[[Title]]` in it links to another note."""
+    path, now = context.prepared["path"], context.prepared["now"]
+    return answer(write(context, lambda: _created(arguments, context, path, now)))
+
+
+def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
+    now, template = seconds(context), _template(arguments.template_name, context)
+    path, stored = _target(arguments, context, template, now)
+    if is_template(path):
+        raise Invalid("a template cannot be filled into a template", cure="name a note")
+    text = _applied(arguments, template.text, path, stored, now)
+    ready = prepared(context, path, text, over=stored, now=now)
+    return {**ready, "is_clean": ready["is_clean"] and template.is_clean}
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=("Fill in the template {template_name}", "テンプレート「{template_name}」を使う"),
+    ja="テンプレート(meeting, daily-review, mindmap, study-map 等)からノートを作ります。",
+    prepare=_apply,
+    touches=lambda arguments: repr(arguments.target_note or arguments.template_name),
+)
+def apply_template(arguments: ApplyTemplate, context: ActionContext) -> ActionResult:
+    """Make a note from a template (meeting, daily-review, mindmap, study-map, your own)."""
+    ready = context.prepared
+    is_new = ready["condition"] == ABSENT
+
+    def text() -> str:
+        stored = None if is_new else read_one(context, ready["path"])
+        template = _template(arguments.template_name, context)
+        return _applied(arguments, template.text, ready["path"], stored, ready["now"])
+
+    return answer(write(context, text), created=is_new)
+
+
+def _created(arguments: CreateNote, context: ActionContext, path: str, now: str) -> str:
+    given = note_of(arguments.content)
+    if is_template(path):
+        return arguments.content
+    if not arguments.template:
+        return _begun(given, arguments.title, now)
+    template = _template(arguments.template, context).text
+    variables: dict[str, JsonValue] = {"content": given.body}
+    filled = _filled(template, variables, arguments.title, now)
+    if not has_placeholder(template, "content") and given.body:
+        filled = filled.with_body(joined(filled.body, given.body))
+    return _begun(given.with_body(filled.body).completed_by(filled), arguments.title, now)
+
+
+def _target(
+    arguments: ApplyTemplate, context: ActionContext, template: Template, now: str
+) -> tuple[str, Stored | None]:
+    """The note to fill a template into, or the path of a new one."""
+    if arguments.target_note is None:
+        title = arguments.variables.get("title") or f"{template.name} {now[:10]}"
+        path = titled_path(str(title))
+    else:
+        try:
+            stored = read_one(context, find_path(context, arguments.target_note))
+        except NotFound:
+            path = linkable(note_path(arguments.target_note))
+        else:
+            return stored.info.path, stored
+    if context.reach.files.info(context.agent.id, path) is not None:
+        raise Conflict(f"there is a note {path!r} already", cure="name it as target_note")
+    return path, None
+
+
+def _applied(
+    arguments: ApplyTemplate, template: str, path: str, stored: Stored | None, now: str
+) -> str:
+    name, variables = file_name(path), dict(arguments.variables)
+    if stored is None:
+        title = str(variables.get("title") or name)
+        return _begun(_filled(template, variables, title, now), title, now)
+    filled = _filled(template, variables, title_of(stored.note, name), now)
+    note = stored.note.with_body(joined(stored.note.body, filled.body)).completed_by(filled)
+    return note.holding(UPDATED, now).text
+
+
+def _filled(template: str, variables: dict[str, JsonValue], title: str, now: str) -> Note:
+    """A template with what is always known beside what was given."""
+    known: dict[str, JsonValue] = {"title": title, "date": now[:10], "time": now[11:16]}
+    return note_of(whole(rendered(template, known | variables)).replace("\x00", ""))
+
+
+def _begun(note: Note, title: str, now: str) -> str:
+    """A new note's text: what OpenCrab itself says of it stands first."""
+    body = note.body if not note.body or note.body.endswith("\n") else f"{note.body}\n"
+    head = Note(body).holding(TITLE, title).holding(CREATED, now).holding(UPDATED, now)
+    return head.completed_by(note).text

@@ -1,0 +1,214 @@
+"""Changing the vault: new words in notes, links between them, new names for them.
+
+Every change is keyed: what it was prepared on is noted before it begins, and the same text is made
+of it again after a crash. A new name is written before the old one goes, and keeps it as an alias.
+"""
+
+from typing import Any
+
+from pydantic import Field
+
+from opencrab.actions.vault.create import group
+from opencrab.actions.vault.lookup import (
+    Stored,
+    answer,
+    find_path,
+    joined,
+    note_files,
+    prepared,
+    read_all,
+    read_one,
+    seconds,
+    write,
+)
+from opencrab.actions.workspace.provenance import is_foreign
+from opencrab.actions.workspace.write import WRITE_BYTES
+from opencrab.domain.errors import Conflict, Invalid, NotFound
+from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted, Impact
+from opencrab.domain.value import Language, ShortText, Text, Value
+from opencrab.domain.workspace.note import UPDATED, Note, note_of
+from opencrab.domain.workspace.wikilink import (
+    Index,
+    card_of,
+    context_line,
+    in_context,
+    is_template,
+    linkable,
+    links_in,
+    note_path,
+    renamed,
+    shifted,
+    under_heading,
+    written_link,
+)
+from opencrab.ports.turn.action import ActionContext, one_line
+
+__all__ = ["group"]
+
+RELATED = {Language.EN: "## Related", Language.JA: "## 関連"}
+
+_ARGUMENT_BYTES = 3 * WRITE_BYTES
+
+
+class UpdateNote(Value):
+    path: str
+    content: Text
+    append: bool = False
+
+
+class CreateLink(Value):
+    source_note: str
+    target_note: str
+    link_text: ShortText | None = None
+    context: Text | None = Field(None, description="Words of the source to put the link after")
+
+
+class RenameNote(Value):
+    path: str
+    new_path: str = Field(description="From the vault down")
+
+
+def _update(arguments: UpdateNote, context: ActionContext) -> dict[str, Any]:
+    stored = read_one(context, find_path(context, arguments.path))
+    now = seconds(context)
+    text = _updated(arguments, stored, now)
+    return prepared(context, stored.info.path, text, over=stored, now=now)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=("Change the note {path}", "ノート「{path}」を更新する"),
+    ja="ノートの内容を置き換えます。append を true にすると末尾に追記します。",
+    prepare=_update,
+    touches=lambda arguments: repr(arguments.path),
+    argument_bytes=_ARGUMENT_BYTES,
+)
+def update_note(arguments: UpdateNote, context: ActionContext) -> ActionResult:
+    """Replace a note's content, or add to its end with `append`."""
+    path, now = context.prepared["path"], context.prepared["now"]
+    return answer(write(context, lambda: _updated(arguments, read_one(context, path), now)))
+
+
+def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
+    source = read_one(context, find_path(context, arguments.source_note))
+    path, now = find_path(context, arguments.target_note), seconds(context)
+    index = read_all(context, note_files(context)).index
+    text = arguments.link_text or ""
+    link = written_link(path, index, text)
+    body = source.note.body
+    scope = body if arguments.context is None else context_line(body, arguments.context)
+    exists = any(
+        index.follow(each) == (path,) and text in {"", each.text} for each in links_in(scope)
+    )
+    ready = {"link": link, "added": not exists, "now": now}
+    changed = _linked(arguments, context, source, ready)
+    return prepared(context, source.info.path, changed, over=source, **ready)
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=(
+        "Link {source_note} to {target_note}",
+        "「{source_note}」から「{target_note}」へリンクする",
+    ),
+    ja="ノートに別のノートへのリンクを加えます。context がなければ「関連」の節に置きます。",
+    prepare=_link,
+    touches=lambda arguments: repr(arguments.source_note),
+)
+def create_link(arguments: CreateLink, context: ActionContext) -> ActionResult:
+    """Add a link to another note: after `context`, else under the heading "Related"."""
+    ready = context.prepared
+    info = write(
+        context,
+        lambda: _linked(arguments, context, read_one(context, ready["path"]), ready),
+    )
+    return answer(info, link=ready["link"], added=ready["added"])
+
+
+def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
+    source = read_one(context, find_path(context, arguments.path))
+    old, new = source.info.path, linkable(note_path(arguments.new_path))
+    if is_template(old) or is_template(new):
+        raise Invalid("templates are no notes", cure="leave it, or create another template")
+    if old == new or context.reach.files.info(context.agent.id, new) is not None:
+        raise Conflict(f"there is a note {new!r} already", cure="choose another new_path")
+    note = renamed(source.note, old, new)
+    reading = read_all(context, note_files(context))
+    others = [card for card in reading.cards if card.path != old]
+    before, after = (
+        Index([*others, card_of(old, source.note)]),
+        Index([*others, card_of(new, note)]),
+    )
+    lost = shifted(before, after, old, new)
+    if lost is not None:
+        raise Conflict(
+            f"[[{one_line(lost)}]] would then mean another note, or two",
+            cure="choose another new_path, or rename the other note of this name first",
+        )
+    ready = prepared(context, new, note.text, over=None, source=old, was=source.info.version)
+    return {**ready, **reading.told(), "is_clean": not is_foreign(source.info)}
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=(
+        "Rename the note {path} to {new_path}",
+        "ノート「{path}」を「{new_path}」に改名する",
+    ),
+    ja="ノートの名前や場所を変えます。元の名前へのリンクはそのまま使えます。",
+    prepare=_rename,
+    touches=lambda arguments: repr(arguments.path),
+)
+def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
+    """Rename or move a note; links to its old name go on working."""
+    ready, files = context.prepared, context.reach.files
+    old, new = ready["source"], ready["path"]
+    info = write(context, lambda: renamed(read_one(context, old).note, old, new).text)
+    try:
+        files.delete(context.agent.id, old, condition=ready["was"])
+    except NotFound:
+        pass  # An earlier attempt at this very call has done it.
+    except Conflict as error:
+        raise Conflict(
+            f"note {old!r} was changed by somebody else meanwhile and is still beside {new!r}",
+            cure="read both, then decide which to keep",
+        ) from error
+    unread = {"unread": ready["unread"]} if "unread" in ready else {}
+    result = answer(info, renamed_from=old, **unread)
+    return result.replaced(side_effects=(*result.side_effects, FileDeleted(path=old)))
+
+
+def _updated(arguments: UpdateNote, stored: Stored, now: str) -> str:
+    old, path = stored.note, stored.info.path
+    if is_template(path):
+        return joined(old.text, arguments.content) if arguments.append else arguments.content
+    if arguments.append:
+        return _stamped(path, old.with_body(joined(old.body, arguments.content)), now)
+    new = note_of(arguments.content)
+    note = new.completed_by(old) if new.opening else old.with_body(new.body)
+    return _stamped(path, note, now)
+
+
+def _linked(
+    arguments: CreateLink, context: ActionContext, source: Stored, ready: dict[str, Any]
+) -> str:
+    """The source note's text with the link in it, which must be one there."""
+    body, link = source.note.body, ready["link"]
+    if not ready["added"]:
+        return source.note.text
+    if arguments.context is None:
+        own = RELATED[context.agent.language]
+        changed = under_heading(body, link, (own, *RELATED.values()))
+    else:
+        changed = in_context(body, link, arguments.context)
+    if len(links_in(changed)) == len(links_in(body)):
+        raise Invalid("there it would be code and no link", cure="choose another context")
+    return _stamped(source.info.path, source.note.with_body(changed), ready["now"])
+
+
+def _stamped(path: str, note: Note, now: str) -> str:
+    """A note's text with the time of its change; a template has none."""
+    return note.text if is_template(path) else note.holding(UPDATED, now).text

@@ -1,0 +1,242 @@
+"""Looking into the vault: searching, reading one note with its links, and the whole as a tree."""
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+from pydantic import Field
+
+from opencrab.actions.registry import Group
+from opencrab.actions.vault.lookup import Reading, Stored, find_path, note_files, read_all, read_one
+from opencrab.actions.workspace.provenance import is_foreign, shows_foreign_names
+from opencrab.domain.errors import Invalid
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.value import Text, Value
+from opencrab.domain.workspace.note import UPDATED, shortened, summary_of, tags_of, title_of
+from opencrab.domain.workspace.path import twin_key
+from opencrab.domain.workspace.wikilink import VAULT, file_name, links_in
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
+
+PAGE_BYTES = 12 * 1024
+LINES = 200
+LINKS = 60
+SHOWN_NOTES = 250
+SHOWN_SUMMARIES = 50
+
+_EXCERPT = 160
+_BEFORE = 50
+_TITLE = 100
+_TAGS = 10
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?")
+
+group = Group("vault")
+
+
+class SearchNotes(Value):
+    query: Text = Field(description="Alternatives with |", max_length=500)
+    limit: int = Field(10, ge=1, le=30)
+    include_content: bool = True
+
+
+class ReadNote(Value):
+    path: str = Field(description="Or title")
+    offset: int = Field(1, ge=1, description="First line")
+    limit: int = Field(LINES, ge=1)
+
+
+class GetVaultStructure(Value):
+    max_depth: int = Field(3, ge=1, le=16)
+    include_content_summary: bool = False
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Search the notes for {query}", "「{query}」でノートを検索する"),
+    ja="題名・パス・タグ・本文に語を含むノートを探します。| で複数の語を並べられます。",
+    result_bytes=PAGED_BYTES,
+)
+def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult:
+    """Find notes with these words in title, path, tags or content; `a|b` finds either."""
+    words = [word for word in map(twin_key, map(str.strip, arguments.query.split("|"))) if word]
+    if not words:
+        raise Invalid("query is empty", field="query", cure="name a word to look for")
+    reading = read_all(context, note_files(context))
+    hits = [
+        (hit, stored)
+        for stored in reading.stored
+        if (hit := _hit(stored, words, include_content=arguments.include_content)) is not None
+    ]
+    hits.sort(key=lambda each: (not each[0]["in_title"], -each[0]["hits"], each[1].info.path))
+    shown = hits[: arguments.limit]
+    results = [{key: value for key, value in hit.items() if value} for hit, _ in shown]
+    tainted = any(is_foreign(stored.info) for _, stored in shown)
+    told = ActionResult.done(results=results, total=len(hits), **reading.told())
+    return told.replaced(taint=tainted)
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Read the note {path}", "ノート「{path}」を読む"),
+    ja="ノートを offset 行目から読みます。リンクと、このノートへのリンク元も返します。",
+    result_bytes=PAGED_BYTES,
+)
+def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
+    """Read a note from line `offset` on, with its links and the notes that link to it."""
+    stored = read_one(context, find_path(context, arguments.path))
+    path, text = stored.info.path, stored.note.text
+    lines = _LINE.findall(text)
+    first = arguments.offset - 1
+    if first and first >= len(lines):
+        raise Invalid(
+            f"note {path!r} has {len(lines)} lines, none from {arguments.offset} on",
+            cure="use a smaller offset",
+        )
+    page, cut = _page(lines[first : first + arguments.limit])
+    following = first + len(page)
+    reading = read_all(context, note_files(context))
+    told = {
+        "path": path,
+        "title": shortened(title_of(stored.note, file_name(path)), _TITLE),
+        "content": "".join(page),
+        "lines": len(lines),
+        **({"cut": "the line is longer than a page: only its beginning is shown"} if cut else {}),
+        **({"next_offset": following + 1} if following < len(lines) else {}),
+        **_links(stored, reading),
+        **reading.told(),
+    }
+    named = json.dumps(told, ensure_ascii=False)
+    tainted = is_foreign(stored.info) or shows_foreign_names(context, lambda path: path in named)
+    return ActionResult.done(**told).replaced(taint=tainted)
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Look at the structure of the vault", "ボルトの構造を見る"),
+    ja="ボルトのフォルダとノートを max_depth 段まで一覧します。各ノートの要約も付けられます。",
+    result_bytes=PAGED_BYTES,
+)
+def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) -> ActionResult:
+    """Show the vault's folders and notes, `max_depth` levels deep, with summaries if wanted."""
+    files, depth = note_files(context), arguments.max_depth
+    summaries = arguments.include_content_summary
+    near = [info for info in files if info.path.count("/") <= depth]
+    shown = near[: SHOWN_SUMMARIES if summaries else SHOWN_NOTES]
+    read = {stored.info.path: stored for stored in read_all(context, shown).stored}
+    folders: dict[str, list[dict[str, Any]]] = {}
+    for info in shown:
+        notes = folders.setdefault(info.path.rpartition("/")[0], [])
+        notes.append(_entry(info.path, read.get(info.path), with_summary=summaries))
+    deeper = Counter(
+        "/".join(info.path.split("/")[: depth + 1]) for info in files if info not in set(near)
+    )
+    paths = sorted({VAULT, *folders, *_parents(deeper), *_parents(folders)})
+    tree = [
+        {
+            "folder": folder,
+            **({"notes": folders[folder]} if folder in folders else {}),
+            **({"deeper": deeper[folder]} if folder in deeper else {}),
+        }
+        for folder in paths
+    ]
+    left_out = {"left_out": len(near) - len(shown)} if len(near) > len(shown) else {}
+    tainted = summaries and any(is_foreign(stored.info) for stored in read.values())
+    tainted = tainted or shows_foreign_names(context, lambda path: path.startswith(f"{VAULT}/"))
+    result = ActionResult.done(folders=tree, total=len(files), **left_out)
+    return result.replaced(taint=tainted)
+
+
+def _hit(stored: Stored, words: list[str], *, include_content: bool) -> dict[str, Any] | None:
+    """What a search tells of a note, or None when none of the words is in it."""
+    path, note = stored.info.path, stored.note
+    title, tags = title_of(note, file_name(path)), tags_of(note)
+    head = [twin_key(text) for text in (title, path.removeprefix(f"{VAULT}/"), *tags)]
+    body = twin_key(note.body) if include_content else ""
+    hits = sum(text.count(word) for text in (*head, body) for word in words)
+    if not hits:
+        return None
+    return {
+        "path": path,
+        "title": shortened(title, _TITLE),
+        "tags": [shortened(tag, _TITLE) for tag in tags[:_TAGS]],
+        "in_title": any(word in head[0] for word in words),
+        "hits": hits,
+        "excerpt": _excerpt(note.body, words) if include_content else "",
+    }
+
+
+def _excerpt(body: str, words: list[str]) -> str:
+    """The first line with one of the words, cut around it."""
+    for line in body.split("\n"):
+        folded = twin_key(line)
+        places = [place for place in map(folded.find, words) if place >= 0]
+        if places:
+            # Folding may change the length a little: then the place is a little off.
+            place = min(places) * len(line) // max(len(folded), 1)
+            begin = max(place - _BEFORE, 0) if len(line) > _EXCERPT else 0
+            cut = shortened(line[begin : begin + _EXCERPT].strip(), _EXCERPT)
+            return f"…{cut}" if begin else cut
+    return ""
+
+
+def _links(stored: Stored, reading: Reading) -> dict[str, Any]:
+    """Where a note's links lead, which lead nowhere, and which notes link to it."""
+    path = stored.info.path
+    resolved, broken = dict[str, str](), dict[str, list[str]]()
+    for link in links_in(stored.note.body):
+        found = reading.index.follow(link)
+        name = shortened(link.target, _TITLE)
+        if len(found) == 1:
+            resolved[name] = found[0]
+        else:
+            broken[name] = list(found[:3])
+    backlinks = [
+        other.info.path
+        for other in reading.stored
+        if other.info.path != path
+        and any(reading.index.follow(link) == (path,) for link in links_in(other.note.body))
+    ]
+    left_out = sum(max(len(each) - LINKS, 0) for each in (resolved, broken, backlinks))
+    return {
+        "links": dict(list(resolved.items())[:LINKS]),
+        "broken_links": dict(list(broken.items())[:LINKS]),
+        "backlinks": backlinks[:LINKS],
+        **({"links_left_out": left_out} if left_out else {}),
+    }
+
+
+def _page(lines: list[str]) -> tuple[list[str], bool]:
+    """As many of these lines as fit into a page as JSON, at least one; whether that one is cut."""
+    page, room = list[str](), PAGE_BYTES
+    for line in lines:
+        room -= len(json.dumps(line, ensure_ascii=False).encode()) - 2
+        if room < 0:
+            break
+        page.append(line)
+    if page or not lines:
+        return page, False
+    return [lines[0].encode()[: PAGE_BYTES // 2].decode(errors="ignore")], True
+
+
+def _entry(path: str, stored: Stored | None, *, with_summary: bool) -> dict[str, Any]:
+    """One note of the tree; a moment that is none is not shown: it might be anything."""
+    updated = stored.note.value(UPDATED) if stored else ""
+    summary = summary_of(stored.note.body) if stored and with_summary else ""
+    return {
+        "name": path.rpartition("/")[2],
+        **({"updated": updated} if _MOMENT.fullmatch(updated) else {}),
+        **({"summary": summary} if summary else {}),
+    }
+
+
+def _parents(folders: dict[str, Any]) -> set[str]:
+    """These folders and every one above them."""
+    return {
+        "/".join(names[:depth])
+        for names in (folder.split("/") for folder in folders)
+        for depth in range(1, len(names) + 1)
+    }

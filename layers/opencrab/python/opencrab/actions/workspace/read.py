@@ -1,0 +1,154 @@
+"""Looking into the agent's own files: reading one in pages, listing one folder."""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import Field
+
+from opencrab.actions.registry import Group
+from opencrab.actions.workspace.provenance import is_foreign, shows_foreign_names
+from opencrab.domain.errors import Invalid, NotFound
+from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.value import Value
+from opencrab.domain.workspace.path import (
+    STANDARD_FOLDERS,
+    twin_key,
+    workspace_path,
+    workspace_prefix,
+)
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
+from opencrab.ports.workspace.files import FileInfo
+
+PAGE_BYTES = 16 * 1024
+LINES = 200
+ENTRIES = 200
+
+MARKER = ".keep"
+"""The empty file that makes a folder of itself; lists leave it out."""
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+group = Group("workspace")
+
+
+class WsRead(Value):
+    path: str
+    offset: int = Field(1, ge=1, description="First line")
+    limit: int = Field(LINES, ge=1, description="Number of lines")
+
+
+class WsList(Value):
+    path: str = Field("", description="Empty: the workspace itself")
+
+
+def _names_path(arguments: WsRead | WsList) -> str:
+    return repr(arguments.path)
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("Read {path}", "「{path}」を読む"),
+    ja="ワークスペースのファイルを offset 行目から limit 行読みます。",
+    touches=_names_path,
+    result_bytes=PAGED_BYTES,
+)
+def ws_read(arguments: WsRead, context: ActionContext) -> ActionResult:
+    """Read a file of your workspace, `limit` lines from line `offset` on."""
+    info, content = context.reach.files.read(context.agent.id, workspace_path(arguments.path))
+    lines = _LINE.findall(decoded(info.path, content))
+    first = arguments.offset - 1
+    if first and first >= len(lines):
+        raise Invalid(
+            f"file {info.path!r} has {len(lines)} lines, none from {arguments.offset} on",
+            cure="use a smaller offset",
+        )
+    page, note = _page(lines[first : first + arguments.limit], arguments.offset)
+    shown = {"path": info.path, "content": "".join(page), "size": info.size, "lines": len(lines)}
+    following = arguments.offset + len(page)
+    has_more = following <= len(lines)
+    if has_more:
+        note = f"{note} The next page begins at offset={following}.".strip()
+    result = ActionResult.done(**shown, has_more=has_more, **({"note": note} if note else {}))
+    return result.replaced(taint=is_foreign(info))
+
+
+@group.action(
+    impact=Impact.READ,
+    effect=Effect.PURE,
+    sentences=("List {path}", "「{path}」の中を見る"),
+    ja="ワークスペースのフォルダの中身を一覧します。",
+    touches=_names_path,
+    result_bytes=PAGED_BYTES,
+)
+def ws_list(arguments: WsList, context: ActionContext) -> ActionResult:
+    """List what is in one folder of your workspace."""
+    folder = workspace_prefix(arguments.path)
+    found = context.reach.files.list(context.agent.id, folder)
+    if folder and not found and folder not in STANDARD_FOLDERS:
+        raise NotFound(f"there is no folder {folder!r}", cure="list the folder above it")
+    entries = _entries(found, folder)
+    left_out = max(len(entries) - ENTRIES, 0)
+    told = ActionResult.done(path=folder, entries=entries[:ENTRIES], left_out=left_out)
+    above = f"{folder}/" if folder else ""
+    tainted = shows_foreign_names(context, lambda path: path.startswith(above))
+    return told.replaced(taint=tainted)
+
+
+def decoded(path: str, content: bytes) -> str:
+    """A file's text; raises Invalid for what is none."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise _binary(path, content) from error
+    if "\x00" in text:
+        raise _binary(path, content)
+    return text
+
+
+def _binary(path: str, content: bytes) -> Invalid:
+    return Invalid(
+        f"file {path!r} is not text in UTF-8 ({len(content)} bytes, "
+        f"beginning with {content[:4].hex(' ')})",
+        cure="it cannot be read or edited as text: leave it, or ask for its content as text",
+    )
+
+
+def is_marker(info: FileInfo) -> bool:
+    """Whether a file is there only so that its folder is."""
+    return info.size == 0 and info.path.rpartition("/")[2] == MARKER
+
+
+def _page(lines: list[str], offset: int) -> tuple[list[str], str]:
+    """As many of these lines as fit into a page, at least one, and what was cut off it."""
+    page, room = list[str](), PAGE_BYTES
+    for line in lines:
+        room -= len(json.dumps(line, ensure_ascii=False).encode()) - 2
+        if room < 0:
+            break
+        page.append(line)
+    if page or not lines:
+        return page, ""
+    whole = lines[0].encode()
+    shown = whole[:PAGE_BYTES].decode(errors="ignore")
+    note = f"Line {offset} has {len(whole)} bytes, only the first {len(shown.encode())} are shown."
+    return [shown], note
+
+
+def _entries(found: Iterable[FileInfo], folder: str) -> list[dict[str, Any]]:
+    """Files and folders directly in a folder, by name; a folder is as large as all in it."""
+    skip = len(folder) + 1 if folder else 0
+    sizes: dict[tuple[str, bool], int] = {}
+    for info in found:
+        name, slash, _ = info.path[skip:].partition("/")
+        if slash or not is_marker(info):
+            sizes[name, bool(slash)] = sizes.get((name, bool(slash)), 0) + info.size
+    if not folder:
+        taken = {twin_key(name) for name, _ in sizes}
+        sizes |= {(name, True): 0 for name in STANDARD_FOLDERS if name not in taken}
+    return [
+        {"name": name, "is_dir": is_dir, "size": size}
+        for (name, is_dir), size in sorted(sizes.items())
+    ]

@@ -1,0 +1,256 @@
+"""Changing the agent's own files: writing whole, editing one place, deleting, making folders.
+
+Every change is keyed: what it was prepared on is noted before it begins, so that after a crash the
+same call finds its work done or does it, and never undoes what came in between.
+"""
+
+import re
+from typing import Any
+
+from pydantic import Field
+
+from opencrab.actions.workspace.provenance import is_foreign, writes_clean
+from opencrab.actions.workspace.read import MARKER, decoded, group, is_marker
+from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted, FileWritten, Impact
+from opencrab.domain.value import Text, Value
+from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_path, workspace_prefix
+from opencrab.ports.turn.action import ActionContext
+from opencrab.ports.workspace.files import ABSENT, FileInfo
+
+__all__ = ["WRITE_BYTES", "group", "ws_delete", "ws_edit", "ws_mkdir", "ws_write"]
+
+WRITE_BYTES = 256 * 1024
+_ARGUMENT_BYTES = 3 * WRITE_BYTES
+"""What a whole file may come to as JSON: line ends and quotes take twice their place in it."""
+
+_SKILL = re.compile(r"skills/([^/]+\.skill\.md|[^/]+/skill\.md)", re.IGNORECASE)
+_PROPOSAL = "A file here is only a proposal: you have the skill once create_my_skill has taken it."
+
+
+class WsWrite(Value):
+    path: str = Field(description="Like notes/today.md; folders are made as needed")
+    content: Text = Field(description="The whole new content")
+
+
+class WsEdit(Value):
+    path: str
+    old_string: Text = Field(description="Occurs exactly once in the file")
+    new_string: Text
+
+
+class WsDelete(Value):
+    path: str = Field(description="A file, or an empty folder")
+
+
+class WsMkdir(Value):
+    path: str
+
+
+def _names_path(arguments: WsEdit | WsDelete | WsMkdir) -> str:
+    return repr(arguments.path)
+
+
+def _names_path_and_size(arguments: WsWrite) -> str:
+    return f"{arguments.path!r} ({len(arguments.content.encode())} bytes)"
+
+
+def _condition(arguments: WsWrite, context: ActionContext) -> dict[str, Any]:
+    """What the file is now: a repeat after it was written finds its own content and is harmless."""
+    stored = context.reach.files.info(context.agent.id, workspace_path(arguments.path))
+    return {
+        "condition": stored.version if stored else ABSENT,
+        "sha256": content_hash(arguments.content.encode()),
+    }
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=("Write {path}", "「{path}」を書く"),
+    ja="ワークスペースのファイルを書きます。既にある場合は全体を置き換えます。",
+    prepare=_condition,
+    touches=_names_path_and_size,
+    argument_bytes=_ARGUMENT_BYTES,
+)
+def ws_write(arguments: WsWrite, context: ActionContext) -> ActionResult:
+    """Write a file in your workspace, replacing it whole if it exists."""
+    path, content = workspace_path(arguments.path), arguments.content.encode()
+    files, clean = context.reach.files, writes_clean(context)
+    if len(content) > WRITE_BYTES:
+        raise TooLarge(
+            f"content has {len(content)} bytes, at most {WRITE_BYTES} are allowed",
+            field="content",
+            cure="split it into several files",
+        )
+    condition = context.prepared["condition"]
+    try:
+        info = files.write(context.agent.id, path, content, condition=condition, clean=clean)
+    except Conflict:
+        return _came_in_between(path, "written")
+    return _written(info)
+
+
+def _edit(arguments: WsEdit, context: ActionContext) -> dict[str, Any]:
+    """What the file is now and what it is to become; whether the old words are the agent's own."""
+    path = workspace_path(arguments.path)
+    info, content = context.reach.files.read(context.agent.id, path)
+    wanted = _edited(arguments, path, content)
+    return {
+        "condition": info.version,
+        "before": info.sha256,
+        "sha256": content_hash(wanted),
+        "is_clean": not is_foreign(info),
+    }
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=("Edit {path}", "「{path}」の一部を書き換える"),
+    ja="ファイル中の old_string を new_string に置き換えます。ちょうど1か所にある必要があります。",
+    prepare=_edit,
+    touches=_names_path,
+)
+def ws_edit(arguments: WsEdit, context: ActionContext) -> ActionResult:
+    """Replace `old_string`, which must occur exactly once in the file, by `new_string`."""
+    path, ready = workspace_path(arguments.path), context.prepared
+    try:
+        info, content = context.reach.files.read(context.agent.id, path)
+        if info.sha256 != ready["sha256"]:
+            if info.sha256 != ready["before"]:
+                return _came_in_between(path, "edited")
+            info = context.reach.files.write(
+                context.agent.id,
+                path,
+                _edited(arguments, path, content),
+                condition=ready["condition"],
+                clean=writes_clean(context, own_words=ready["is_clean"]),
+            )
+    except (Conflict, NotFound):
+        return _came_in_between(path, "edited")
+    return _written(info)
+
+
+def _existing(arguments: WsDelete, context: ActionContext) -> dict[str, Any]:
+    """What there is to delete: after a crash it is known that it was there."""
+    path = workspace_prefix(arguments.path)
+    info = context.reach.files.info(context.agent.id, workspace_path(path))
+    if info is not None:
+        return {"condition": info.version}
+    _require_only_marker(context, path)
+    return {"condition": None}
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=("Delete {path}", "「{path}」を削除する"),
+    ja="ワークスペースのファイル、または空のフォルダを削除します。",
+    prepare=_existing,
+    touches=_names_path,
+)
+def ws_delete(arguments: WsDelete, context: ActionContext) -> ActionResult:
+    """Delete a file, or an empty folder, of your workspace."""
+    path, condition = workspace_prefix(arguments.path), context.prepared["condition"]
+    files, agent_id = context.reach.files, context.agent.id
+    if condition is None:
+        if files.list(agent_id, path):
+            _require_only_marker(context, path)
+            files.delete(agent_id, f"{path}/{MARKER}")
+        return ActionResult.done(FileDeleted(path=f"{path}/{MARKER}"), path=path)
+    try:
+        files.delete(agent_id, path, condition=condition)
+    except NotFound:
+        pass  # An earlier attempt at this very call has done it.
+    except Conflict:
+        return _came_in_between(path, "deleted")
+    return ActionResult.done(FileDeleted(path=path), path=path)
+
+
+def _folder(arguments: WsMkdir, context: ActionContext) -> dict[str, Any]:
+    """Whether the folder is there already."""
+    path = workspace_prefix(arguments.path)
+    found = context.reach.files.list(context.agent.id, path)
+    return {"exists": not path or path in STANDARD_FOLDERS or bool(found)}
+
+
+@group.action(
+    impact=Impact.SELF,
+    effect=Effect.KEYED,
+    sentences=("Make the folder {path}", "フォルダ「{path}」を作る"),
+    ja="ワークスペースにフォルダを作ります。既にあればそのままです。",
+    prepare=_folder,
+    touches=_names_path,
+)
+def ws_mkdir(arguments: WsMkdir, context: ActionContext) -> ActionResult:
+    """Make a folder in your workspace; one that exists is fine."""
+    path = workspace_prefix(arguments.path)
+    if context.prepared["exists"]:
+        return ActionResult.done(path=path, created=False)
+    marker = f"{path}/{MARKER}"
+    try:
+        info = context.reach.files.write(context.agent.id, marker, b"", condition=ABSENT)
+    except Conflict:
+        return ActionResult.done(path=path, created=False)
+    return ActionResult.done(_side_effect(info), path=path, created=True)
+
+
+def _edited(arguments: WsEdit, path: str, content: bytes) -> bytes:
+    """The content after the edit; raises Invalid unless the old text occurs exactly once."""
+    text, old = decoded(path, content), arguments.old_string
+    if not old or old == arguments.new_string:
+        problem = "is empty" if not old else "and new_string are the same"
+        raise Invalid(f"old_string {problem}", cure="name the text to replace and its replacement")
+    found = _occurrences(text, old)
+    if not found:
+        raise Invalid(
+            f"old_string occurs 0 times in {path!r}",
+            cure="read the file and copy the text exactly, with its spaces and line ends",
+        )
+    if found > 1:
+        raise Invalid(
+            f"old_string occurs {found} times in {path!r}",
+            cure="add more of the text around it, until it occurs only once",
+        )
+    return text.replace(old, arguments.new_string).encode()
+
+
+def _occurrences(text: str, part: str) -> int:
+    """How often a part occurs; two that overlap are two."""
+    found = text.count(part)
+    overlaps = found == 1 and text.find(part, text.find(part) + 1) >= 0
+    return 2 if overlaps else found
+
+
+def _require_only_marker(context: ActionContext, folder: str) -> None:
+    """Raise unless this is a folder in which nothing is but its marker."""
+    if folder in STANDARD_FOLDERS:
+        raise Invalid(f"{folder!r} is a standard folder", cure="leave it: every workspace has it")
+    found = context.reach.files.list(context.agent.id, folder)
+    if not found:
+        raise NotFound(f"there is no file or folder {folder!r}", cure="list the workspace")
+    others = [info for info in found if info.path != f"{folder}/{MARKER}" or not is_marker(info)]
+    if others:
+        raise Invalid(
+            f"folder {folder!r} is not empty: {len(others)} files are in it or below",
+            cure="delete them first",
+        )
+
+
+def _written(info: FileInfo) -> ActionResult:
+    note = {"note": _PROPOSAL} if _SKILL.fullmatch(info.path) else {}
+    shown = {"path": info.path, "size": info.size, "sha256": info.sha256}
+    return ActionResult.done(_side_effect(info), **shown, **note)
+
+
+def _side_effect(info: FileInfo) -> FileWritten:
+    return FileWritten(path=info.path, sha256=info.sha256, size=info.size)
+
+
+def _came_in_between(path: str, done: str) -> ActionResult:
+    return ActionResult.failed(
+        f"file {path!r} was changed by somebody else meanwhile and was not {done}: "
+        "read it again, then decide what to do"
+    )

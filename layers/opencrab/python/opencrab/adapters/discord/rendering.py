@@ -1,0 +1,185 @@
+"""Faces: what people see of speech, of a question to a human, and of how far an instruction is."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.discord.community import Reply
+from opencrab.domain.text.message_split import LIMIT, beginning, pieces
+from opencrab.domain.value import Language
+from opencrab.ports.conversation.channel import Panel, Row
+from opencrab.ports.discord import Attachment, Payload
+
+MOST_PIECES = 5
+"""Messages that one speech may take; a longer one travels as a file."""
+
+FILE = "answer.md"
+
+_PLAIN, _GREEN, _RED = 2, 3, 4
+_TITLE, _DESCRIPTION, _FOOTER, _NAME = 256, 4_000, 500, 200
+_CELLS = 10
+_COLOURS = {
+    "pending": 0x99AAB5,
+    "active": 0x5865F2,
+    "waiting": 0xFEE75C,
+    "paused": 0xFEE75C,
+    "completed": 0x57F287,
+    "abandoned": 0xED4245,
+}
+_MARKS = {"pending": "⬜", "active": "🔄", "done": "✅", "fail": "❌"}
+_MOVES = {
+    "pending": ("cn", "pa"),
+    "active": ("cn", "pa", "st"),
+    "waiting": ("cn", "pa", "st"),
+    "paused": ("re", "cn"),
+}
+_STYLES = {"cn": _RED, "re": _GREEN}
+
+Words = Mapping[str, str]
+_WORDS: Mapping[Language, Words] = {
+    Language.JA: {
+        "approve": "承認",
+        "reject": "却下",
+        "file": "-# 全文は添付の answer.md にあります。",
+        "cn": "中止",
+        "pa": "一時停止",
+        "re": "再開",
+        "st": "方向を変える",
+        "pending": "開始待ち",
+        "active": "進行中",
+        "waiting": "承認待ち",
+        "paused": "一時停止中",
+        "completed": "完了",
+        "abandoned": "終了(未完了)",
+        "more": "ほか{count}件",
+    },
+    Language.EN: {
+        "approve": "Approve",
+        "reject": "Reject",
+        "file": "-# The whole text is in answer.md.",
+        "cn": "Cancel",
+        "pa": "Pause",
+        "re": "Resume",
+        "st": "Steer",
+        "pending": "Not begun",
+        "active": "At work",
+        "waiting": "Waiting for approval",
+        "paused": "Paused",
+        "completed": "Completed",
+        "abandoned": "Ended unfinished",
+        "more": "and {count} more",
+    },
+}
+_MARKED = re.compile(r"([\\`*_~|<>#\[\]()@]|(?<=[a-zA-Z]):(?=//)|^[-+](?=\s)|(?<=\d)\.(?=\s))")
+_UNSEEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
+
+
+@dataclass(frozen=True)
+class Face:
+    """One message, with its files."""
+
+    message: Payload
+    files: tuple[Attachment, ...] = ()
+
+
+def messages(utterance: Utterance, reply: Reply | None) -> tuple[Face, ...]:
+    """The messages that show an utterance, in order; none for silence.
+
+    A guest may say little: there one message has to do.
+    """
+    is_guest = reply is not None and reply.is_guest
+    shown = pieces(utterance.text)
+    rows = _rows(utterance, reply)
+    below = {"components": rows} if rows else {}
+    if len(shown) > (1 if is_guest else MOST_PIECES):
+        return (_as_file(utterance.text, reply, below),)
+    last = len(shown) - 1
+    return tuple(
+        Face({"content": text, **(below if place == last else {})})
+        for place, text in enumerate(shown)
+    )
+
+
+def panel(shown: Panel) -> Payload:
+    """How far an instruction is, with what can be done about it."""
+    words, filled = _WORDS[shown.language], min(max(shown.percent, 0), 100) * _CELLS // 100
+    head = f"{'▰' * filled}{'▱' * (_CELLS - filled)} {shown.percent}%"
+    note = f"\n\n{_line(shown.note, 2 * _NAME)}" if shown.note.strip() else ""
+    room = _DESCRIPTION - len(head) - _units(note)
+    embed = {
+        "title": _cut(f"{shown.goal} {_line(shown.name, _NAME)}", _TITLE),
+        "description": f"{head}{_listed(shown.rows, words, room)}{note}",
+        "color": _COLOURS.get(shown.standing, _COLOURS["pending"]),
+        "footer": {
+            "text": _cut(
+                f"{' '.join(shown.agent_name.split())} · {words.get(shown.standing, '…')}", _FOOTER
+            )
+        },
+    }
+    moves = () if shown.over else _MOVES.get(shown.standing, ())
+    buttons = [
+        _button(words[move], f"oc:{move}:{shown.agent_id}:{shown.goal}", _STYLES.get(move, _PLAIN))
+        for move in moves
+    ]
+    rows = [{"type": 1, "components": buttons}] if buttons else []
+    return {"content": "", "embeds": [embed], "components": rows}
+
+
+def _as_file(text: str, reply: Reply | None, below: Mapping[str, Any]) -> Face:
+    notice = _said("file", reply, "\n")
+    content = f"{beginning(text, LIMIT - len(notice) - 1)}\n{notice}"
+    file = Attachment(FILE, text.encode("utf-8", "replace"), "text/markdown; charset=utf-8")
+    return Face({"content": content, **below}, (file,))
+
+
+def _rows(utterance: Utterance, reply: Reply | None) -> list[dict[str, Any]]:
+    """Buttons: to decide, or to say whether an answer that somebody asked for was good."""
+    if utterance.approval is not None:
+        name = f"oc:ap:{utterance.approval}"
+        buttons = [
+            _button(_said("approve", reply, " / "), f"{name}:y", _GREEN),
+            _button(_said("reject", reply, " / "), f"{name}:n", _RED),
+        ]
+    elif utterance.closes and utterance.channel.awaited and reply is not None:
+        name = f"oc:fb:{utterance.turn_id}"
+        buttons = [_button("👍", f"{name}:u", _PLAIN), _button("👎", f"{name}:d", _PLAIN)]
+    else:
+        return []
+    return [{"type": 1, "components": buttons}]
+
+
+def _button(label: str, custom_id: str, style: int) -> dict[str, Any]:
+    return {"type": 2, "style": style, "label": label, "custom_id": custom_id}
+
+
+def _said(key: str, reply: Reply | None, between: str) -> str:
+    """Words for who asked, or for anybody."""
+    languages = tuple(Language) if reply is None else (reply.language,)
+    return between.join(_WORDS[language][key] for language in languages)
+
+
+def _listed(rows: tuple[Row, ...], words: Words, room: int) -> str:
+    """As many tasks as there is room for, each on a line, and how many are left out."""
+    told, more = "", words["more"]
+    for place, row in enumerate(rows):
+        line = f"\n{_MARKS.get(row.status, '•')} {row.label} {_line(row.name, _NAME)}"
+        left = f"\n{more.format(count=len(rows) - place)}"
+        if _units(told + line) > room - len(left):
+            return told + left
+        told += line
+    return told
+
+
+def _line(text: str, most: int) -> str:
+    """A text in one line as it was written: no format, no link, no mention, no turned letters."""
+    return _MARKED.sub(r"\\\1", _cut(" ".join(_UNSEEN.sub("", text).split()), most))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if _units(text) <= most else f"{pieces(text, most - 1)[0]}…"
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

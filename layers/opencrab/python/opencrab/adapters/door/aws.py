@@ -1,0 +1,148 @@
+"""AWS in plain: Signature Version 4 and two calls, for the one function that loads no SDK.
+
+An SDK finds credentials, endpoints and regions in many ways, and retries as it was told. Here the
+function's environment names them, and a call is made twice at most, within the time it is given.
+"""
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from opencrab.adapters.door.http import Answered, PlainHttp
+from opencrab.domain.errors import Unavailable
+
+SQS, DYNAMODB = "sqs", "dynamodb"
+
+_CONTENT = {SQS: "application/x-amz-json-1.0", DYNAMODB: "application/x-amz-json-1.0"}
+_ALGORITHM = "AWS4-HMAC-SHA256"
+_FAILED = 500
+_OK = 200
+
+
+class Credentials(NamedTuple):
+    """Who this function is; Lambda gives each of its processes a set that outlives it."""
+
+    key_id: str
+    secret: str
+    token: str = ""
+
+
+class Signer(NamedTuple):
+    """Signs requests to one service in one region."""
+
+    service: str
+    region: str
+    credentials: Credentials
+
+    def headers(self, host: str, target: str, body: bytes, epoch: float) -> dict[str, str]:
+        """The headers of a POST to `/` at this time, its signature among them."""
+        moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(epoch))
+        headers = {
+            "content-type": _CONTENT[self.service],
+            "host": host,
+            "x-amz-date": moment,
+            "x-amz-target": target,
+        }
+        if self.credentials.token:
+            headers["x-amz-security-token"] = self.credentials.token
+        names = ";".join(sorted(headers))
+        lines = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
+        request = f"POST\n/\n\n{lines}\n{names}\n{_hash(body)}"
+        scope = f"{moment[:8]}/{self.region}/{self.service}/aws4_request"
+        signing = f"{_ALGORITHM}\n{moment}\n{scope}\n{_hash(request.encode())}"
+        signature = hmac.new(self._key(moment[:8]), signing.encode(), hashlib.sha256).hexdigest()
+        return headers | {
+            "authorization": f"{_ALGORITHM} Credential={self.credentials.key_id}/{scope}, "
+            f"SignedHeaders={names}, Signature={signature}"
+        }
+
+    def _key(self, day: str) -> bytes:
+        key = f"AWS4{self.credentials.secret}".encode()
+        for part in (day, self.region, self.service, "aws4_request"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        return key
+
+
+class PlainAws:
+    """Calls of one service; all of them may be made twice."""
+
+    def __init__(self, signer: Signer, http: PlainHttp, now: Callable[[], float]) -> None:
+        self._signer = signer
+        self._http = http
+        self._now = now
+
+    def call(self, target: str, given: Mapping[str, Any], *, seconds: float) -> Any:
+        """What the service answers; raises Unavailable when it does not do it in time."""
+        body = json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode()
+        deadline = time.monotonic() + seconds
+        answered = self._asked(target, body, deadline)
+        if answered is None or answered.status >= _FAILED:
+            answered = self._asked(target, body, deadline)
+        if answered is None:
+            raise Unavailable(f"{target} was not answered", cure="wait and try again")
+        if answered.status != _OK:
+            raise Unavailable(f"{target} failed: {_code(answered)}", cure="see the error's name")
+        try:
+            return json.loads(answered.content)
+        except ValueError:
+            raise Unavailable(f"{target} was answered with no JSON") from None
+
+    def _asked(self, target: str, body: bytes, deadline: float) -> Answered | None:
+        seconds = deadline - time.monotonic()
+        headers = self._signer.headers(self._http.host, target, body, self._now())
+        try:
+            return self._http.post("/", body, headers, seconds=seconds)
+        except Unavailable:
+            return None
+
+
+class PlainQueue:
+    """Sends to one FIFO queue, as `ports.queue.Queue.send` says."""
+
+    def __init__(self, aws: PlainAws, url: str, *, seconds: float) -> None:
+        self._aws = aws
+        self._url = url
+        self._seconds = seconds
+
+    def send(self, body: str, *, group: str, deduplication: str) -> None:
+        """Add a message; raises Unavailable. Both names must be legal ones of SQS."""
+        given = {
+            "QueueUrl": self._url,
+            "MessageBody": body,
+            "MessageGroupId": group,
+            "MessageDeduplicationId": deduplication,
+        }
+        self._aws.call("AmazonSQS.SendMessage", given, seconds=self._seconds)
+
+
+class PlainFacts:
+    """Reads the bodies of facts from the table, as `adapters.dynamodb.fact` stores them."""
+
+    def __init__(self, aws: PlainAws, table: str, *, seconds: float) -> None:
+        self._aws = aws
+        self._table = table
+        self._seconds = seconds
+
+    def body(self, owner: str, kind: str, fact_id: str) -> Any:
+        """The body of one fact, a moment old at most; None without one; raises Unavailable."""
+        key = {"pk": {"S": f"FACT#{owner}"}, "sk": {"S": f"{kind}#{fact_id}"}}
+        given = {"TableName": self._table, "Key": key, "ProjectionExpression": "body"}
+        found = self._aws.call("DynamoDB_20120810.GetItem", given, seconds=self._seconds)
+        return json.loads(found["Item"]["body"]["S"]) if found.get("Item") else None
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _code(answered: Answered) -> str:
+    """What went wrong, in one word: AWS's code without its family, else the status."""
+    try:
+        told = json.loads(answered.content)
+    except ValueError:
+        told = None
+    name = str(told.get("__type", "")) if isinstance(told, dict) else ""
+    return name.rpartition("#")[2] or str(answered.status)

@@ -1,0 +1,56 @@
+"""Answers already given, in the table; they expire after a day."""
+
+import secrets
+from datetime import datetime, timedelta
+
+from pynamodb.expressions.operand import Path
+
+from opencrab.adapters.dynamodb.item import Schema, attribute, microseconds, ttl
+from opencrab.adapters.dynamodb.table import ConditionFailed, Table, absent, changes, put, update
+from opencrab.domain.errors import TooLarge, Unavailable
+from opencrab.ports.access.idempotency import Remembered
+
+SCHEMA = Schema("idempotency")
+HEAD = "I"
+LIFE = timedelta(days=1)
+
+
+class DynamoIdempotency:
+    """`ports.idempotency.Idempotency` on the table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def begin(self, key: str, request_hash: str, now: datetime) -> Remembered | None:
+        until = now + LIFE
+        fields = {
+            "request_hash": request_hash,
+            "expires_at": microseconds(until),
+            "ttl": ttl(until),
+        }
+        token = attribute(secrets.token_hex(8))
+        item = SCHEMA.item(_partition(key), HEAD, fields) | {"begun": token}
+        # DynamoDB removes what has expired within days, not at once; and the network may carry this
+        # very write twice.
+        free = absent() | (Path("expires_at") <= microseconds(now)) | (Path("begun") == token)
+        try:
+            self._table.write(put(item, free))
+        except ConditionFailed as refusal:
+            if refusal.item is None:
+                raise Unavailable("the answer to this request is being forgotten") from None
+            earlier = SCHEMA.fields(refusal.item)
+            status, body = earlier.get("status"), earlier.get("body")
+            return Remembered(earlier["request_hash"], status, body)
+        return None
+
+    def finish(self, key: str, status: int, body: str) -> None:
+        change = changes({"status": status, "body": body})
+        try:
+            self._table.write(update(_partition(key), HEAD, change, Path("pk").exists()))
+        except (ConditionFailed, TooLarge):
+            # Unremembered, a repeat does it again and finds it done.
+            return
+
+
+def _partition(key: str) -> str:
+    return f"IDEMPOTENCY#{key}"

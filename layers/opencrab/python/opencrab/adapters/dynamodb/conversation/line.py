@@ -1,0 +1,67 @@
+"""Session lines in the table: numbered without gaps, put once, never expiring."""
+
+import json
+from collections.abc import Sequence
+
+from opencrab.adapters.dynamodb.conversation.session import partition
+from opencrab.adapters.dynamodb.item import Item, Schema, with_defaults
+from opencrab.adapters.dynamodb.table import Table, Write, absent, put
+from opencrab.domain.conversation.line import Line
+
+SCHEMA = Schema("line", (with_defaults,))
+_DIGITS = 10
+LAST = 10**_DIGITS - 1
+
+
+def to_item(line: Line) -> Item:
+    """The line as an item; what its key says is not said again."""
+    body = line.model_dump_json(exclude={"session_id", "sequence"}, exclude_defaults=True)
+    return SCHEMA.item(partition(line.session_id), sort_key(line.sequence), {"body": body})
+
+
+def from_item(item: Item) -> Line:
+    """The line that an item holds."""
+    fields = SCHEMA.fields(item)
+    place = {
+        "session_id": fields["pk"].removeprefix("SESSION#"),
+        "sequence": int(fields["sk"].removeprefix("L#")),
+    }
+    return Line.model_validate(json.loads(fields["body"]) | place)
+
+
+def new(line: Line) -> Write:
+    """Put a line that must not be there yet."""
+    return put(to_item(line), absent())
+
+
+def placed(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
+    """Lines with their sequences, after the last one of their session."""
+    return tuple(
+        line.replaced(
+            sequence=sequence,
+            group_line=sequence if line.group_line is None else line.group_line,
+        )
+        for sequence, line in enumerate(lines, last + 1)
+    )
+
+
+def sort_key(sequence: int) -> str:
+    """Where a line lies in its session."""
+    return f"L#{sequence:0{_DIGITS}d}"
+
+
+def between(
+    table: Table,
+    session_id: str,
+    bounds: tuple[int, int | None],
+    limit: int,
+    *,
+    newest_first: bool,
+) -> tuple[Line, ...]:
+    """Lines with after < sequence < before."""
+    after, before = bounds
+    low, high = sort_key(after + 1), sort_key(LAST if before is None else before - 1)
+    if low > high:
+        return ()
+    items = table.query(partition(session_id), low, high, limit=limit, newest_first=newest_first)
+    return tuple(from_item(item) for item in items)

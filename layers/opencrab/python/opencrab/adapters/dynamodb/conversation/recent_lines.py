@@ -1,0 +1,112 @@
+"""The newest lines of sessions, of which a process reads each only once."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from opencrab.adapters.dynamodb.conversation.line import LAST, from_item, sort_key
+from opencrab.adapters.dynamodb.conversation.session import Counted, Seen, partition
+from opencrab.adapters.dynamodb.table import Table
+from opencrab.domain.conversation.line import Line
+
+KEPT_BYTES = 16 * 2**20
+_LINE_BYTES = 2_048
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Lines of one session, about the bytes that they take, and the redactions known before."""
+
+    lines: tuple[Line, ...]
+    size: int
+    redactions: int
+
+
+_NOTHING = _Kept((), 0, 0)
+
+
+class Recent:
+    """The newest lines of some sessions, as this process read them.
+
+    A line never changes until it is forgotten, and there are no gaps, so that whoever knows the
+    lines up to one needs to ask only for those after it. What is kept is bounded by its size, and
+    holds as long as the session's count of redactions is what it was before the lines were read.
+    """
+
+    def __init__(self, most_bytes: int = KEPT_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def of(self, session_id: str, limit: int, redactions: int = 0) -> tuple[Line, ...]:
+        """The newest lines known, oldest first: as many as are wanted, all there are, or none."""
+        with self._lock:
+            kept = self._kept.get(session_id, _NOTHING)
+        if kept.redactions != redactions:
+            return ()
+        lines = kept.lines
+        return lines if len(lines) >= limit or (lines and lines[0].sequence == 1) else ()
+
+    def keep(self, session_id: str, lines: tuple[Line, ...], redactions: int = 0) -> None:
+        """Remember lines, oldest first; those that were used longest ago go."""
+        kept = _Kept(lines, sum(map(_weight, lines)), redactions)
+        with self._lock:
+            self._bytes += kept.size - self._kept.pop(session_id, _NOTHING).size
+            self._kept[session_id] = kept
+            while self._bytes > self._most_bytes:
+                _, gone = self._kept.popitem(last=False)
+                self._bytes -= gone.size
+
+
+def newest(
+    table: Table, seen: Seen, recent: Recent, session_id: str, limit: int
+) -> tuple[Line, ...]:
+    """The newest lines of a session, newest first; only those that are new here are read.
+
+    They are read at half the price first. A replica that is behind lacks the last lines, so one
+    whose newest line is as new as this process knows it to be, and that has no gap, has them all.
+    Where lines were forgotten it may still have them, so that none is asked before all that is
+    shown was read after that; what this process does not know of the session it reads anew.
+    """
+    session = seen.guess(session_id)
+    redactions = session.redactions if session else 0
+    known = recent.of(session_id, limit, redactions) if session else ()
+    first = known[-1].sequence + 1 if known else 1
+
+    def read(*, consistent: bool) -> tuple[Line, ...]:
+        low, high = sort_key(first), sort_key(LAST)
+        items = table.query(
+            partition(session_id),
+            low,
+            high,
+            limit=limit,
+            newest_first=True,
+            consistent=consistent,
+        )
+        return tuple(from_item(item) for item in reversed(items))
+
+    sound = redactions == 0 or bool(known)
+    new = read(consistent=not sound)
+    if sound and _is_behind(new, session, first, limit):
+        new = read(consistent=True)
+    lines = (*known, *new)[-limit:] if len(new) < limit else new
+    if new and session:
+        recent.keep(session_id, lines, redactions)
+    return tuple(reversed(lines))
+
+
+def _weight(line: Line) -> int:
+    """About the bytes that a line takes in memory; most of them are not its text."""
+    said = len(line.text) + (len(str(line.data)) if line.data else 0)
+    return _LINE_BYTES + 4 * said
+
+
+def _is_behind(new: Sequence[Line], known: Counted | None, first: int, limit: int) -> bool:
+    """Whether there may be lines that a read from a place on did not show."""
+    if known is None:
+        return True
+    last = new[-1].sequence if new else first - 1
+    whole = len(new) == limit or not new or new[0].sequence == first
+    return last < known.lines or not whole or (bool(new) and last - new[0].sequence + 1 != len(new))

@@ -1,0 +1,204 @@
+"""Sessions in the table, and the counter that numbers their lines without gaps.
+
+The session's item counts its lines and its own changes. Whoever appends a line or changes the
+session does so under the condition that both are as known; what is known comes from the last look
+at the item in this process, and a wrong guess is answered with the right one.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from threading import Lock
+
+from pynamodb.expressions.operand import Path
+
+from opencrab.adapters.dynamodb.item import Item, Schema, shard, with_defaults
+from opencrab.adapters.dynamodb.listing import page_of
+from opencrab.adapters.dynamodb.table import (
+    ConditionFailed,
+    Table,
+    Write,
+    absent,
+    changes,
+    every,
+    put,
+    update,
+)
+from opencrab.domain.conversation.session import Session, SessionStatus
+from opencrab.domain.errors import Conflict, NotFound, Unavailable
+
+SCHEMA = Schema("session", (with_defaults, with_defaults))
+LIST = "session"
+HEAD = "S"
+ATTEMPTS = 10
+PATIENCE = 30
+"""Tries of a change that must not be given up lightly: behind it is a model's paid answer."""
+
+_KNOWN = 256
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A session with the number of its lines, of its changes, and of times that it was redacted."""
+
+    session: Session
+    lines: int
+    version: int
+    redactions: int = 0
+
+    def grown(self, lines: int, session: Session | None = None) -> "Counted":
+        """After a change that appended so many lines."""
+        return Counted(
+            session or self.session, self.lines + lines, self.version + 1, self.redactions
+        )
+
+    def redacted(self) -> "Counted":
+        """After some of its lines were forgotten: what is remembered of them is stale."""
+        return replace(self, version=self.version + 1, redactions=self.redactions + 1)
+
+
+class Seen:
+    """What this process saw last of some sessions: a guess, which every write puts to the test."""
+
+    def __init__(self, capacity: int = _KNOWN) -> None:
+        self._capacity = capacity
+        self._counted: OrderedDict[str, Counted] = OrderedDict()
+        self._lock = Lock()
+
+    def note(self, counted: Counted) -> Counted:
+        """Remember the newest look at a session; an older one changes nothing."""
+        session_id = counted.session.id
+        with self._lock:
+            known = self._counted.pop(session_id, counted)
+            self._counted[session_id] = max(known, counted, key=lambda one: one.version)
+            if len(self._counted) > self._capacity:
+                self._counted.popitem(last=False)
+        return counted
+
+    def correct(self, counted: Counted) -> Counted:
+        """Remember what a refusal told, whatever was known before."""
+        with self._lock:
+            self._counted.pop(counted.session.id, None)
+        return self.note(counted)
+
+    def guess(self, session_id: str) -> Counted | None:
+        """The last look, if there was one."""
+        with self._lock:
+            return self._counted.get(session_id)
+
+
+class DynamoSessions:
+    """`ports.sessions.Sessions` on the table."""
+
+    def __init__(self, table: Table, seen: Seen) -> None:
+        self._table = table
+        self._seen = seen
+
+    def create(self, session: Session) -> Session:
+        try:
+            self._table.write(put(to_item(Counted(session, 0, 1)), absent()))
+        except ConditionFailed as refusal:
+            stored = from_item(refusal.item).session if refusal.item else self.get(session.id)
+            if (stored.agent_ids, stored.theme) == (session.agent_ids, session.theme):
+                return stored
+            raise Conflict(
+                f"session {session.id!r} exists already with other content",
+                field="Idempotency-Key",
+                cure="use a new key for a new session",
+            ) from None
+        return session
+
+    def get(self, session_id: str) -> Session:
+        return fetch(self._table, self._seen, session_id).session
+
+    def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
+        keys = page_of(self._table, LIST, f"SESSION#{after or ''}", limit)
+        found = self._table.several([(pk, HEAD) for pk in keys])
+        counted = (from_item(found[pk, HEAD]) for pk in keys if (pk, HEAD) in found)
+        return tuple(one.session for one in counted)
+
+    def seat(self, session_id: str, agent_ids: tuple[str, ...], now: datetime) -> Session:
+        def seated(session: Session) -> Session:
+            same = session.agent_ids == agent_ids and session.status is SessionStatus.ACTIVE
+            return session if same else session.seated(agent_ids, now)
+
+        return self._changed(session_id, seated)
+
+    def end(self, session_id: str, now: datetime) -> Session:
+        def ended(session: Session) -> Session:
+            return session if session.status is SessionStatus.ENDED else session.ended(now)
+
+        return self._changed(session_id, ended)
+
+    def _changed(self, session_id: str, change: Callable[[Session], Session]) -> Session:
+        for _ in range(ATTEMPTS):
+            known = fetch(self._table, self._seen, session_id)
+            session = change(known.session)
+            if session is known.session:
+                return session
+            after = known.grown(0, session)
+            try:
+                self._table.write(moved(known, after))
+            except ConditionFailed:
+                continue
+            return self._seen.note(after).session
+        raise busy(session_id)
+
+
+def to_item(counted: Counted) -> Item:
+    """The session as an item."""
+    return SCHEMA.item(partition(counted.session.id), HEAD, _fields(counted))
+
+
+def from_item(item: Item) -> Counted:
+    """The session that an item holds."""
+    fields = SCHEMA.fields(item)
+    session = Session.model_validate_json(fields["body"])
+    return Counted(session, fields["lines"], fields["version"], fields.get("redactions", 0))
+
+
+def fetch(table: Table, seen: Seen, session_id: str) -> Counted:
+    """Read a session with its counters; raises NotFound."""
+    item = table.get(partition(session_id), HEAD)
+    if item is None:
+        raise missing(session_id)
+    return seen.note(from_item(item))
+
+
+def moved(known: Counted, after: Counted) -> Write:
+    """Change a session that must still be as it is known; only what changed is written."""
+    fields = _fields(after)
+    before = _fields(known)
+    changed = {name: value for name, value in fields.items() if before[name] != value}
+    condition = every(Path("version") == known.version, Path("schema") <= SCHEMA.version)
+    return update(partition(known.session.id), HEAD, changes(changed), condition)
+
+
+def partition(session_id: str) -> str:
+    """Where a session and its lines lie."""
+    return f"SESSION#{session_id}"
+
+
+def missing(session_id: str) -> NotFound:
+    """There is no such session."""
+    return NotFound(f"there is no session {session_id!r}")
+
+
+def busy(session_id: str) -> Unavailable:
+    """Too many others changed a session at the same time."""
+    return Unavailable(
+        f"session {session_id!r} is busy: others change it again and again",
+        cure="try again in a few seconds",
+    )
+
+
+def _fields(counted: Counted) -> dict[str, str | int]:
+    session = counted.session
+    return {
+        "body": session.model_dump_json(),
+        "lines": counted.lines,
+        "version": counted.version,
+        "redactions": counted.redactions,
+        "list": f"{LIST}#{shard(partition(session.id))}",
+    }

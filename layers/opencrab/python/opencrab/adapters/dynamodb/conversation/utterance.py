@@ -1,0 +1,83 @@
+"""The outbox in the table: utterances by target, and which of them are not at an end."""
+
+import secrets
+from datetime import datetime, timedelta
+from itertools import islice
+
+from pynamodb.expressions.operand import Path
+
+from opencrab.adapters.dynamodb.item import Item, Schema, attribute, microseconds, shard, ttl
+from opencrab.adapters.dynamodb.listing import due_items, readable
+from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, absent, put
+from opencrab.domain.conversation.utterance import DeliveryState, Utterance
+from opencrab.domain.errors import NotFound
+from opencrab.domain.identifier import content_hash
+
+SCHEMA = Schema("utterance")
+DUE = "outbox"
+RETENTION = timedelta(days=35)
+_TARGET_BYTES = 512
+
+
+class DynamoOutbox:
+    """`ports.outbox.Outbox` on the table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, target: str, key: str) -> Utterance:
+        item = self._table.get(_partition(target), key)
+        if item is None:
+            raise NotFound(f"there is no utterance {key!r} for {target!r}")
+        return from_item(item)
+
+    def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
+        # The network may carry this very mark twice: then the second holds as well.
+        token = attribute(secrets.token_hex(8))
+        holds = (Path("state") == expected.value) | (Path("mark") == token)
+        try:
+            self._table.write(put(to_item(utterance) | {"mark": token}, holds))
+        except ConditionFailed:
+            return False
+        return True
+
+    def unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
+        found = readable(from_item, due_items(self._table, DUE, microseconds(before)))
+        late = (one for one in found if not one.state.is_end and one.updated_at <= before)
+        return tuple(islice(late, limit))
+
+
+def to_item(utterance: Utterance) -> Item:
+    """The utterance as an item."""
+    fields: dict[str, object] = {
+        "body": utterance.model_dump_json(),
+        "state": utterance.state.value,
+    }
+    if utterance.state.is_end:
+        fields["ttl"] = ttl(utterance.updated_at + RETENTION)
+    else:
+        fields["due_list"] = f"{DUE}#{shard(utterance.key)}"
+        fields["due_at"] = microseconds(utterance.updated_at)
+    return SCHEMA.item(_partition(utterance.channel.target), utterance.key, fields)
+
+
+def from_item(item: Item) -> Utterance:
+    """The utterance that an item holds."""
+    return Utterance.model_validate_json(SCHEMA.fields(item)["body"])
+
+
+def new(utterance: Utterance) -> Write:
+    """Put an utterance that must not be there yet."""
+    return put(to_item(utterance), absent())
+
+
+def of_turn(table: Table, target: str, turn_id: str) -> list[Item]:
+    """What a turn said to a target, as far as it is still kept."""
+    return table.beginning(_partition(target), f"{turn_id}#")
+
+
+def _partition(target: str) -> str:
+    """A long target stands as its hash: keys of items and indexes hold 1,024 bytes."""
+    if len(target.encode()) > _TARGET_BYTES:
+        target = f"#{content_hash(target.encode())}"
+    return f"OUT#{target}"

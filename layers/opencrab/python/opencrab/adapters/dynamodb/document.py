@@ -1,0 +1,191 @@
+"""Facts in the table: an item each, by owner, kind and id; a mind lies in its agent's partition."""
+
+import json
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from pynamodb.expressions.condition import Condition
+from pynamodb.expressions.operand import Path
+
+from opencrab.adapters.dynamodb.item import (
+    Item,
+    Schema,
+    microseconds,
+    moment,
+    shard,
+    ttl,
+    with_defaults,
+)
+from opencrab.adapters.dynamodb.listing import due_items as due_items_of
+from opencrab.adapters.dynamodb.listing import readable
+from opencrab.adapters.dynamodb.table import (
+    Cancelled,
+    Table,
+    Write,
+    absent,
+    changes,
+    delete,
+    every,
+    put,
+    update,
+)
+from opencrab.adapters.dynamodb.turn import due_item as due_items
+from opencrab.domain.agents.agent_state import MIND
+from opencrab.domain.document import Fact
+from opencrab.domain.skills.skill import SKILL, SkillStatus
+from opencrab.domain.turn.due_item import DueItem
+from opencrab.ports.documents import changed, each_once
+
+SCHEMA = Schema("fact", (with_defaults,))
+BEFORE = SCHEMA.version - 1
+"""The version of a fact in which nothing is new: code of the last release reads it."""
+
+MIND_KEY = "MIND"
+DUE_SHARDS = 4
+"""Each minute every shard is asked, also when nobody has anything due. One takes a thousand writes
+a second, so that four are enough for a hundred thousand agents which beat each minute.
+"""
+
+_IN_MINDS = {"mixes", "pinned"}
+_IN_SKILLS = {"waits", "effectiveness", "worded_at"}
+"""Fields of this version."""
+
+
+class DynamoFacts:
+    """`ports.facts.Facts` on the table.
+
+    Even one write is a transaction: the SDK gives it a token, by which DynamoDB knows its repeat.
+    To compare what is stored would not do, since two who count from 3 to 4 write the same.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, owner: str, kind: str, fact_id: str) -> Fact | None:
+        item = self._table.get(*_place(owner, kind, fact_id))
+        return None if item is None else from_item(item)
+
+    def page(
+        self,
+        owner: str,
+        kind: str,
+        *,
+        after: str = "",
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> tuple[Fact, ...]:
+        bound = f"{kind}#{after}"
+        low, high = f"{kind}#", f"{kind}$"
+        if after and newest_first:
+            high = bound
+        elif after:
+            low = bound
+        # One more, because the bound itself does not count and a query would count it.
+        items = self._table.query(
+            f"FACT#{owner}", low, high, limit=limit + 1, newest_first=newest_first
+        )
+        found = [item for item in items if item["sk"]["S"] != bound]
+        return tuple(from_item(item) for item in found[:limit])
+
+    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Fact, ...]:
+        places = [_place(owner, kind, fact_id) for kind, fact_id in names]
+        found = self._table.several(places)
+        return tuple(from_item(found[place]) for place in places if place in found)
+
+    def due(self, kind: str, now: datetime, limit: int) -> tuple[Fact, ...]:
+        items = due_items_of(self._table, _due_list(kind), microseconds(now), DUE_SHARDS)
+        found = readable(from_item, items)
+        due = (fact for fact in found if fact.due_at is not None and fact.due_at <= now)
+        # An index that is behind may show one item twice: where it was, and where it is.
+        return tuple({fact.key: fact for fact in islice(due, limit)}.values())
+
+    def commit(self, *facts: Fact, due: tuple[DueItem, ...] = ()) -> None:
+        writes = [*writing(facts), *map(due_items.new, due)]
+        if not writes:
+            return
+        try:
+            self._table.transact(*writes)
+        except Cancelled as refusal:
+            raise changed(facts[min(refusal.failed)]) from None
+
+
+def writing(facts: tuple[Fact, ...]) -> tuple[Write, ...]:
+    """The writes of facts, in their order; each fails where another version is stored."""
+    return tuple(_write(fact) for fact in each_once(facts))
+
+
+def from_item(item: Item) -> Fact:
+    """The fact that an item holds."""
+    fields = SCHEMA.fields(item)
+    kind, _, fact_id = fields["sk"].partition("#")
+    if kind == MIND_KEY:
+        kind = fact_id = MIND
+    expires, due_at = fields.get("expires_at"), fields.get("due_at")
+    return Fact(
+        owner=fields["pk"].partition("#")[2],
+        kind=kind,
+        id=fact_id,
+        version=fields["version"],
+        body=json.loads(fields["body"]),
+        expires_at=None if expires is None else moment(expires),
+        due_at=None if due_at is None else moment(due_at),
+    )
+
+
+def _write(fact: Fact) -> Write:
+    pk, sk = _place(*fact.key)
+    if fact.body is None:
+        return delete(pk, sk, _expected(fact))
+    fields = {
+        "body": json.dumps(fact.body, ensure_ascii=False, separators=(",", ":")),
+        "expires_at": None if fact.expires_at is None else microseconds(fact.expires_at),
+        "ttl": None if fact.expires_at is None else ttl(fact.expires_at),
+        "schema": SCHEMA.version if _is_newest(fact.kind, fact.body) else BEFORE,
+        **_due(fact),
+    }
+    if fact.version:
+        return put(SCHEMA.item(pk, sk, fields | {"version": fact.version}), _expected(fact))
+    change = changes(fields)
+    change.add_action(Path("version").add(1))
+    return update(pk, sk, change, _expected(fact))
+
+
+def _expected(fact: Fact) -> Condition:
+    """What a write of this version must find; what newer code wrote is left to it."""
+    if fact.version == 1:
+        return absent()
+    known = Path("schema") <= SCHEMA.version
+    if fact.version == 0:
+        free: Condition = absent() | known
+        return free
+    return every(Path("version") == fact.version - 1, known)
+
+
+def _is_newest(kind: str, body: dict[str, Any]) -> bool:
+    """Whether it says what only this version can; facts hold nothing that is as by default."""
+    if kind == MIND:
+        on_trial = any("on_trial" in skill for skill in body.get("skills", ()))
+        return on_trial or not _IN_MINDS.isdisjoint(body)
+    if kind == SKILL:
+        is_candidate = body.get("status") == SkillStatus.CANDIDATE.value
+        return is_candidate or not _IN_SKILLS.isdisjoint(body)
+    return False
+
+
+def _due(fact: Fact) -> dict[str, object]:
+    """Where the index by time finds a fact; nowhere, where it has no time."""
+    if fact.due_at is None:
+        return {"due_list": None, "due_at": None}
+    place = shard(fact.owner, DUE_SHARDS)
+    return {"due_list": f"{_due_list(fact.kind)}#{place}", "due_at": microseconds(fact.due_at)}
+
+
+def _due_list(kind: str) -> str:
+    return f"fact-{kind}"
+
+
+def _place(owner: str, kind: str, fact_id: str) -> tuple[str, str]:
+    if kind == fact_id == MIND:
+        return f"AGENT#{owner}", MIND_KEY
+    return f"FACT#{owner}", f"{kind}#{fact_id}"

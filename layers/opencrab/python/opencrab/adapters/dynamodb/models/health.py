@@ -1,0 +1,46 @@
+"""How providers fare, on the board that every turn reads before its next model call."""
+
+from opencrab.adapters.dynamodb.item import attribute
+from opencrab.adapters.dynamodb.money.board import HEALTH, PARTITION, SCHEMA, SWITCH, read
+from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, key
+from opencrab.domain.models.health import Health
+
+
+class DynamoHealths:
+    """`ports.health.ProviderHealths` on the table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def all(self) -> dict[str, Health]:
+        return read(self._table).health()
+
+    def put(self, provider: str, health: Health, before: Health | None) -> bool:
+        values = {":health": health.model_dump_json()}
+        condition = "attribute_not_exists(#health)"
+        if before is not None:
+            values[":before"] = before.model_dump_json()
+            condition = "#health = :before"
+        try:
+            self._table.write(_update(provider, "SET #health = :health, ", values, condition))
+        except ConditionFailed:
+            return False
+        return True
+
+    def forget(self, provider: str) -> None:
+        self._table.write(_update(provider, "REMOVE #health SET ", {}))
+
+
+def _update(provider: str, change: str, values: dict[str, str], condition: str = "") -> Write:
+    """A change of one provider's attribute; the provider's name never gets into an expression."""
+    arguments = {
+        "Key": key(PARTITION, SWITCH),
+        "UpdateExpression": f"{change}#schema = :schema",
+        "ExpressionAttributeNames": {"#health": f"{HEALTH}{provider}", "#schema": "schema"},
+        "ExpressionAttributeValues": {
+            name: attribute(value) for name, value in {**values, ":schema": SCHEMA.version}.items()
+        },
+    }
+    if condition:
+        arguments["ConditionExpression"] = condition
+    return Write("Update", arguments)

@@ -1,0 +1,50 @@
+"""The preferences in the table: one document with a version, which the board tells as well."""
+
+import json
+
+from pynamodb.expressions.operand import Path
+
+from opencrab.adapters.dynamodb.item import Item, Schema
+from opencrab.adapters.dynamodb.money.board import settings_changed
+from opencrab.adapters.dynamodb.table import Cancelled, Table, absent, put
+from opencrab.domain.errors import Conflict
+from opencrab.domain.models.preferences import Preferences
+from opencrab.ports.models.preferences import Stored
+
+SCHEMA = Schema("preferences")
+PARTITION, DOCUMENT = "PREFERENCES", "P"
+
+
+class DynamoPreferences:
+    """`ports.preferences.PreferenceStore` on the table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self) -> Stored:
+        item = self._table.get(PARTITION, DOCUMENT)
+        return Stored(Preferences()) if item is None else from_item(item)
+
+    def save(self, preferences: Preferences, version: int) -> Stored:
+        saved = Stored(preferences, version + 1)
+        known = Path("version") == version if version else absent()
+        try:
+            self._table.transact(put(to_item(saved), known), settings_changed(saved.version))
+        except Cancelled:
+            raise Conflict(
+                f"the settings were changed meanwhile: version {version} is not the newest",
+                cure="load them again and repeat the change",
+            ) from None
+        return saved
+
+
+def to_item(stored: Stored) -> Item:
+    """The document as an item; raises Invalid when it does not fit into one."""
+    fields = {"body": stored.preferences.document(), "version": stored.version}
+    return SCHEMA.item(PARTITION, DOCUMENT, fields)
+
+
+def from_item(item: Item) -> Stored:
+    """The document that an item holds."""
+    fields = SCHEMA.fields(item)
+    return Stored(Preferences.read(json.loads(fields["body"])), fields["version"])

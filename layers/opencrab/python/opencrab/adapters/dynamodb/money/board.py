@@ -1,0 +1,121 @@
+"""The board in the table: one item, so that one read before each model call tells all.
+
+On it are the switches, the limits that were set at run time, how providers fare, and the version of
+the settings. It also tells when the newest instruction was given, so that the inbox of a session,
+which is nearly always empty, is asked only when there may be something in it.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from pynamodb.expressions.operand import Path
+from pynamodb.expressions.update import Update
+
+from opencrab.adapters.dynamodb.item import Fields, Schema, microseconds, moment
+from opencrab.adapters.dynamodb.table import Table, Write, changes, update
+from opencrab.domain.models.health import Health
+from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.value import MicroUsd
+
+SCHEMA = Schema("switch")
+PARTITION, SWITCH = "SWITCH", "S"
+HEALTH = "health#"
+"""Before a provider's name: an attribute for each, so that each can be put under its condition.
+
+An entry of a map could not: no update makes a map and an entry of it.
+"""
+LIMIT = "limit#"
+"""Before the name of a limit that was set: an attribute for each, so that no change meets another.
+"""
+
+SKEW = timedelta(minutes=5)
+"""How far the clocks of two machines may be apart."""
+
+
+class Switchboard:
+    """What one read of the item told."""
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+        self.settings_version: int = fields.get("settings_version", 0)
+
+    def frozen(self, *scopes: str) -> str | None:
+        """The first of these scopes that is frozen."""
+        return next((scope for scope in scopes if scope in self.all_frozen()), None)
+
+    def all_frozen(self) -> set[str]:
+        """Every scope that is frozen."""
+        frozen: set[str] = self._fields.get("frozen", set())
+        return frozen
+
+    def limits(self) -> dict[str, MicroUsd]:
+        """The limits that were set at run time, by name."""
+        return {
+            name.removeprefix(LIMIT): int(limit)
+            for name, limit in self._fields.items()
+            if name.startswith(LIMIT)
+        }
+
+    def health(self) -> dict[str, Health]:
+        """The health of every provider of which something bad is known."""
+        return {
+            name.removeprefix(HEALTH): Health.model_validate_json(body)
+            for name, body in self._fields.items()
+            if name.startswith(HEALTH)
+        }
+
+    def instructed_since(self, since: datetime) -> bool:
+        """Whether any session may have been instructed since then."""
+        at = self._fields.get("instructed_at")
+        return at is not None and moment(at) >= since - SKEW
+
+
+class DynamoSwitches:
+    """`ports.switches.Switches` on the table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def set(self, scope: str, *, frozen: bool) -> None:
+        scopes = {"SS": [scope]}
+        path = Path("frozen")
+        change = path.add(scopes) if frozen else path.delete(scopes)
+        self._table.write(
+            update(PARTITION, SWITCH, Update(change, Path("schema").set(SCHEMA.version)))
+        )
+
+    def frozen(self, scope: str) -> bool:
+        return read(self._table).frozen(scope) is not None
+
+    def all_frozen(self) -> tuple[str, ...]:
+        return tuple(sorted(read(self._table).all_frozen()))
+
+
+def read(table: Table) -> Switchboard:
+    """The whole board, strongly consistent."""
+    item = table.get(PARTITION, SWITCH)
+    return Switchboard({} if item is None else SCHEMA.fields(item))
+
+
+def instructed(at: datetime) -> Write:
+    """Note that an instruction was given."""
+    return _noting(instructed_at=microseconds(at))
+
+
+def limited(changes: Mapping[str, MicroUsd | None]) -> Write:
+    """Note these limits, and for None that the configured ones hold again."""
+    return _noting(**{f"{LIMIT}{name}": limit for name, limit in changes.items()})
+
+
+def settings_changed(version: int) -> Write:
+    """Note the newest version of the settings."""
+    return _noting(settings_version=version)
+
+
+def scopes_of(agent_id: str) -> tuple[str, str]:
+    """Whose switches an agent obeys."""
+    return INSTALLATION, agent_id
+
+
+def _noting(**noted: str | int | None) -> Write:
+    return update(PARTITION, SWITCH, changes({**noted, "schema": SCHEMA.version}))

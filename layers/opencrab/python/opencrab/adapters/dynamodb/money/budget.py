@@ -1,0 +1,54 @@
+"""Budgets in the table: counters that no draw can push over their limit."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+from pynamodb.expressions.operand import Path
+from pynamodb.expressions.update import Update
+
+from opencrab.adapters.dynamodb.item import Schema, ttl
+from opencrab.adapters.dynamodb.money.board import limited, read
+from opencrab.adapters.dynamodb.table import Table, Write, update
+from opencrab.domain.money.budget import Draw, exhausted, limit_changes
+from opencrab.domain.value import MicroUsd
+
+SCHEMA = Schema("budget")
+LIFE = timedelta(days=400)
+
+
+class DynamoBudgets:
+    """`ports.budgets.Budgets` on the table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def drawn(self, scope: str, day: str) -> MicroUsd:
+        item = self._table.get(_partition(scope), day)
+        return 0 if item is None else int(SCHEMA.fields(item)["drawn"])
+
+    def limits(self) -> dict[str, MicroUsd]:
+        return read(self._table).limits()
+
+    def change_limits(self, changes: Mapping[str, MicroUsd | None]) -> None:
+        checked = limit_changes(changes)
+        if checked:
+            self._table.write(limited(checked))
+
+
+def drawing(draw: Draw, at: datetime) -> Write:
+    """Change one day's budget; raises Exhausted when the draw alone is over the limit."""
+    values = {"schema": SCHEMA.version, "ttl": ttl(at.astimezone(UTC) + LIFE)}
+    change = Update(*(Path(name).set(value) for name, value in values.items()))
+    change.add_action(Path("drawn").add(draw.micro_usd))
+    limit = draw.limit_micro_usd
+    if limit is None or draw.micro_usd <= 0:
+        return update(_partition(draw.scope), draw.day, change)
+    room = limit - draw.micro_usd
+    if room < 0:
+        raise exhausted(draw)
+    fits = Path("drawn").does_not_exist() | (Path("drawn") <= room)
+    return update(_partition(draw.scope), draw.day, change, fits)
+
+
+def _partition(scope: str) -> str:
+    return f"BUDGET#{scope}"

@@ -1,0 +1,114 @@
+"""One change of a turn as one transaction, and what it means when it is cancelled."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from opencrab.adapters.dynamodb import document as fact_items
+from opencrab.adapters.dynamodb.conversation import line as line_items
+from opencrab.adapters.dynamodb.conversation import session as sessions
+from opencrab.adapters.dynamodb.conversation import utterance as utterances
+from opencrab.adapters.dynamodb.conversation.session import Counted
+from opencrab.adapters.dynamodb.money import budget as budgets
+from opencrab.adapters.dynamodb.table import Cancelled, Write, put
+from opencrab.adapters.dynamodb.turn import due_item as due_items
+from opencrab.adapters.dynamodb.turn import header as headers
+from opencrab.adapters.dynamodb.turn import record as records
+from opencrab.adapters.dynamodb.usage import counters as tallies
+from opencrab.adapters.dynamodb.usage import ledger
+from opencrab.domain.errors import Stopped, Superseded
+from opencrab.domain.money.budget import exhausted
+from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
+from opencrab.ports.documents import changed
+from opencrab.ports.turn.journal import Change
+
+HEADER = 0
+
+
+class Writes:
+    """A change's writes, under what is known of the turn's stop and of the session's counter.
+
+    The header comes first, then the draws, the facts and the session; the rest must not be there
+    yet, but for counters. `seen` tells which agents are known to be active.
+    """
+
+    def __init__(
+        self, change: Change, after: Turn, known: Counted | None, seen: tallies.Seen
+    ) -> None:
+        self._change = change
+        self._after = after
+        self._known = known
+        self._seen = seen
+        self.draws = range(1, 1 + len(change.draws))
+        self.facts = range(self.draws.stop, self.draws.stop + len(change.facts))
+        self.session = self.facts.stop
+        self.grown = None if known is None else _grown(change, known)
+
+    def all(self) -> tuple[Write, ...]:
+        """Every write, in the order in which a cancellation names them."""
+        return tuple(self._all())
+
+    def judge(self, refusal: Cancelled) -> Stop | None:
+        """The turn's stop as it is stored, when trying again may help.
+
+        Raises what the caller must know: Superseded, Stopped, Exhausted, Changed, NotFound.
+        """
+        stop = self._judged_header(refusal) if HEADER in refusal.failed else self._after.stop
+        for draw, place in zip(self._change.draws, self.draws, strict=True):
+            if place in refusal.failed:
+                raise exhausted(draw)
+        for fact, place in zip(self._change.facts, self.facts, strict=True):
+            if place in refusal.failed:
+                raise changed(fact)
+        wrong = refusal.failed.keys() | refusal.unknown
+        guessed = self._known is not None and self.session in wrong
+        new = self.session + (self._known is not None)
+        if not guessed and any(place >= new for place in refusal.failed):
+            raise Superseded(f"turn {self._after.id!r} has this record already")
+        return stop
+
+    def _judged_header(self, refusal: Cancelled) -> Stop | None:
+        item = refusal.failed[HEADER]
+        if item is None:
+            raise headers.missing(self._after.id)
+        stored = headers.from_item(item)
+        if (
+            stored.epoch != self._after.epoch
+            or stored.sequence != self._change.expected
+            or stored.status is not TurnStatus.RUNNING
+        ):
+            raise Superseded(f"turn {stored.id!r} has moved on without this worker")
+        if self._change.unless_stopped and stored.stop is not None:
+            raise Stopped(f"turn {stored.id!r} was asked to stop by {stored.stop.by!r}")
+        if self._change.while_paused and stored.stop != self._change.turn.stop:
+            raise Stopped(f"turn {stored.id!r} is not paused any more")
+        return stored.stop
+
+    def _all(self) -> Iterator[Write]:
+        change, turn = self._change, self._after
+        at = change.at or turn.created_at
+        stopped = change.unless_stopped
+        owned = headers.owned(turn, change.expected, unless_stopped=stopped)
+        yield put(headers.to_item(turn), owned)
+        for draw in change.draws:
+            yield budgets.drawing(draw, at)
+        yield from fact_items.writing(change.facts)
+        if self._known is not None and self.grown is not None:
+            yield sessions.moved(self._known, self.grown)
+            yield from map(line_items.new, line_items.placed(change.lines, self._known.lines))
+        yield from self._new(at)
+
+    def _new(self, at: datetime) -> Iterator[Write]:
+        change = self._change
+        for record in change.records:
+            yield records.new(self._after.id, record, at)
+        yield from map(utterances.new, change.utterances)
+        yield from map(due_items.new, change.due)
+        yield from map(ledger.new, change.usage)
+        yield from tallies.counting(change.usage, at, self._seen)
+
+
+def _grown(change: Change, known: Counted) -> Counted:
+    session = known.session
+    if change.session is not None and change.at is not None:
+        session = session.after(change.session, change.at)
+    return known.grown(len(change.lines), session)

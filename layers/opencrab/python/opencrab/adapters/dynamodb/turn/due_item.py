@@ -1,0 +1,54 @@
+"""Due items in the table: work for later, found by its time."""
+
+from datetime import datetime
+from itertools import islice
+
+from opencrab.adapters.dynamodb.item import Item, Schema, microseconds, shard, with_defaults
+from opencrab.adapters.dynamodb.listing import due_items, readable
+from opencrab.adapters.dynamodb.table import Table, Write, delete, put
+from opencrab.domain.turn.due_item import DueItem
+
+SCHEMA = Schema("due", (with_defaults,))
+LIST = "due"
+HEAD = "D"
+
+
+class DynamoDueItems:
+    """`ports.due.DueItems` on the table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def put(self, item: DueItem) -> None:
+        self._table.write(new(item))
+
+    def due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
+        found = readable(from_item, due_items(self._table, LIST, microseconds(now)))
+        return tuple(islice((item for item in found if item.at <= now), limit))
+
+    def done(self, item_id: str) -> None:
+        self._table.write(delete(_partition(item_id), HEAD))
+
+
+def to_item(item: DueItem) -> Item:
+    """The due item as an item of the table."""
+    fields = {
+        "body": item.model_dump_json(),
+        "due_list": f"{LIST}#{shard(item.id)}",
+        "due_at": microseconds(item.at),
+    }
+    return SCHEMA.item(_partition(item.id), HEAD, fields)
+
+
+def from_item(item: Item) -> DueItem:
+    """The due item that an item of the table holds."""
+    return DueItem.model_validate_json(SCHEMA.fields(item)["body"])
+
+
+def new(item: DueItem) -> Write:
+    """Keep a due item, once by its id."""
+    return put(to_item(item))
+
+
+def _partition(item_id: str) -> str:
+    return f"DUE#{item_id}"

@@ -1,0 +1,192 @@
+"""Turn headers in the table: every field an attribute, so that one call can claim a turn."""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+from pynamodb.expressions.condition import Condition
+from pynamodb.expressions.operand import Path
+
+from opencrab.adapters.dynamodb.item import (
+    Item,
+    Schema,
+    microseconds,
+    moment,
+    shard,
+    ttl,
+    with_defaults,
+)
+from opencrab.adapters.dynamodb.table import (
+    ConditionFailed,
+    Table,
+    Write,
+    changes,
+    every,
+    put,
+    update,
+)
+from opencrab.domain.errors import NotFound
+from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
+
+SCHEMA = Schema("turn", (with_defaults, with_defaults))
+RETENTION = timedelta(days=35)
+DUE = "turn"
+HEADER = "H"
+
+_COARSE = 5 * 60 * 1_000_000
+_TIMES = ("lease_until", "created_at", "ended_at")
+_NESTED = ("channel", "stop", "blocks")
+_NEEDED = {"status", "epoch", "sequence", "deliveries"}
+"""Attributes that conditions and updates speak of; others are left out where the default holds."""
+
+_RUNNING = TurnStatus.RUNNING.value
+_ALIVE = (TurnStatus.QUEUED, TurnStatus.RUNNING)
+
+
+def partition(turn_id: str) -> str:
+    """Where a turn's header and records lie."""
+    return f"TURN#{turn_id}"
+
+
+def to_item(turn: Turn) -> Item:
+    """The header as an item."""
+    skipped = {"id", *_TIMES}
+    fields = turn.model_dump(mode="json", exclude=skipped, exclude_defaults=True)
+    fields |= turn.model_dump(mode="json", include=_NEEDED)
+    for name in _NESTED:
+        if name in fields:
+            fields[name] = _text(fields[name])
+    for name in _TIMES:
+        at: datetime | None = getattr(turn, name)
+        fields[name] = None if at is None else microseconds(at)
+    return SCHEMA.item(partition(turn.id), HEADER, fields | _index(turn) | _expiry(turn))
+
+
+def from_item(item: Item) -> Turn:
+    """The header that an item holds."""
+    fields = SCHEMA.fields(item)
+    known = {name: value for name, value in fields.items() if name in Turn.model_fields}
+    for name in _NESTED:
+        if name in known:
+            known[name] = json.loads(known[name])
+    for name in _TIMES:
+        if name in known:
+            known[name] = moment(known[name])
+    return Turn(id=fields["pk"].removeprefix("TURN#"), **known)
+
+
+def fetch(table: Table, turn_id: str) -> Turn:
+    """Read a header; raises NotFound."""
+    item = table.get(partition(turn_id), HEADER)
+    if item is None:
+        raise missing(turn_id)
+    return from_item(item)
+
+
+def claim(table: Table, turn_id: str, lease_until: datetime, receipt: str | None) -> Turn | None:
+    """Take a turn as `Turn.claimed` says, in one call; None when it has ended or waits."""
+    change = changes(
+        {
+            "status": TurnStatus.RUNNING.value,
+            "lease_until": microseconds(lease_until),
+            "receipt": receipt,
+            **_due(turn_id, lease_until),
+        }
+    )
+    for counter in ("epoch", "deliveries"):
+        change.add_action(Path(counter).set(Path(counter) + 1))
+    takes = every(
+        Path("status").is_in(*(status.value for status in _ALIVE)),
+        Path("schema") <= SCHEMA.version,
+        *([] if receipt is None else [_not_taken_with(receipt)]),
+    )
+    try:
+        item = table.write(update(partition(turn_id), HEADER, change, takes), answer="ALL_NEW")
+    except ConditionFailed as refusal:
+        if refusal.item is None:
+            raise missing(turn_id) from None
+        stored = from_item(refusal.item)
+        if stored.status is TurnStatus.RUNNING and stored.receipt == receipt:
+            return stored  # the network carried this very claim twice
+        return None
+    return from_item(item)
+
+
+def _not_taken_with(receipt: str) -> Condition:
+    path = Path("receipt")
+    return every(path.does_not_exist() | (path != receipt) | (Path("status") != _RUNNING))
+
+
+def replacing(turn: Turn, stored: Turn) -> Write:
+    """Write a header over one that must still be as it was read."""
+    return put(to_item(turn), unchanged(stored))
+
+
+def unchanged(stored: Turn) -> Condition:
+    """The condition that nobody changed a header since it was read."""
+    path, lease = Path("lease_until"), stored.lease_until
+    as_leased = path.does_not_exist() if lease is None else path == microseconds(lease)
+    owned = _owned(stored.epoch, stored.sequence, stored.status)
+    return every(owned, _stopped_as(stored.stop), as_leased)
+
+
+def owned(turn: Turn, expected: int, *, unless_stopped: bool) -> Condition:
+    """The condition of a change: this worker's epoch and sequence, and the stop that it knows."""
+    stop = _stopped_as(None if unless_stopped else turn.stop)
+    return every(_owned(turn.epoch, expected, TurnStatus.RUNNING), stop)
+
+
+def missing(turn_id: str) -> NotFound:
+    """There is no such turn."""
+    return NotFound(f"there is no turn {turn_id!r}")
+
+
+def coarse(moment: datetime) -> int:
+    """The time at which the sweep begins to look for a turn whose lease ends at a moment."""
+    at = microseconds(moment)
+    return at - at % _COARSE
+
+
+def is_alive(turn: Turn) -> bool:
+    """Whether a turn waits for a worker, or has one."""
+    return turn.status in _ALIVE
+
+
+def _owned(epoch: int, sequence: int, status: TurnStatus) -> Condition:
+    return every(
+        Path("epoch") == epoch, Path("sequence") == sequence, Path("status") == status.value
+    )
+
+
+def _stopped_as(stop: Stop | None) -> Condition:
+    # A stop stays, so that its being there says which one it is, however it is written; a pause may
+    # be taken back, or become a stop.
+    path = Path("stop")
+    if stop is None:
+        return every(path.does_not_exist())
+    if stop.pause:
+        return every(path == _text(stop.model_dump(mode="json", exclude_defaults=True)))
+    return every(path.exists())
+
+
+def _index(turn: Turn) -> dict[str, Any]:
+    if not is_alive(turn) or turn.lease_until is None:
+        return {}
+    return _due(turn.id, turn.lease_until)
+
+
+def _due(turn_id: str, lease_until: datetime) -> dict[str, Any]:
+    """Where the sweep looks for it.
+
+    Coarse and early, because a new place costs two writes of the index: leases move with every
+    change, this place seldom. Who finds a turn here reads its true lease.
+    """
+    return {"due_list": f"{DUE}#{shard(turn_id)}", "due_at": coarse(lease_until)}
+
+
+def _expiry(turn: Turn) -> dict[str, Any]:
+    return {} if turn.ended_at is None else {"ttl": ttl(turn.ended_at + RETENTION)}
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,52 @@
+"""Instructions in the table: what running turns of a session hear before their next model call."""
+
+from datetime import timedelta
+
+from opencrab.adapters.dynamodb.item import Item, Schema, attribute, ttl
+from opencrab.adapters.dynamodb.table import Table, Write, absent, delete, put
+from opencrab.adapters.dynamodb.turn.message import MARK
+from opencrab.adapters.dynamodb.turn.message import partition as marker
+from opencrab.domain.conversation.line import Instruction
+
+SCHEMA = Schema("instruction")
+LIFE = timedelta(days=35)
+
+
+def new(instruction: Instruction) -> tuple[Write, Write]:
+    """Put an instruction and the marker by which its repeat is known; neither may be there yet."""
+    body = {"body": instruction.model_dump_json(), "ttl": ttl(instruction.at + LIFE)}
+    item = SCHEMA.item(_partition(instruction.session_id), _sort_key(instruction.line), body)
+    return put(SCHEMA.item(marker(instruction.id), MARK, body), absent()), put(item)
+
+
+def from_item(item: Item) -> Instruction:
+    """The instruction that an item holds."""
+    return Instruction.model_validate_json(SCHEMA.fields(item)["body"])
+
+
+def after(table: Table, session_id: str, line: int) -> tuple[Instruction, ...]:
+    """Instructions that came after a line of their session."""
+    items = table.query(_partition(session_id), _sort_key(line + 1), "~")
+    return tuple(from_item(item) for item in items)
+
+
+def erasing(marked: Item | None, session_id: str, line: int) -> tuple[Write, ...]:
+    """Remove an instruction, and leave of its marker what knows the same one again.
+
+    Nothing for a marker that is gone or that of another message.
+    """
+    if marked is None or "body" not in marked:
+        return ()
+    bare = from_item(marked).erased().model_dump_json()
+    return (
+        delete(_partition(session_id), _sort_key(line)),
+        put(marked | {"body": attribute(bare)}),
+    )
+
+
+def _partition(session_id: str) -> str:
+    return f"INBOX#{session_id}"
+
+
+def _sort_key(line: int) -> str:
+    return f"{line:010d}"

@@ -1,0 +1,330 @@
+"""The turn journal on the table: each change one transaction of at most 25 items.
+
+A transaction that fails tells which condition did not hold and what is stored there instead; from
+that follows whether this worker has lost the turn, was asked to stop, is out of money, or only
+guessed the session's counter wrong and tries again.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from opencrab.adapters.dynamodb import document as fact_items
+from opencrab.adapters.dynamodb.conversation import line as line_items
+from opencrab.adapters.dynamodb.conversation import session as sessions
+from opencrab.adapters.dynamodb.conversation.recent_lines import Recent, newest
+from opencrab.adapters.dynamodb.conversation.session import Counted, Seen
+from opencrab.adapters.dynamodb.item import microseconds
+from opencrab.adapters.dynamodb.listing import due_items, readable
+from opencrab.adapters.dynamodb.money import board as switches
+from opencrab.adapters.dynamodb.table import (
+    Cancelled,
+    ConditionFailed,
+    Table,
+    Write,
+    absent,
+    put,
+)
+from opencrab.adapters.dynamodb.turn import header as headers
+from opencrab.adapters.dynamodb.turn import instruction as inbox
+from opencrab.adapters.dynamodb.turn import message as markers
+from opencrab.adapters.dynamodb.turn import record as records
+from opencrab.adapters.dynamodb.turn.change import HEADER, Writes
+from opencrab.adapters.dynamodb.usage import counters as tallies
+from opencrab.domain.conversation.line import Instruction, Line
+from opencrab.domain.conversation.session import SessionStatus
+from opencrab.domain.document import Fact
+from opencrab.domain.errors import Conflict, NotFound, Unavailable
+from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record
+from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
+from opencrab.ports.documents import changed
+from opencrab.ports.turn.journal import Admission, Boundary, Change, Recorded
+
+OnTurn = Callable[[Turn], None]
+
+_SESSION, _MARKER, _LINE = 0, 1, 2
+"""Where a transaction that appends a line says what it is about."""
+
+
+class DynamoJournal:
+    """`ports.journal.Journal` on the table.
+
+    Args:
+        table: The table.
+        seen: What this process knows of sessions, shared with `DynamoSessions`.
+        on_turn: Told each header that this process claimed or changed, for logs and metrics.
+    """
+
+    def __init__(self, table: Table, seen: Seen, on_turn: OnTurn | None = None) -> None:
+        self._table = table
+        self._seen = seen
+        self._recent = Recent()
+        self._active: tallies.Seen = set()
+        self._on_turn = on_turn or (lambda _turn: None)
+
+    def admit(self, admission: Admission) -> tuple[Turn, ...]:
+        session_id = admission.line.session_id
+        known = self._known(session_id)
+        for _ in range(sessions.ATTEMPTS):
+            if known.session.status is SessionStatus.ENDED:
+                return self._admitted_before(admission)
+            (placed,) = line_items.placed((admission.line,), known.lines)
+            turns = tuple(
+                one.replaced(trigger_line=placed.sequence, group=placed.group)
+                for one in admission.turns
+            )
+            new = (put(headers.to_item(one), absent()) for one in turns)
+            try:
+                self._append(known, placed, markers.new(admission), *new)
+            except Cancelled as refusal:
+                if refusal.failed.keys() - {_SESSION, _LINE}:
+                    return self._admitted_before(admission)
+                known = self._corrected(refusal, _SESSION, session_id)
+                continue
+            return turns
+        raise sessions.busy(session_id)
+
+    def open(self, turn: Turn) -> Turn:
+        try:
+            self._table.write(put(headers.to_item(turn), absent()))
+        except ConditionFailed as refusal:
+            return turn if refusal.item is None else headers.from_item(refusal.item)
+        return turn
+
+    def claim(self, turn_id: str, *, lease_until: datetime, receipt: str | None) -> Recorded | None:
+        claimed = headers.claim(self._table, turn_id, lease_until, receipt)
+        if claimed is None:
+            return None
+        self._on_turn(claimed)
+        before = records.fetch(self._table, turn_id) if claimed.sequence > 1 else ()
+        _require_all(claimed, before)
+        return Recorded(claimed, before)
+
+    def commit(self, change: Change) -> Turn:
+        after, session_id = change.turn, change.turn.session_id
+        grows = bool(change.lines) or change.session is not None
+        known = self._known(session_id) if grows else None
+        for tries in range(sessions.ATTEMPTS + sessions.PATIENCE):
+            if tries >= sessions.ATTEMPTS:
+                self._table.rest(tries - sessions.ATTEMPTS + 1)
+            writes = Writes(change, after, known, self._active)
+            try:
+                self._table.transact(*writes.all(), patient=bool(change.usage))
+            except Cancelled as refusal:
+                after = after.replaced(stop=writes.judge(refusal))
+                if known is not None:
+                    known = self._corrected(refusal, writes.session, session_id)
+                continue
+            if writes.grown is not None:
+                self._seen.note(writes.grown)
+            tallies.note(change.usage, self._active)
+            self._on_turn(after)
+            return after
+        raise sessions.busy(session_id)
+
+    def load(self, turn_id: str) -> Recorded:
+        items = self._table.query(headers.partition(turn_id), "0", headers.HEADER)
+        if not items or items[-1]["sk"]["S"] != headers.HEADER:
+            raise headers.missing(turn_id)
+        turn = headers.from_item(items[-1])
+        return Recorded(turn, tuple(records.from_item(item) for item in items[:-1]))
+
+    def header(self, turn_id: str) -> Turn:
+        return headers.fetch(self._table, turn_id)
+
+    def boundary(self, turn: Turn) -> Boundary:
+        board = switches.read(self._table)
+        told: tuple[Instruction, ...] = ()
+        if board.instructed_since(turn.created_at):
+            told = inbox.after(self._table, turn.session_id, turn.trigger_line)
+        return Boundary(
+            frozen=board.frozen(*switches.scopes_of(turn.agent_id)),
+            instructions=told,
+            limits=board.limits(),
+            health=board.health(),
+            settings_version=board.settings_version,
+        )
+
+    def instruct(self, instruction: Instruction, line: Line) -> Instruction:
+        session_id = instruction.session_id
+        known = self._known(session_id)
+        for _ in range(sessions.ATTEMPTS):
+            (placed,) = line_items.placed((line,), known.lines)
+            given = instruction.replaced(line=placed.sequence)
+            marker, item = inbox.new(given)
+            if known.session.status is SessionStatus.ENDED:
+                return self._instructed_before(instruction)
+            try:
+                self._append(known, placed, marker, item, switches.instructed(given.at))
+            except Cancelled as refusal:
+                if _MARKER in refusal.failed:
+                    return self._instructed_before(instruction)
+                known = self._corrected(refusal, _SESSION, session_id)
+                continue
+            return given
+        raise sessions.busy(session_id)
+
+    def stop(self, turn_id: str, stop: Stop) -> Turn:
+        for _ in range(sessions.ATTEMPTS):
+            stored = headers.fetch(self._table, turn_id)
+            if stored.status.is_end or _stays(stored.stop, stop):
+                return stored
+            stopped = stored.replaced(stop=stop)
+            if not stop.pause:
+                stopped = _queued(stopped)
+            if self._replaced(stopped, stored):
+                return stopped
+        raise _busy(turn_id)
+
+    def resume(self, turn_id: str) -> Turn:
+        for _ in range(sessions.ATTEMPTS):
+            stored = headers.fetch(self._table, turn_id)
+            if stored.status.is_end or stored.stop is None or not stored.stop.pause:
+                return stored
+            resumed = _queued(stored.replaced(stop=None))
+            if self._replaced(resumed, stored):
+                return resumed
+        raise _busy(turn_id)
+
+    def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Fact) -> Turn:
+        for _ in range(sessions.ATTEMPTS):
+            recorded = self.load(turn_id)
+            stored = recorded.turn
+            if stored.status is not TurnStatus.WAITING or not _asks(recorded.records, decision):
+                raise Conflict(
+                    f"turn {turn_id!r} does not wait for this decision",
+                    cure="read the turn again: it may have been decided or stopped already",
+                )
+            _require_all(stored, recorded.records)
+            queued = _queued(stored)
+            told = fact_items.writing(facts)
+            decided = records.new(turn_id, decision, stored.lease_until or stored.created_at)
+            try:
+                self._table.transact(headers.replacing(queued, stored), *told, decided)
+            except Cancelled as refusal:
+                if HEADER not in refusal.failed and min(refusal.failed) <= len(facts):
+                    raise changed(facts[min(refusal.failed) - 1]) from None
+                continue
+            return queued
+        raise _busy(turn_id)
+
+    def lines(
+        self,
+        session_id: str,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> tuple[Line, ...]:
+        if newest_first and before is None and not after:
+            return newest(self._table, self._seen, self._recent, session_id, limit)
+        return line_items.between(
+            self._table, session_id, (after, before), limit, newest_first=newest_first
+        )
+
+    def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
+        lapsed: list[tuple[datetime, Turn]] = []
+        at = microseconds(now)
+        for turn in readable(headers.from_item, due_items(self._table, headers.DUE, at)):
+            until = turn.lease_until
+            if until is None or until > now or not headers.is_alive(turn):
+                continue
+            # They come in coarse order: whoever shares the last one's place may be older.
+            if len(lapsed) >= limit and headers.coarse(until) > headers.coarse(lapsed[-1][0]):
+                break
+            lapsed.append((until, turn))
+        oldest = sorted(lapsed, key=lambda found: found[0])[:limit]
+        return tuple(turn for _, turn in oldest)
+
+    def extend(self, turn: Turn, lease_until: datetime) -> bool:
+        stored = headers.fetch(self._table, turn.id)
+        same = (turn.epoch, turn.status, turn.lease_until)
+        if (stored.epoch, stored.status, stored.lease_until) != same:
+            return False
+        return self._replaced(stored.replaced(lease_until=lease_until), stored)
+
+    def _known(self, session_id: str) -> Counted:
+        """What the session's counter probably is."""
+        known = self._seen.guess(session_id)
+        return known or sessions.fetch(self._table, self._seen, session_id)
+
+    def _corrected(self, refusal: Cancelled, place: int, session_id: str) -> Counted:
+        """The session as the refusal tells it, when the guess was wrong."""
+        if place in refusal.unknown:
+            return sessions.fetch(self._table, self._seen, session_id)
+        if place not in refusal.failed:
+            return self._known(session_id)
+        item = refusal.failed[place]
+        if item is None:
+            raise sessions.missing(session_id)
+        return self._seen.correct(sessions.from_item(item))
+
+    def _append(self, known: Counted, placed: Line, marker: Write, *others: Write) -> None:
+        """Put one line and what belongs to it, unless the marker says that it was put before."""
+        grown = known.grown(1)
+        self._table.transact(sessions.moved(known, grown), marker, line_items.new(placed), *others)
+        self._seen.note(grown)
+
+    def _admitted_before(self, admission: Admission) -> tuple[Turn, ...]:
+        """The turns that this message became before; raises Conflict if it cannot be admitted."""
+        marker = self._table.get(markers.partition(admission.message_id), markers.MARK)
+        if marker is None:
+            known = sessions.fetch(self._table, self._seen, admission.line.session_id)
+            if known.session.status is SessionStatus.ENDED:
+                raise _ended(known.session.id)
+            raise Conflict("one of this message's turns was admitted with another message")
+        turn_ids = markers.turns_of(marker, admission)
+        keys = [(headers.partition(turn_id), headers.HEADER) for turn_id in turn_ids]
+        found = self._table.several(keys)
+        turns = tuple(headers.from_item(found[key]) for key in keys if key in found)
+        if not turns:
+            raise Conflict("this message was answered long ago, and its turns have expired")
+        return turns
+
+    def _instructed_before(self, instruction: Instruction) -> Instruction:
+        marker = self._table.get(markers.partition(instruction.id), markers.MARK)
+        if marker is None:
+            raise _ended(instruction.session_id)
+        return inbox.from_item(marker)
+
+    def _replaced(self, turn: Turn, stored: Turn) -> bool:
+        try:
+            self._table.write(headers.replacing(turn, stored))
+        except ConditionFailed as refusal:
+            # The network may have carried this very write twice.
+            return refusal.item is not None and headers.from_item(refusal.item) == turn
+        return True
+
+
+def _stays(wish: Stop | None, newer: Stop) -> bool:
+    """Whether a wish stays: the first one does, but a stop replaces a pause."""
+    return wish is not None and (newer.pause or not wish.pause)
+
+
+def _queued(turn: Turn) -> Turn:
+    """The turn as it is, or queued again if it waits."""
+    return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
+
+
+def _asks(recorded: Sequence[Record], decision: ApprovalDecision) -> bool:
+    """Whether the last approval that a turn asked for is the one that was decided."""
+    asked = [one for one in recorded if isinstance(one, ApprovalRequest)]
+    wanted = (decision.n, decision.call_id, decision.argument_hash)
+    return bool(asked) and (asked[-1].n, asked[-1].call_id, asked[-1].argument_hash) == wanted
+
+
+def _require_all(turn: Turn, recorded: Sequence[Record]) -> None:
+    """Refuse to go on without a part of what was done: records expire, a waiting turn does not."""
+    if len({one.n for one in recorded}) < turn.sequence - 1:
+        raise NotFound(f"records of turn {turn.id!r} have expired while it waited")
+
+
+def _ended(session_id: str) -> Conflict:
+    return Conflict(f"session {session_id!r} has ended", cure="create a new session")
+
+
+def _busy(turn_id: str) -> Unavailable:
+    return Unavailable(
+        f"turn {turn_id!r} is busy: others change it again and again",
+        cure="try again in a few seconds",
+    )

@@ -1,0 +1,44 @@
+"""Message markers in the table: what makes the same message again the same turns."""
+
+from datetime import timedelta
+
+from opencrab.adapters.dynamodb.item import Item, Schema, ttl
+from opencrab.adapters.dynamodb.table import Write, absent, put
+from opencrab.domain.errors import Conflict
+from opencrab.ports.turn.journal import Admission
+
+SCHEMA = Schema("message")
+MARK = "M"
+RETENTION = timedelta(days=35)
+
+
+def new(admission: Admission) -> Write:
+    """Put the marker of a message that must not have been admitted yet."""
+    fields = {
+        "body_hash": admission.body_hash,
+        "turns": [turn.id for turn in admission.turns],
+        "ttl": ttl(admission.line.at + RETENTION),
+    }
+    return put(SCHEMA.item(partition(admission.message_id), MARK, fields), absent())
+
+
+def turns_of(item: Item, admission: Admission) -> tuple[str, ...]:
+    """The turns that this message became before; raises Conflict when it was another message."""
+    fields = SCHEMA.fields(item)
+    if fields.get("body_hash") != admission.body_hash:
+        raise Conflict(
+            "this id was already used for another message",
+            field="Idempotency-Key",
+            cure="use a new id for a new message",
+        )
+    return tuple(fields["turns"])
+
+
+def turns_in(item: Item) -> tuple[str, ...]:
+    """The turns that a marker names; that of an instruction names none."""
+    return tuple(one["S"] for one in item.get("turns", {}).get("L", ()))
+
+
+def partition(message_id: str) -> str:
+    """Where a message's marker lies."""
+    return f"MESSAGE#{message_id}"

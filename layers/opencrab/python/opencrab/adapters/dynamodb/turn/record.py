@@ -1,0 +1,70 @@
+"""A turn's records in the table: intents and results beside their header, put once."""
+
+from datetime import datetime, timedelta
+
+from pydantic import ConfigDict, TypeAdapter
+
+from opencrab.adapters.dynamodb.item import Item, Schema, ttl, with_defaults
+from opencrab.adapters.dynamodb.table import Table, Write, absent, put
+from opencrab.adapters.dynamodb.turn.header import partition
+from opencrab.domain.turn.action import MemoriesFound
+from opencrab.domain.turn.record import CallResult, ModelIntent, Record, record_key
+
+SCHEMA = Schema("record", (with_defaults, with_defaults, with_defaults))
+BEFORE = SCHEMA.version - 1
+"""The version of a record in which nothing is new: code of the last release reads it."""
+
+LIFE = timedelta(days=90)
+"""From its writing: 14 days in a queue and 35 after the turn's end leave 41 for an approval."""
+
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))
+_FIRST, _LAST = "0", "9~"
+_ADDED: dict[str, bool | dict[str, bool]] = {
+    "probability": True,
+    "skills_held": True,
+    "basis": {"lots": True},
+}
+"""Fields of this version, which are written only where they say something."""
+
+
+def to_item(turn_id: str, record: Record, at: datetime) -> Item:
+    """The record as an item."""
+    newest = _is_newest(record)
+    fields = {
+        "schema": SCHEMA.version if newest else BEFORE,
+        "body": record.model_dump_json(exclude=None if newest else _ADDED),
+        "ttl": ttl(at + LIFE),
+    }
+    return SCHEMA.item(partition(turn_id), record_key(record), fields)
+
+
+def from_item(item: Item) -> Record:
+    """The record that an item holds."""
+    return _RECORD.validate_json(SCHEMA.fields(item)["body"])
+
+
+def new(turn_id: str, record: Record, at: datetime) -> Write:
+    """Put a record that must not be there yet."""
+    return put(to_item(turn_id, record, at), absent())
+
+
+def fetch(table: Table, turn_id: str) -> tuple[Record, ...]:
+    """A turn's records in order of their keys."""
+    return tuple(map(from_item, items_of(table, turn_id)))
+
+
+def items_of(table: Table, turn_id: str) -> list[Item]:
+    """The items that a turn's records are."""
+    return table.query(partition(turn_id), _FIRST, _LAST)
+
+
+def _is_newest(record: Record) -> bool:
+    """Whether it says what only this version can."""
+    match record:
+        case ModelIntent():
+            drawn = record.basis is not None and bool(record.basis.lots)
+            return drawn or record.probability != 1.0 or bool(record.skills_held)
+        case CallResult():
+            return any(isinstance(each, MemoriesFound) for each in record.result.side_effects)
+        case _:
+            return False

@@ -1,0 +1,170 @@
+"""The usage ledger in the table: a row for each call of a model, by agent and month."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+from pynamodb.expressions.operand import Path
+
+from opencrab.adapters.dynamodb.agent import created_at
+from opencrab.adapters.dynamodb.item import Item, Schema
+from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, absent, put
+from opencrab.domain.errors import NotFound, Unavailable
+from opencrab.domain.usage.ledger import Judgement, UsageRow, is_row_id, row_bounds
+from opencrab.ports.clock import Clock
+
+SCHEMA = Schema("usage row")
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+"""Before it there was no OpenCrab, and so no row."""
+
+JUDGING = 4
+"""Tries to judge an answer."""
+
+_SKEW = timedelta(days=1)
+"""How far the clocks of two machines are certainly not apart."""
+
+
+class DynamoUsage:
+    """`ports.usage.UsageLedger` on the table.
+
+    No list says in which months an agent has rows: one is written with every call of a model, and
+    read seldom. Months are walked back to the agent's first, or up from it, and only as far as rows
+    are wanted.
+    """
+
+    def __init__(self, table: Table, clock: Clock) -> None:
+        self._table = table
+        self._clock = clock
+
+    def rows(
+        self,
+        agent_id: str,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        after: str | None = None,
+        limit: int = 100,
+        oldest_first: bool = False,
+    ) -> tuple[UsageRow, ...]:
+        low, high = row_bounds(since, until, after, oldest_first=oldest_first)
+        found: list[Item] = []
+        if low >= high or limit <= 0:
+            return ()
+        months = self._months(agent_id, since, high)
+        if oldest_first:
+            months = self._months_up(agent_id, since, after, high)
+        for month in months:
+            partition, left = f"USAGE#{agent_id}#{month}", limit - len(found)
+            found += self._of(partition, (low, high), left, newest_first=not oldest_first)
+            if len(found) >= limit:
+                break
+        return tuple(map(from_item, found))
+
+    def row(self, agent_id: str, row_id: str) -> UsageRow:
+        return from_item(self._item(agent_id, row_id))
+
+    def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
+        return self._changed(agent_id, row_id, lambda row: row.judged(judgement))
+
+    def unsay(self, agent_id: str, row_id: str) -> None:
+        self._changed(agent_id, row_id, UsageRow.unsaid)
+
+    def _changed(
+        self, agent_id: str, row_id: str, change: Callable[[UsageRow], UsageRow]
+    ) -> UsageRow:
+        for tries in range(JUDGING):
+            if tries:
+                self._table.rest(tries)
+            item = self._item(agent_id, row_id)
+            row = from_item(item)
+            changed = change(row)
+            if changed == row:
+                return row
+            as_read = Path("body") == item["body"]["S"]
+            try:
+                self._table.write(put(to_item(changed), as_read))
+            except ConditionFailed:
+                # Somebody was faster, or the network carried this very write twice.
+                continue
+            return changed
+        raise Unavailable(
+            f"usage row {row_id!r} is busy: others change it again and again",
+            cure="try again in a few seconds",
+        )
+
+    def _item(self, agent_id: str, row_id: str) -> Item:
+        possible = is_row_id(row_id)
+        item = self._table.get(_partition(agent_id, row_id), row_id) if possible else None
+        if item is None:
+            raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")
+        return item
+
+    def _of(
+        self, partition: str, bounds: tuple[str, str], limit: int, *, newest_first: bool
+    ) -> list[Item]:
+        low, high = bounds
+        # One more, because the bound itself does not count and a query would count it.
+        items = self._table.query(partition, low, high, limit=limit + 1, newest_first=newest_first)
+        return [item for item in items if item["sk"]["S"] != high][:limit]
+
+    def _months(self, agent_id: str, since: datetime | None, high: str) -> Iterator[str]:
+        """The months in which rows below `high` may lie, newest first."""
+        newest = self._newest(high)
+        yield _name(newest)
+        first = self._first(agent_id, _number(since or BEGINNING), newest)
+        yield from map(_name, range(newest - 1, first - 1, -1))
+
+    def _months_up(
+        self, agent_id: str, since: datetime | None, after: str | None, high: str
+    ) -> Iterator[str]:
+        """The months in which rows after a place and below `high` may lie, oldest first."""
+        newest = self._newest(high)
+        asked = max(_number(since or BEGINNING), _month_of(after) if after else 0)
+        yield from map(_name, range(self._first(agent_id, asked, newest), newest + 1))
+
+    def _newest(self, high: str) -> int:
+        return min(_month_of(high), _number(self._clock.now() + _SKEW))
+
+    def _first(self, agent_id: str, asked: int, newest: int) -> int:
+        """The first month to look into; of one month alone nobody need ask when the agent began."""
+        if newest <= asked:
+            return asked
+        created = created_at(self._table, agent_id)
+        return max(asked, _number(BEGINNING if created is None else created - _SKEW))
+
+
+def to_item(row: UsageRow) -> Item:
+    """The row as an item; what its key says is not said again."""
+    body = row.model_dump_json(exclude={"agent_id"}, exclude_defaults=True)
+    return SCHEMA.item(_partition(row.agent_id, row.id), row.id, {"body": body})
+
+
+def from_item(item: Item) -> UsageRow:
+    """The row that an item holds."""
+    fields = SCHEMA.fields(item)
+    agent_id, _, _month = fields["pk"].removeprefix("USAGE#").rpartition("#")
+    return UsageRow.model_validate(json.loads(fields["body"]) | {"agent_id": agent_id})
+
+
+def new(row: UsageRow) -> Write:
+    """Put a row that must not be there yet."""
+    return put(to_item(row), absent())
+
+
+def _partition(agent_id: str, row_id: str) -> str:
+    return f"USAGE#{agent_id}#{row_id[:4]}-{row_id[4:6]}"
+
+
+def _number(moment: datetime) -> int:
+    at = moment.astimezone(UTC)
+    return at.year * 12 + at.month - 1
+
+
+def _month_of(high: str) -> int:
+    """The month of a bound of ids; one that bounds nothing lies beyond all months."""
+    return int(high[:4]) * 12 + int(high[4:6]) - 1 if high[:1].isdigit() else 10_000 * 12
+
+
+def _name(number: int) -> str:
+    year, month = divmod(number, 12)
+    return f"{year:04d}-{month + 1:02d}"

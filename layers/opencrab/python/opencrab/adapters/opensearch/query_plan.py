@@ -1,0 +1,158 @@
+"""What a search knows before it looks: the tail, who spoke, and how rare each term is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from opencrab.adapters.opensearch.bm25 import (
+    Counts,
+    counted,
+    plain,
+    stems_of,
+    terms_of,
+    together,
+)
+from opencrab.adapters.opensearch.client import Client
+from opencrab.adapters.opensearch.limits import hears, may_hear, term
+from opencrab.adapters.opensearch.porter import stem
+from opencrab.adapters.opensearch.recent_rows import Tail, tail_of
+from opencrab.adapters.opensearch.schema import ROW
+from opencrab.adapters.opensearch.watermark import SETTLED, Reached, newest
+from opencrab.adapters.search_rows import KEPT, Past
+from opencrab.domain.memory.search_row import RowKind
+from opencrab.domain.text.query import LONGEST_QUESTION, MOST_COUNTED, MOST_TERMS, named, question
+from opencrab.ports.memory.search import Query
+
+MOST_SPEAKERS = 1_000
+MOST_KEPT = 65_535
+"""Buckets that a search may ask for."""
+
+MOST_HEARD = 10_000
+"""Sessions of one person that are told apart; of others that person hears what is public."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The tail, the speakers whom the query names, and the counts of the index and the tail.
+
+    Speakers of whom whoever asks may not hear are not among them.
+    `heard` are the sessions in which whoever asks spoke, `terms` those that could be sought.
+    """
+
+    tail: Tail
+    heard: frozenset[str]
+    counts: Counts
+    terms: frozenset[str] = field(default_factory=frozenset)
+    speakers: frozenset[str] = frozenset()
+
+    def rarest(self, terms: tuple[str, ...]) -> tuple[str, ...]:
+        """The terms to look for; of too many, the rarest that occur at all."""
+        if len(terms) <= MOST_TERMS:
+            return terms
+        having = {each: self.counts.having.get(stem(each), 0) for each in terms}
+        occurring = [each for each in terms if each in self.terms and having[each]]
+        return tuple(sorted(occurring, key=having.__getitem__)[:MOST_TERMS])
+
+
+def known(
+    client: Client, index: str, past: Past, agent_id: str, query: Query, *, now: datetime
+) -> Known:
+    """Ask the collection once, and the stores for what it cannot know yet."""
+    terms = _to_count(query.text)
+    person = query.clearance.person_id
+    answer = client.search(index, _asked(terms, person))
+    reached = Reached(client, index, until=now - SETTLED)
+    reached.read(answer)
+    tail = tail_of(past, agent_id, query, reached)
+    rows = [found.row for found in tail.rows.values()]
+    found = answer["aggregations"]["all"]["rows"] if answer else {}
+    speakers = {row.speaker for row in rows}.union(_names(found.get("speakers"))) - {""}
+    heard = {row.session_id for row in rows if row.is_spoken and row.speaker_id == person}
+    heard.update(_names(found.get("heard", {}).get("in")))
+    sought = frozenset(map(stem, terms))
+    counts = together(_counts(found, terms), counted([stems_of(row.text) for row in rows], sought))
+    before = Known(
+        tail=tail,
+        heard=frozenset(heard if person else ()),
+        counts=counts,
+        terms=frozenset(terms),
+    )
+    called = named(query.text, speakers)
+    return replace(before, speakers=_heard(client, index, query, called, before))
+
+
+def kept_in(client: Client, index: str) -> set[tuple[RowKind, str]]:
+    """The kept things that an index shows, by kind and id."""
+    kinds = [kind for kind in RowKind if kind.value in KEPT]
+    aggs = {
+        kind.value: {
+            "filter": {"bool": {"filter": [term("doc", ROW), term("kind", kind.value)]}},
+            "aggs": {"in": {"terms": {"field": "ref", "size": MOST_KEPT}}},
+        }
+        for kind in kinds
+    }
+    answer = client.search(index, {"size": 0, "aggs": aggs})
+    if answer is None:
+        return set()
+    found = answer["aggregations"]
+    return {(kind, ref) for kind in kinds for ref in _names(found[kind.value]["in"])}
+
+
+def _heard(
+    client: Client, index: str, query: Query, speakers: frozenset[str], before: Known
+) -> frozenset[str]:
+    """Those of the speakers of whom whoever asks may hear; the collection is asked for the rest."""
+    if query.clearance.whole:
+        return speakers
+    rows = (found.row for found in before.tail.rows.values())
+    near = {row.speaker for row in rows if hears(row, query, before.heard)}
+    rest = sorted(speakers - near)
+    if not rest:
+        return speakers
+    limits = [{"terms": {"speaker": rest}}, *may_hear(query, before.heard)]
+    aggs = {"speakers": {"terms": {"field": "speaker", "size": len(rest)}}}
+    body = {"size": 0, "query": {"bool": {"filter": limits}}, "aggs": aggs}
+    answer = client.search(index, body)
+    return speakers & near.union(_names(answer["aggregations"]["speakers"]) if answer else ())
+
+
+def _to_count(text: str) -> tuple[str, ...]:
+    """The terms whose rows are counted; of a longer question those that would be sought."""
+    terms = tuple(dict.fromkeys(terms_of(text[:LONGEST_QUESTION])))
+    if len(terms) <= MOST_COUNTED:
+        return terms
+    return tuple(dict.fromkeys(map(plain, question(text).terms)))
+
+
+def _asked(terms: tuple[str, ...], person: str) -> dict[str, Any]:
+    """The search for the newest watermarks, and for counts of all rows beside it."""
+    aggs: dict[str, Any] = {
+        "speakers": {"terms": {"field": "speaker", "size": MOST_SPEAKERS}},
+        "length": {"sum": {"field": "length"}},
+    }
+    if terms:
+        filters = {str(place): {"match": {"terms": each}} for place, each in enumerate(terms)}
+        aggs["terms"] = {"filters": {"filters": filters}}
+    if person:
+        spoken = [term("speaker_id", person), term("kind", RowKind.SPEECH.value)]
+        aggs["heard"] = {
+            "filter": {"bool": {"filter": spoken}},
+            "aggs": {"in": {"terms": {"field": "session", "size": MOST_HEARD}}},
+        }
+    rows = {"filter": term("doc", ROW), "aggs": aggs}
+    return {**newest(), "aggs": {"all": {"global": {}, "aggs": {"rows": rows}}}}
+
+
+def _names(found: Mapping[str, Any] | None) -> list[str]:
+    return [str(bucket["key"]) for bucket in found["buckets"]] if found else []
+
+
+def _counts(found: Mapping[str, Any], terms: tuple[str, ...]) -> Counts:
+    buckets = found.get("terms", {}).get("buckets", {})
+    having = {
+        stem(each): int(buckets.get(str(place), {}).get("doc_count", 0))
+        for place, each in enumerate(terms)
+    }
+    length = found.get("length", {}).get("value") or 0.0
+    return Counts(int(found.get("doc_count", 0)), float(length), having)

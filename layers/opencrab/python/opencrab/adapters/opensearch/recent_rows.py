@@ -1,0 +1,60 @@
+"""The tail: what a search must find although the index may not show it yet.
+
+It is read with strong consistency from the stores, from the last watermark on that a search can
+rely on, so that everybody reads what they just wrote.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from opencrab.adapters.opensearch.forgotten import Forgotten
+from opencrab.adapters.opensearch.schema import Placed, placed, row_id
+from opencrab.adapters.opensearch.watermark import Reached
+from opencrab.adapters.search_rows import Batch, Past
+from opencrab.ports.memory.search import Query
+
+MOST_TAIL = 1_000
+"""Rows of the tail that are weighed, the newest ones; more are there while an index is built."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The rows after the watermarks, by the ids of their documents, and all marks."""
+
+    rows: Mapping[str, Placed] = field(default_factory=dict)
+    forgotten: Forgotten = field(default_factory=Forgotten)
+
+
+def tail_of(past: Past, agent_id: str, query: Query, reached: Reached) -> Tail:
+    """What came after the watermarks that count, as far as it was not forgotten."""
+    sessions = (query.clearance.session_id, query.session_id, query.before and query.before[0])
+    named = dict.fromkeys(each for each in sessions if each)
+    forgotten = Forgotten()
+    rows = dict[str, Placed]()
+    places = dict[str, int]()
+    for batch in past.news(agent_id, reached.seen(), *named):
+        forgotten.add(batch.marks)
+        if batch.session_id and batch.session_id not in places:
+            step = reached.of(batch.session_id)
+            places[batch.session_id] = step.place if step else 0
+        rows.update(_rows(batch, places, forgotten))
+    return Tail(_newest(rows), forgotten)
+
+
+def _rows(
+    batch: Batch, places: dict[str, int], forgotten: Forgotten
+) -> Iterable[tuple[str, Placed]]:
+    """The rows of a batch at their places; the indexer numbers them in the same way."""
+    for row in batch.rows:
+        place = 0
+        if row.is_spoken:
+            place = places[row.session_id] = places.get(row.session_id, 0) + 1
+        if not forgotten.has(row):
+            yield row_id(row), placed(row, place)
+
+
+def _newest(rows: dict[str, Placed]) -> dict[str, Placed]:
+    if len(rows) <= MOST_TAIL:
+        return rows
+    ordered = sorted(rows.items(), key=lambda each: each[1].row.at, reverse=True)
+    return dict(ordered[:MOST_TAIL])

@@ -1,0 +1,148 @@
+"""One look at the rows at hand: which fit, how well, and what of them is shown.
+
+It asks nobody; whoever looks puts in what the server found and what the stores say, in any order.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from opencrab.adapters.opensearch.bm25 import score, stems_of
+from opencrab.adapters.opensearch.limits import answers, hears
+from opencrab.adapters.opensearch.query_plan import Known
+from opencrab.adapters.opensearch.schema import Placed, micros, placed
+from opencrab.domain.memory.search_row import Row
+from opencrab.domain.text.query import Question
+from opencrab.domain.text.ranking import LENT, MOST_HITS, Candidate, Ranked, ranked
+from opencrab.ports.memory.search import MOST_FOUND, Found, Query, excerpt_line
+
+Place = tuple[str, int]
+"""A session, and a place among its speech."""
+
+_AROUND = range(min(place for place, _ in LENT) - 1, max(place for place, _ in LENT) + 2)
+"""Places beside a hit: those to which it lends, and what stands beside them in an excerpt."""
+
+
+class Look:
+    """Rows by the ids of their documents; those in `pool` may be hits, the others are neighbours.
+
+    `sound` are kept things that were read again, `around` the places that were asked for.
+    """
+
+    def __init__(
+        self, query: Query, asked: Question, stems: tuple[str, ...], before: Known, now: datetime
+    ) -> None:
+        self.query = query
+        self.before = before
+        self.sound = set[str]()
+        self.around = set[Place]()
+        self._asked = asked
+        self._stems = stems
+        self._now = now
+        self._rows = dict[str, Placed]()
+        self._pool = set[str]()
+        self._scores = dict[str, float]()
+        self._places = dict[Place, Row]()
+        self.add(before.tail.rows, hits=True)
+
+    def add(self, rows: Mapping[str, Placed], *, hits: bool = False) -> None:
+        """Take in rows of the index; what is known already is newer than those."""
+        for key, found in rows.items():
+            if self.before.tail.forgotten.has(found.row):
+                continue
+            if hits:
+                self._pool.add(key)
+            if key in self._rows or not hears(found.row, self.query, self.before.heard):
+                continue
+            self._rows[key] = found
+            if found.place:
+                self._places[found.row.session_id, found.place] = found.row
+
+    def put(self, key: str, row: Row | None) -> None:
+        """Say what a kept thing is by now."""
+        self._scores.pop(key, None)
+        del self._rows[key]
+        if row is not None:
+            self._pool.add(key)
+            self.add({key: placed(row, 0)})
+
+    def row(self, key: str) -> Row:
+        """One of the rows."""
+        return self._rows[key].row
+
+    def hits(self) -> dict[str, float]:
+        """The best by BM25, and how good they are; equal ones newest first, then by name."""
+        scored = [
+            (self._score(key), key)
+            for key in self._pool.intersection(self._rows)
+            if answers(self.row(key), self.query, self.before.heard)
+        ]
+        best = sorted((each for each in scored if each[0] > 0), key=self._rank)
+        return {key: points for points, key in best[:MOST_HITS]}
+
+    def beside(self, hits: Iterable[str]) -> set[Place]:
+        """The places that matter because of hits."""
+        return {
+            (found.row.session_id, found.place + away)
+            for found in map(self._rows.__getitem__, hits)
+            if found.place
+            for away in _AROUND
+            if found.place + away > 0
+        }
+
+    def ranked(self, hits: Mapping[str, float]) -> tuple[Ranked, ...]:
+        """The order in which hits and neighbours are shown."""
+        near = self.beside(hits)
+        candidates = [
+            self._candidate(key, found, hits.get(key, 0.0))
+            for key, found in self._rows.items()
+            if key in hits or (found.row.session_id, found.place) in near
+            if answers(found.row, self.query, self.before.heard)
+        ]
+        return ranked(
+            candidates,
+            named=self._asked.named,
+            asks_when=self._asked.asks_when,
+            now=self._now,
+            limit=min(self.query.limit, MOST_FOUND),
+        )
+
+    def found(self, each: Ranked) -> Found:
+        """What is shown of a row."""
+        found = self._rows[str(each.candidate.key)]
+        shown = [found.row]
+        if found.place:
+            session_id = found.row.session_id
+            near = (self._places.get((session_id, found.place + away)) for away in (-1, 0, 1))
+            shown = [row for row in near if row is not None]
+        return Found(
+            row=found.row,
+            score=each.score,
+            why=each.why,
+            excerpt="\n".join(map(excerpt_line, shown)),
+            taint=any(row.taint for row in shown),
+        )
+
+    def _score(self, key: str) -> float:
+        if key not in self._scores:
+            words = stems_of(self.row(key).text)
+            self._scores[key] = score(words, self._stems, self.before.counts)
+        return self._scores[key]
+
+    def _rank(self, each: tuple[float, str]) -> tuple[float, int, str, int, str]:
+        points, key = each
+        row = self.row(key)
+        return -points, -micros(row.at), row.session_id, row.sequence, key
+
+    def _candidate(self, key: str, found: Placed, points: float) -> Candidate:
+        row = found.row
+        return Candidate(
+            key=key,
+            session_id=row.session_id,
+            place=found.place or row.sequence,
+            speaker=row.speaker,
+            at=row.at,
+            score=points,
+            importance=row.importance,
+            spoken=found.place > 0,
+            timed=found.timed,
+        )

@@ -1,0 +1,137 @@
+"""Answers of Anthropic-shaped servers: whatever arrives becomes an Answer or Unanswered."""
+
+from typing import Any
+
+from opencrab.adapters.providers.anthropic.error import told_failure
+from opencrab.adapters.providers.anthropic.replay import replay, wire_name
+from opencrab.adapters.providers.wire.lenient import (
+    count,
+    is_unsure,
+    label,
+    listing,
+    mapping,
+    raw,
+    read_arguments,
+    shown,
+)
+from opencrab.adapters.providers.wire.text import repaired, sort_blocks
+from opencrab.adapters.providers.wire.wire import Party
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import Answer, Call, Reflection
+
+_CUT = "max_tokens"
+_REFUSED = "refusal"
+_FULL = "model_context_window_exceeded"
+
+
+def from_wire(body: Any, party: Party) -> Answer:
+    """The answer that a message carries.
+
+    Lenient wherever servers are known to be careless; raises Unanswered when the body holds an
+    error instead, or no message, or one that its model refused or had no room to write.
+    """
+    blocks = _blocks(body, party)
+    finish = label(body.get("stop_reason"))
+    usage = _usage(mapping(body.get("usage")))
+    words = sort_blocks(repaired(_joined(blocks, "text", "")))
+    calls = () if finish == _REFUSED else _calls(blocks, cut=finish == _CUT)
+    if finish == _FULL:
+        raise _full(party, usage)
+    if finish == _REFUSED and not words.text:
+        raise _refused(body, party, usage)
+    judgment = "\n".join(filter(None, (_thought(blocks), words.thought)))
+    intent = words.text if calls else ""
+    return Answer(
+        text="" if calls else words.text,
+        calls=calls,
+        thought=Reflection(judgment=judgment, intent=intent) if judgment or intent else None,
+        memory_update=words.memory,
+        model=label(body.get("model")),
+        finish=finish,
+        usage=usage,
+        replay=replay(blocks, wire_name(party.model)) if calls else None,
+    )
+
+
+def _blocks(body: Any, party: Party) -> list[dict[str, Any]]:
+    """The blocks of a message, unless the body is an error in disguise."""
+    if not isinstance(body, dict):
+        problem = f"the answer is no JSON object: {shown(body)}"
+        raise Unanswered(problem, Fault.NONSENSE)
+    if body.get("error") or body.get("type") == "error":
+        raise told_failure(body, party)
+    content = body.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        raise Unanswered(f"the answer has no content: {shown(body)}", Fault.NONSENSE)
+    return [mapping(block) for block in listing(content)]
+
+
+def _joined(blocks: list[dict[str, Any]], kind: str, between: str) -> str:
+    """The words of all blocks of one kind, whose field bears the same name."""
+    words = (block.get(kind) for block in blocks if block.get("type") == kind)
+    return between.join(text for text in words if isinstance(text, str) and text)
+
+
+def _thought(blocks: list[dict[str, Any]]) -> str:
+    return repaired(_joined(blocks, "thinking", "\n")).strip()
+
+
+def _calls(blocks: list[dict[str, Any]], *, cut: bool) -> tuple[Call, ...]:
+    uses = [block for block in blocks if block.get("type") == "tool_use"]
+    last = blocks[-1] if cut and blocks else None
+    return tuple(_call(f"c{place}", use, cut=use is last) for place, use in enumerate(uses))
+
+
+def _call(call_id: str, use: dict[str, Any], *, cut: bool) -> Call:
+    """A call; what came of one that was cut is no argument, however whole it looks."""
+    arguments = use.get("input")
+    readable = None if cut and is_unsure(arguments) else read_arguments(arguments)
+    kept = "" if readable is not None else raw(arguments)
+    return Call(id=call_id, name=label(use.get("name")), arguments=readable, raw=kept)
+
+
+def _usage(usage: dict[str, Any]) -> Usage:
+    """Token counts; what a cache took or gave is not in Anthropic's input_tokens, but in ours.
+
+    What was written to a cache for nobody says how long counts as the dearer, for an hour.
+    """
+    cached = count(usage.get("cache_read_input_tokens"))
+    parts = mapping(usage.get("cache_creation"))
+    short = count(parts.get("ephemeral_5m_input_tokens"))
+    long = count(parts.get("ephemeral_1h_input_tokens"))
+    long = max(long, count(usage.get("cache_creation_input_tokens")) - short)
+    output = count(usage.get("output_tokens"))
+    thinking = count(mapping(usage.get("output_tokens_details")).get("thinking_tokens"))
+    return Usage(
+        input_tokens=count(usage.get("input_tokens")) + cached + short + long,
+        output_tokens=output,
+        cached_tokens=cached,
+        cache_write_tokens=short,
+        cache_write_long_tokens=long,
+        reasoning_tokens=min(thinking, output),
+    )
+
+
+def _full(party: Party, usage: Usage) -> Unanswered:
+    return Unanswered(
+        f"the context of {party.model or 'the model'} of {party.provider} ended before its answer",
+        Fault.TOO_LONG,
+        cure="send less, or use a model with a larger context",
+        billed=True,
+        usage=usage if usage.is_counted else None,
+    )
+
+
+def _refused(body: dict[str, Any], party: Party, usage: Usage) -> Unanswered:
+    details = mapping(body.get("stop_details"))
+    why = label(details.get("explanation")) or label(details.get("category")) or "no reason given"
+    return Unanswered(
+        f"{party.model or 'the model'} of {party.provider} refused to answer: {why}",
+        Fault.BLOCKED,
+        cure="ask differently, or use another model",
+        billed=True,
+        usage=usage if usage.is_counted else None,
+    )

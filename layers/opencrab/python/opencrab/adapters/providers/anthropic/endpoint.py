@@ -1,0 +1,76 @@
+"""Anthropic's messages endpoint, and servers that speak like it, such as llama.cpp's.
+
+The version of the format is pinned on purpose: docs/adr/0013 says which, and why.
+"""
+
+from typing import Any, NoReturn
+
+from opencrab.adapters.providers.anthropic.answer import from_wire
+from opencrab.adapters.providers.anthropic.error import failure
+from opencrab.adapters.providers.anthropic.request import to_wire
+from opencrab.adapters.providers.anthropic.stream import AnthropicAssembly
+from opencrab.adapters.providers.transport.exchange import Reply
+from opencrab.adapters.providers.wire.lenient import label, listing, mapping
+from opencrab.adapters.providers.wire.wire import Assembly, Endpoint, Framing, Party
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.turn.record import Answer
+from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo
+
+VERSION = "2023-06-01"
+"""The version that we speak, whatever newer ones there are."""
+
+_MOST_MODELS = 1_000
+
+
+class AnthropicWire:
+    """A Wire for Anthropic; a base URL may end with /v1 or lie above it."""
+
+    framing: Framing = "sse"
+
+    def __init__(self, base_url: str = "") -> None:
+        self._root = "" if base_url.rstrip("/").endswith("/v1") else "/v1"
+
+    def chat_path(self, model: str, *, stream: bool) -> str:  # noqa: ARG002  - both are in the body
+        return f"{self._root}/messages"
+
+    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+        headers = {"anthropic-version": VERSION, **endpoint.extra_headers}
+        if endpoint.api_key:
+            headers["x-api-key"] = endpoint.api_key
+        return headers
+
+    def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
+        return to_wire(request, info, stream=stream)
+
+    def from_wire(self, body: Any, party: Party) -> Answer:
+        return from_wire(body, party)
+
+    def assembly(self, party: Party) -> Assembly:
+        return AnthropicAssembly(party)
+
+    def failure(self, reply: Reply, party: Party) -> Unanswered:
+        return failure(reply, party)
+
+    def models_path(self) -> str:
+        return f"{self._root}/models?limit={_MOST_MODELS}"
+
+    def models_from_wire(self, body: Any) -> tuple[str, ...]:
+        entries = listing(mapping(body).get("data"))
+        return tuple(filter(None, (label(mapping(entry).get("id")) for entry in entries)))
+
+    def embeddings_path(self, model: str) -> str | None:  # noqa: ARG002  - there are none
+        return None
+
+    def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> NoReturn:  # noqa: ARG002
+        raise _no_embeddings(model)
+
+    def embeddings_from_wire(self, body: Any, texts: tuple[str, ...], party: Party) -> Embeddings:  # noqa: ARG002
+        raise _no_embeddings(party.model)
+
+
+def _no_embeddings(model: str) -> Unanswered:
+    return Unanswered(
+        f"Anthropic has no embeddings, so {model!r} cannot make any",
+        Fault.BAD_REQUEST,
+        cure="use an embedding model of another provider",
+    )

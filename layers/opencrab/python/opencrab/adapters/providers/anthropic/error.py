@@ -1,0 +1,147 @@
+"""Errors of Anthropic, sorted by what to do about them, from replies and from inside streams."""
+
+from typing import Any
+
+from opencrab.adapters.providers.transport.exchange import Reply
+from opencrab.adapters.providers.wire import refusal
+from opencrab.adapters.providers.wire.lenient import mapping, retry_after
+from opencrab.adapters.providers.wire.refusal import (
+    billed_by,
+    body_in,
+    by_status,
+    key_place,
+    redirected,
+)
+from opencrab.adapters.providers.wire.wire import Party
+from opencrab.domain.models.fault import Fault, Unanswered
+
+_STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+_TOO_LONG = (
+    "prompt is too long",
+    "exceed context limit",
+    "exceed_context_size",
+    "available context size",
+    "request_too_large",
+)
+_UNPAID = (
+    "credit balance is too low",
+    "billing_error",
+    "enforced_spend_limit_reached",
+    "reached your specified",
+)
+_ADVICE = {
+    Fault.AUTH: ("{name} refused the key in {where}", "check {where}"),
+    Fault.QUOTA_SPENT: (
+        "the account at {name} has no credit left",
+        "add credit or raise the spend limit at the provider, or use another model",
+    ),
+    Fault.TOO_LONG: (
+        "the request is too long for {model} of {name}",
+        "send less, or use a model with a larger context",
+    ),
+    Fault.MODEL_GONE: (
+        "{name} does not know the model {model!r}, or not at this address",
+        "check the model's name and the provider's base_url",
+    ),
+    Fault.RATE_LIMITED: ("{name} turned the request away, for there are too many", ""),
+    Fault.OVERLOADED: ("{name} is overloaded", ""),
+    Fault.BAD_REQUEST: ("{name} refused the request ({status})", ""),
+}
+_FAILED = ("{name} failed ({status})", "")
+_REQUEST, _SERVER, _BEYOND = 400, 500, 600
+
+
+def failure(reply: Reply, party: Party) -> Unanswered:
+    """The error for a reply whose status is not 200."""
+    if moved := redirected(reply, party):
+        return moved
+    return _sorted(
+        reply.status,
+        body_in(reply),
+        party,
+        final=reply.headers.get("x-should-retry", "").strip().lower() == "false",
+        wait=retry_after(reply.headers),
+        billed=billed_by(reply.status),
+    )
+
+
+def told_failure(body: Any, party: Party, *, billed: bool | None = None) -> Unanswered:
+    """The error that a body or an event holds although its status is 200."""
+    return _sorted(_own_status(mapping(mapping(body).get("error"))), body, party, billed=billed)
+
+
+def _own_status(error: dict[str, Any]) -> int:
+    """The status that an error would have had; llama.cpp's say it themselves."""
+    kind, code = error.get("type"), error.get("code")
+    if isinstance(kind, str) and kind in _STATUS:
+        return _STATUS[kind]
+    return code if isinstance(code, int) and _REQUEST <= code < _BEYOND else _SERVER
+
+
+def _sorted(
+    status: int,
+    body: Any,
+    party: Party,
+    *,
+    final: bool = False,
+    wait: float | None = None,
+    billed: bool | None = None,
+) -> Unanswered:
+    error = mapping(body).get("error", body)
+    fault = _fault(status, _marks(error), final=final)
+    message, cure = _advice(fault, status, party)
+    return Unanswered(
+        f"{message}: {refusal.told(_said(error))}",
+        fault,
+        cure=cure,
+        billed=billed,
+        retry_after_seconds=wait,
+    )
+
+
+def _fault(status: int, marks: str, *, final: bool) -> Fault:
+    if status >= _SERVER:
+        return by_status(status)
+    if any(mark in marks for mark in _UNPAID):
+        return Fault.QUOTA_SPENT
+    if any(mark in marks for mark in _TOO_LONG):
+        return Fault.TOO_LONG
+    fault = by_status(status)
+    return Fault.QUOTA_SPENT if final and fault is Fault.RATE_LIMITED else fault
+
+
+def _advice(fault: Fault, status: int, party: Party) -> tuple[str, str | None]:
+    """What happened, and the cure where people can do something."""
+    happened, cure = _ADVICE.get(fault, _FAILED)
+    names = {
+        "name": party.provider,
+        "model": party.model or "the model",
+        "where": key_place(party),
+        "status": status,
+    }
+    return happened.format(**names), cure.format(**names) or None
+
+
+def _said(error: Any) -> Any:
+    message = mapping(error).get("message")
+    return message if isinstance(message, str) and message.strip() else error
+
+
+def _marks(error: Any) -> str:
+    """Everything in an error that tells its kind, in lower case."""
+    if not isinstance(error, dict):
+        return error.lower() if isinstance(error, str) else ""
+    code = mapping(error.get("details")).get("error_code")
+    fields = (error.get("type"), error.get("message"), code)
+    return " ".join(field for field in fields if isinstance(field, str)).lower()

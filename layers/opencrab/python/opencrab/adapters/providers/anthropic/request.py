@@ -1,0 +1,191 @@
+"""Requests to Anthropic's messages endpoint: a ChatRequest becomes the body of a message.
+
+What is sent for a turn depends on it and on the turns before it alone, so that two requests that
+differ in their last turn only are the same up to the last cache mark.
+"""
+
+import json
+import re
+from typing import Any
+
+from opencrab.adapters.providers.anthropic.replay import is_append_only, replayed, wire_name
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.turn.record import Call
+from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
+
+Block = dict[str, Any]
+
+_CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NOT_IN_TOOL_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+_TOOL_NAME_LENGTH = 64
+_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+_LONG = {"type": "ephemeral", "ttl": "1h"}
+_SHORT = {"type": "ephemeral", "ttl": "5m"}
+_MOST_TEMPERATURE = 1.0
+_NOTHING = "…"
+"""What is said where Anthropic wants words and nobody has said any."""
+
+_NO_RESULT = "no result is known"
+
+
+def to_wire(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
+    """The body as a value, in the order in which it is cached; the longer marks come first."""
+    model = wire_name(request.model)
+    tools = [_tool(action) for action in request.actions] if info.functions else []
+    body: dict[str, Any] = {"model": model, "max_tokens": request.max_output_tokens}
+    if stream:
+        body["stream"] = True
+    if tools:
+        tools[-1]["cache_control"] = _LONG
+        body["tools"] = tools
+        if request.require_action and not is_append_only(model):
+            body["tool_choice"] = {"type": "any"}
+    if request.system.strip():
+        body["system"] = [{"type": "text", "text": request.system, "cache_control": _LONG}]
+    body["messages"] = _messages(request, model, tools=bool(tools), vision=info.vision)
+    stop = [words for words in request.stop if words.strip() and info.stop]
+    if stop:
+        body["stop_sequences"] = stop
+    if info.temperature and request.temperature is not None:
+        body["temperature"] = min(request.temperature, _MOST_TEMPERATURE)
+    return body
+
+
+def _tool(action: ActionSchema) -> dict[str, Any]:
+    return {
+        "name": action.name,
+        "description": action.description,
+        "input_schema": {"type": "object", **action.parameters},
+    }
+
+
+def _messages(
+    request: ChatRequest, model: str, *, tools: bool, vision: bool
+) -> list[dict[str, Any]]:
+    conversation = _Conversation(model, tools=tools, vision=vision)
+    for turn in request.turns[:-1]:
+        conversation.add(turn)
+    conversation.mark()
+    for turn in request.turns[-1:]:
+        conversation.add(turn)
+    return conversation.ended()
+
+
+class _Conversation:
+    """Messages that alternate, begin and end with the user, and answer each call right after it."""
+
+    def __init__(self, model: str, *, tools: bool, vision: bool) -> None:
+        self._model = model
+        self._tools = tools
+        self._vision = vision
+        self._messages: list[dict[str, Any]] = []
+        self._open: list[tuple[str, str]] = []
+        self._used: set[str] = set()
+
+    def add(self, turn: Said | Returned) -> None:
+        """Take one turn; a result without a call of the last message becomes words."""
+        if isinstance(turn, Returned):
+            self._return(turn)
+        elif turn.role == "user":
+            self._settle()
+            images = turn.images if self._vision else ()
+            self._put("user", [*_images(images), *_text(turn.text)])
+        else:
+            self._settle()
+            self._put("assistant", self._answer(turn))
+
+    def mark(self) -> None:
+        """Have everything so far cached; thoughts take no mark."""
+        blocks = self._messages[-1]["content"] if self._messages else []
+        for block in reversed(blocks):
+            if block["type"] not in {"thinking", "redacted_thinking"}:
+                block["cache_control"] = _SHORT
+                return
+
+    def ended(self) -> list[dict[str, Any]]:
+        """The messages; newer models refuse to go on with what the assistant said last."""
+        self._settle()
+        if not self._messages or self._messages[-1]["role"] == "assistant":
+            self._put("user", _text(_NOTHING))
+        return self._messages
+
+    def _put(self, role: str, blocks: list[Block]) -> None:
+        if not blocks:
+            return
+        if self._messages and self._messages[-1]["role"] == role:
+            self._messages[-1]["content"].extend(blocks)
+            return
+        if not self._messages and role == "assistant":
+            self._put("user", _text(_NOTHING))
+        self._messages.append({"role": role, "content": blocks})
+
+    def _return(self, returned: Returned) -> None:
+        found = next((pair for pair in self._open if pair[0] == returned.call_id), None)
+        if found is None:
+            self._settle()
+            self._put("user", _text(f"[{returned.name} → {returned.content}]"))
+            return
+        self._open.remove(found)
+        self._put("user", [_result(found[1], returned.content)])
+
+    def _settle(self) -> None:
+        """Answer the calls that nobody answered: one without a result is refused."""
+        unanswered, self._open = self._open, []
+        self._put("user", [_result(tool_use_id, _NO_RESULT) for _, tool_use_id in unanswered])
+
+    def _answer(self, said: Said) -> list[Block]:
+        if not self._tools:
+            calls = [f"[{call.name}: {json.dumps(_input(call))}]" for call in said.calls]
+            return _text("\n".join(filter(str.strip, (said.text, *calls))))
+        blocks = replayed(said, self._model)
+        if blocks is None:
+            blocks = [*_text(said.text), *({"type": "tool_use"} for _ in said.calls)]
+        calls_left = iter(said.calls)
+        return [
+            self._call(next(calls_left), block.get("id", "")) if _is_call(block) else block
+            for block in blocks
+        ]
+
+    def _call(self, call: Call, vendors_id: str) -> Block:
+        name = _NOT_IN_TOOL_NAMES.sub("_", call.name)[:_TOOL_NAME_LENGTH] or "unnamed"
+        tool_use_id = self._unused(vendors_id or call.id)
+        self._open.append((call.id, tool_use_id))
+        return {"type": "tool_use", "id": tool_use_id, "name": name, "input": _input(call)}
+
+    def _unused(self, call_id: str) -> str:
+        """The id if Anthropic takes it and it is still free, else one made of it."""
+        free = call_id
+        while free in self._used or not _CALL_ID.fullmatch(free):
+            free = content_hash(f"{free} {len(self._used)}".encode("utf-8", "replace"))[:32]
+        self._used.add(free)
+        return free
+
+
+def _text(text: str) -> list[Block]:
+    """A block of text; none when it is blank, which Anthropic refuses."""
+    return [{"type": "text", "text": text}] if text.strip() else []
+
+
+def _images(images: tuple[Image, ...]) -> list[Block]:
+    return [
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": image.media_type, "data": image.data},
+        }
+        for image in images
+        if image.media_type in _IMAGES
+    ]
+
+
+def _result(tool_use_id: str, content: str) -> Block:
+    result = {"type": "tool_result", "tool_use_id": tool_use_id}
+    return {**result, "content": content} if content.strip() else result
+
+
+def _input(call: Call) -> dict[str, Any]:
+    """A past call's arguments; unreadable ones are wrapped, as only an object is taken."""
+    return {"unreadable": call.raw} if call.arguments is None else call.arguments
+
+
+def _is_call(block: Block) -> bool:
+    return bool(block["type"] == "tool_use")

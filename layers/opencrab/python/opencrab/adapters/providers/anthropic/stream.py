@@ -1,0 +1,129 @@
+"""Anthropic's named events, put together into the message that they are pieces of."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from opencrab.adapters.providers.anthropic.error import told_failure
+from opencrab.adapters.providers.wire.lenient import count, mapping, parse
+from opencrab.adapters.providers.wire.wire import Event, Party
+
+_DELTAS = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("thinking", "signature"),
+    "input_json_delta": ("tool_use", "partial_json"),
+}
+_OPENED_BLANK = {"text": "text", "thinking": "thinking"}
+
+
+@dataclass
+class _Block:
+    """One block: how it began, and the pieces that came for its fields."""
+
+    start: dict[str, Any]
+    pieces: dict[str, list[str]] = field(default_factory=dict)
+
+    def whole(self) -> dict[str, Any]:
+        """The block as it would have come in one piece; arguments stay the text that they were."""
+        block = dict(self.start)
+        for name, pieces in self.pieces.items():
+            text = "".join(pieces)
+            if name == "partial_json":
+                block["input"] = text
+                continue
+            before = block.get(name)
+            block[name] = (before if isinstance(before, str) else "") + text
+        return block
+
+
+class AnthropicAssembly:
+    """A message in the making."""
+
+    def __init__(self, party: Party) -> None:
+        self._party = party
+        self._message: dict[str, Any] = {}
+        self._usage: dict[str, Any] = {}
+        self._blocks: dict[int, _Block] = {}
+        self._whole: dict[str, Any] | None = None
+        self._began = False
+        self._stopped = False
+        self._ended = False
+
+    @property
+    def began(self) -> bool:
+        return self._began
+
+    @property
+    def ended(self) -> bool:
+        """Whether all blocks and counts have come: with a reason to stop, or in one piece."""
+        return self._ended or self._stopped
+
+    def add(self, event: Event) -> None:
+        """Take one event; the counts of an opening are on the bill, but not all that will be."""
+        if self._ended or not event.data.strip():
+            return
+        data = mapping(parse(event.data.encode("utf-8", "replace")))
+        if not (data.get("error") or data.get("type") == "error"):
+            self._take(data.get("type") or event.name, data)
+        elif not self._stopped:
+            counted = any(map(count, self._usage.values()))
+            raise told_failure(data, self._party, billed=self._began or counted or None)
+
+    def _take(self, kind: Any, data: dict[str, Any]) -> None:
+        match kind:
+            case "message_start":
+                self._start(mapping(data.get("message")))
+            case "content_block_start":
+                self._open(_place(data), mapping(data.get("content_block")))
+            case "content_block_delta":
+                self._append(_place(data), mapping(data.get("delta")))
+            case "message_delta":
+                delta = mapping(data.get("delta"))
+                self._message.update(delta)
+                self._count(data.get("usage"))
+                self._stopped = self._stopped or bool(delta.get("stop_reason"))
+            case "message_stop":
+                self._ended = True
+            case "message":
+                self._whole = data
+                self._began = self._ended = True
+
+    def body(self) -> Any:
+        if self._whole is not None:
+            return self._whole
+        if not self._message and not self._blocks:
+            return {}
+        content = [block.whole() for _, block in sorted(self._blocks.items())]
+        return {**self._message, "content": content, "usage": self._usage}
+
+    def _start(self, message: dict[str, Any]) -> None:
+        self._message = {**message, **self._message}
+        self._count(message.get("usage"))
+
+    def _open(self, place: int, start: dict[str, Any]) -> None:
+        self._blocks.setdefault(place, _Block(start))
+        kind = start.get("type")
+        blank = _OPENED_BLANK.get(kind) if isinstance(kind, str) else None
+        self._began = self._began or blank is None or bool(start.get(blank))
+
+    def _append(self, place: int, delta: dict[str, Any]) -> None:
+        """Take a piece; its block is made where the server forgot to open it."""
+        kind = delta.get("type")
+        owner, name = _DELTAS.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
+        piece = delta.get(name)
+        if not isinstance(piece, str) or not piece:
+            return
+        block = self._blocks.setdefault(place, _Block({"type": owner}))
+        block.pieces.setdefault(name, []).append(piece)
+        self._began = True
+
+    def _count(self, usage: Any) -> None:
+        """Later counts include the earlier ones, and leave out what has not changed."""
+        told = mapping(usage).items()
+        self._usage.update({name: value for name, value in told if value is not None})
+
+
+def _place(data: dict[str, Any]) -> int:
+    """Where in the message a block stands."""
+    index = data.get("index")
+    return index if isinstance(index, int) else 0

@@ -1,0 +1,361 @@
+"""What a configuration says of providers and models, as values; the composer reads the files."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from pydantic import ValidationError
+
+from opencrab.adapters.providers.catalogue.config_table import (
+    check_keys,
+    flag_in,
+    seconds_in,
+    table_at,
+    text_in,
+    texts_in,
+)
+from opencrab.adapters.providers.catalogue.model_facts import (
+    Family,
+    Listing,
+    ModelSettings,
+    family_facts,
+    own_facts,
+    vendor_facts,
+)
+from opencrab.adapters.providers.wire.address import checked_base_url
+from opencrab.domain.errors import Invalid
+from opencrab.domain.models.routing import Manner, Use
+
+Kind = Literal[
+    "openai", "azure", "anthropic", "google", "openrouter", "ollama", "llamacpp", "scripted"
+]
+"""How a provider is spoken to."""
+
+KINDS: tuple[str, ...] = get_args(Kind)
+SCRIPTED = "scripted:rules"
+"""The model that is always there."""
+
+MOST_HOPS = 20
+LONGEST_SECONDS = 280
+
+_USES = ", ".join(Use)
+_PROVIDER_KEYS = {
+    "kind", "base_url", "api_key", "default_model", "organization", "site_url", "app_name",
+    "key_name", "script", "api_version", "enabled", "private", "stream", "timeout_seconds",
+}  # fmt: skip
+MANNERS: Mapping[Use, Manner] = {
+    Use.THINKING: Manner(timeout_seconds=120),
+    Use.CONVERSATION: Manner(temperature=0.7),
+    Use.ANALYSIS: Manner(temperature=0.2),
+    Use.TOOL_CALLING: Manner(temperature=0.1),
+    Use.CREATIVE: Manner(temperature=0.9),
+}
+"""How each use asks, where the configuration says nothing."""
+
+
+@dataclass(frozen=True)
+class ProviderSettings:
+    """One provider: how it is spoken to, where it is and what lets us in.
+
+    `key_name` names the secret or environment variable of the key; `missing` is the variable
+    without which the provider is absent; `problem` is why it cannot be used for another reason.
+    `private` None goes by the address. `script` is a file for kind `scripted`. `configured_url` is
+    its address before its owner changed it. `unseen` says that the key only stands for one that
+    this process cannot read, and must not be judged.
+    """
+
+    name: str
+    kind: str = ""
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+    default_model: str = ""
+    organization: str = ""
+    site_url: str = ""
+    app_name: str = ""
+    key_name: str = ""
+    missing: str = ""
+    problem: str = ""
+    script: str = ""
+    api_version: str = ""
+    enabled: bool = True
+    private: bool | None = None
+    stream: bool = True
+    timeout_seconds: float | None = None
+    configured_url: str | None = None
+    unseen: bool = False
+
+
+@dataclass(frozen=True)
+class ModelsSettings:
+    """All providers, who is asked for what, and facts of models by `provider:model`.
+
+    `default`, `uses`, `fallback` and the values of `aliases` name a model, a provider or an alias.
+    `vendors` are facts of all models of a kind of provider, `families` of those of alike names;
+    `listing` reads the public prices.
+    """
+
+    default: str = SCRIPTED
+    providers: Mapping[str, ProviderSettings] = field(default_factory=dict)
+    models: Mapping[str, ModelSettings] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    uses: Mapping[Use, str] = field(default_factory=dict)
+    fallback: tuple[str, ...] = ()
+    manners: Mapping[Use, Manner] = field(default_factory=lambda: MANNERS)
+    self_selection: bool = True
+    selectable: tuple[str, ...] = ()
+    vendors: Mapping[str, ModelSettings] = field(default_factory=dict)
+    families: tuple[Family, ...] = ()
+    listing: Listing = dict
+
+    def with_provider(self, provider: ProviderSettings) -> "ModelsSettings":
+        """The settings with this provider, in place of one of the same name."""
+        return replace(self, providers={**self.providers, provider.name: provider})
+
+    def with_model(self, name: str, model: ModelSettings) -> "ModelsSettings":
+        """The settings with these facts about a model."""
+        return replace(self, models={**self.models, name: model})
+
+    def only(self, name: str) -> "ModelsSettings":
+        """The settings with which all thinking goes to one model, whatever becomes of it."""
+        kept = {Use(use): model for use, model in self.uses.items() if use is Use.EMBEDDING}
+        return replace(self, default=name, uses=kept, fallback=())
+
+
+def models_settings(
+    llm: Mapping[str, Any],
+    pricing: Mapping[str, Any],
+    missing: Mapping[str, str] | None = None,
+    *,
+    key_names: Mapping[str, str] | None = None,
+    listing: Listing = dict,
+    stored_key: Callable[[str], str | None] | None = None,
+) -> ModelsSettings:
+    """The settings that the tables `[llm]` of the configuration and of the price list amount to.
+
+    `missing` names, for each provider that is absent, the environment variable that is not set, and
+    `key_names` the one of each provider's api_key.
+    `stored_key` is asked for each provider's key, and wins over the configured one. `listing` reads
+    the public prices. Raises Invalid, naming the place, for what cannot be meant.
+    """
+    absent, keys = missing or {}, key_names or {}
+    providers = {
+        name: _provider(
+            name,
+            table_at(table, f"llm.providers.{name}"),
+            absent.get(name, ""),
+            keys.get(name) or key_name(name),
+        )
+        for name, table in table_at(llm.get("providers", {}), "llm.providers").items()
+    }
+    if stored_key is not None:
+        providers = {name: _opened(each, stored_key) for name, each in providers.items()}
+    selection = table_at(llm.get("self_selection", {}), "llm.self_selection")
+    check_keys(selection, {"enabled", "allowed_aliases"}, "llm.self_selection")
+    default = f"{llm.get('default_provider', 'scripted')}:{llm.get('default_model', '')}"
+    settings = ModelsSettings(
+        default=default,
+        providers=providers,
+        models=own_facts(pricing),
+        aliases=_references(llm, "aliases"),
+        uses={_use(use, "llm.models"): name for use, name in _references(llm, "models").items()},
+        fallback=_chain(llm),
+        manners=_manners(table_at(llm.get("uses", {}), "llm.uses")),
+        self_selection=flag_in(selection, "enabled", "llm.self_selection") is not False,
+        selectable=texts_in(selection, "allowed_aliases", "llm.self_selection"),
+        vendors=vendor_facts(pricing),
+        families=family_facts(pricing),
+        listing=listing,
+    )
+    _check_references(settings)
+    return settings
+
+
+def target(name: str, aliases: Mapping[str, str], place: str) -> str:
+    """Where a name leads when its aliases are followed; raises Invalid when they go in circles."""
+    seen = [name]
+    while name in aliases:
+        name = aliases[name]
+        if name in seen or len(seen) > MOST_HOPS:
+            raise Invalid(
+                f"the alias {seen[0]!r} leads back to itself: {' → '.join([*seen, name])}",
+                field=place,
+                cure="let each alias end at PROVIDER:MODEL",
+            )
+        seen.append(name)
+    return name
+
+
+def check_target(
+    name: str,
+    aliases: Mapping[str, str],
+    providers: Mapping[str, ProviderSettings],
+    place: str,
+) -> str:
+    """Where a name leads; raises Invalid unless that is a model of a known provider."""
+    found = target(name, aliases, place)
+    provider = found.partition(":")[0]
+    if provider not in providers and provider != "scripted":
+        known = ", ".join(sorted({*providers, "scripted"}))
+        via = "" if found == name else f", to which {name!r} leads,"
+        raise Invalid(
+            f"{found!r}{via} is no model, alias or provider that is known here",
+            field=place,
+            cure=f"write PROVIDER:MODEL with one of {known}, or an alias of [llm.aliases]",
+        )
+    return found
+
+
+def check_fallback(
+    fallback: tuple[str, ...],
+    aliases: Mapping[str, str],
+    providers: Mapping[str, ProviderSettings],
+    place: str = "llm.fallback.chain",
+) -> None:
+    """Raise Invalid for an entry that is unknown, or that is there twice under whatever names."""
+    seen: dict[str, str] = {}
+    for name in fallback:
+        found = check_target(name, aliases, providers, place)
+        if found in seen:
+            raise Invalid(
+                f"the fallback names {found!r} twice, as {seen[found]!r} and as {name!r}",
+                field=place,
+                cure="name each model once: one that failed is not asked again",
+            )
+        seen[found] = name
+
+
+def _check_references(settings: ModelsSettings) -> None:
+    aliases, providers = settings.aliases, settings.providers
+    for alias in aliases:
+        check_target(alias, aliases, providers, f"llm.aliases.{alias}")
+    for use, name in settings.uses.items():
+        check_target(name, aliases, providers, f"llm.models.{use.value}")
+    check_fallback(settings.fallback, aliases, providers)
+    check_target(settings.default, {}, providers, "llm.default_provider")
+    for alias in settings.selectable:
+        if alias not in aliases:
+            raise Invalid(
+                f"allowed_aliases names {alias!r}, which is no alias",
+                field="llm.self_selection.allowed_aliases",
+                cure=f"add {alias} to [llm.aliases], or take it off the list",
+            )
+
+
+def _provider(
+    name: str, table: Mapping[str, Any], missing: str, key_variable: str
+) -> ProviderSettings:
+    place = f"llm.providers.{name}"
+    check_keys(table, _PROVIDER_KEYS, place)
+    if ":" in name or not name.strip():
+        raise Invalid(
+            f"{name!r} cannot be a provider's name", field=place, cure="use letters and digits"
+        )
+    kind = text_in(table, "kind", place) or (name if name in KINDS else "openai")
+    if kind not in KINDS:
+        raise Invalid(
+            f"provider {name!r} has the unknown kind {kind!r}",
+            field=f"{place}.kind",
+            cure=f"use one of {', '.join(KINDS)}",
+        )
+    base_url = text_in(table, "base_url", place)
+    return ProviderSettings(
+        name=name,
+        kind=kind,
+        base_url=checked_base_url(base_url, provider=name) if base_url else "",
+        api_key=text_in(table, "api_key", place),
+        default_model=text_in(table, "default_model", place),
+        organization=text_in(table, "organization", place),
+        site_url=text_in(table, "site_url", place),
+        app_name=text_in(table, "app_name", place),
+        key_name=text_in(table, "key_name", place) or key_variable,
+        missing=missing,
+        script=text_in(table, "script", place),
+        api_version=text_in(table, "api_version", place),
+        enabled=flag_in(table, "enabled", place) is not False,
+        private=flag_in(table, "private", place),
+        stream=flag_in(table, "stream", place) is not False,
+        timeout_seconds=seconds_in(table, "timeout_seconds", place, most=LONGEST_SECONDS),
+    )
+
+
+def _opened(
+    provider: ProviderSettings, stored_key: Callable[[str], str | None]
+) -> ProviderSettings:
+    """The provider with the key that is kept for it, if one is."""
+    key = stored_key(provider.key_name)
+    if not key:
+        return provider
+    missing = "" if provider.missing == provider.key_name else provider.missing
+    return replace(provider, api_key=key.strip(), missing=missing)
+
+
+def key_name(provider: str) -> str:
+    """The usual name of a provider's key."""
+    return f"{re.sub(r'[^A-Z0-9]', '_', provider.upper())}_API_KEY"
+
+
+def _references(llm: Mapping[str, Any], section: str) -> dict[str, str]:
+    table = table_at(llm.get(section, {}), f"llm.{section}")
+    return {name: _reference(each, f"llm.{section}.{name}") for name, each in table.items()}
+
+
+def _reference(given: Any, place: str) -> str:
+    """`provider:model` from a table with both, or whatever a text names."""
+    if isinstance(given, str) and given.strip():
+        return given.strip()
+    provider = model = None
+    if isinstance(given, Mapping):
+        check_keys(given, {"provider", "model"}, place)
+        provider, model = given.get("provider"), given.get("model")
+    if not isinstance(provider, str) or not isinstance(model, str):
+        raise Invalid(
+            f"[{place}] must name a provider and a model",
+            field=place,
+            cure='write {provider = "openai", model = "gpt-5.2"} or "openai:gpt-5.2"',
+        )
+    return f"{provider}:{model}"
+
+
+def _chain(llm: Mapping[str, Any]) -> tuple[str, ...]:
+    table = table_at(llm.get("fallback", {}), "llm.fallback")
+    check_keys(table, {"chain"}, "llm.fallback")
+    return texts_in(table, "chain", "llm.fallback")
+
+
+def _manners(tables: Mapping[str, Any]) -> dict[Use, Manner]:
+    manners = dict(MANNERS)
+    for name, given in tables.items():
+        place = f"llm.uses.{name}"
+        use, table = _use(name, "llm.uses"), table_at(given, place)
+        check_keys(table, {"temperature", "stop", "timeout_seconds"}, place)
+        values = {**MANNERS.get(use, Manner()).model_dump(), **table}
+        try:
+            manners[use] = Manner(**{**values, "stop": tuple(values["stop"])})
+        except (ValidationError, TypeError) as error:
+            raise Invalid(
+                f"[{place}] is not right: {_told(error)}",
+                field=place,
+                cure="temperature is 0 to 2, stop a list of texts, "
+                f"timeout_seconds more than 0 and at most {LONGEST_SECONDS}",
+            ) from None
+    return manners
+
+
+def _told(error: ValidationError | TypeError) -> str:
+    if isinstance(error, ValidationError):
+        return "; ".join(
+            f"{each['loc'][0]}: {each['msg']}" for each in error.errors() if each["loc"]
+        )
+    return "stop must be a list of texts"
+
+
+def _use(name: str, section: str) -> Use:
+    try:
+        return Use(name)
+    except ValueError:
+        raise Invalid(
+            f"[{section}] has {name!r}, which is no use of a model",
+            field=f"{section}.{name}",
+            cure=f"use one of {_USES}",
+        ) from None

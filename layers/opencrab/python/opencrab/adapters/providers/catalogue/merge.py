@@ -1,0 +1,196 @@
+"""What an owner changed at run time on top of the configuration, and who of all can be asked.
+
+Stored changes are never trusted to be whole: a part that cannot be meant is left out with a line in
+the log, as an installation that cannot think cannot be mended by asking it.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from opencrab.adapters.providers.catalogue.configuration import (
+    ModelsSettings,
+    ProviderSettings,
+    check_fallback,
+    check_target,
+    target,
+)
+from opencrab.adapters.providers.connection import DEFAULT_MODELS, address, lacking
+from opencrab.adapters.providers.wire.address import checked_base_url
+from opencrab.domain.access.origin import origin_of, seal
+from opencrab.domain.errors import Invalid
+from opencrab.domain.models.preferences import Preferences, ProviderChange
+from opencrab.domain.models.routing import Routing
+
+log = logging.getLogger(__name__)
+
+_OTHER_KEY = (
+    "the key {0.key_name} is not the one that was given for its address: give it again, as with "
+    "PUT /api/llm/providers/{0.name}"
+)
+ALWAYS_THERE = ProviderSettings(name="scripted", kind="scripted")
+
+
+def check(settings: ModelsSettings, preferences: Preferences) -> None:
+    """Raise Invalid, naming the place, for what cannot be meant in these settings."""
+    providers = settings.providers
+    for name, change in preferences.providers.items():
+        if name not in providers:
+            raise Invalid(
+                f"there is no provider {name!r}",
+                field=f"providers.{name}",
+                cure=f"name one of {', '.join(sorted(providers))}",
+            )
+        changed(providers[name], change)
+    aliases = settings.aliases if preferences.aliases is None else preferences.aliases
+    for alias in aliases:
+        check_target(alias, aliases, providers, f"aliases.{alias}")
+    if preferences.fallback is not None:
+        check_fallback(preferences.fallback, aliases, providers, "fallback")
+
+
+def merged(settings: ModelsSettings, preferences: Preferences) -> ModelsSettings:
+    """The settings with the preferences on top."""
+    providers = dict(settings.providers)
+    for name, change in preferences.providers.items():
+        if name in providers:
+            providers[name] = _changed(providers[name], change)
+    aliases, fallback = settings.aliases, settings.fallback
+    if preferences.aliases is not None:
+        aliases = _sound(preferences.aliases, providers)
+    if preferences.fallback is not None:
+        fallback = preferences.fallback
+    return replace(settings, providers=providers, aliases=aliases, fallback=fallback)
+
+
+def changed(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
+    """The provider with what is different about it; raises Invalid for an unsafe address."""
+    base_url, missing = provider.base_url, provider.missing
+    if change.base_url is not None:
+        base_url = checked_base_url(change.base_url, provider=provider.name)
+        # What else than a key is missing, is the address that is given here.
+        missing = missing if missing == provider.key_name else ""
+    moved = replace(
+        provider,
+        base_url=base_url,
+        configured_url=provider.base_url,
+        missing=missing,
+        enabled=provider.enabled if change.enabled is None else change.enabled,
+        private=provider.private if change.private is None else change.private,
+    )
+    return _with_own_key(moved, change)
+
+
+def _with_own_key(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
+    """The provider without a key that was given for another address.
+
+    Keys and addresses are kept in two places, and others may change either at the same time: so
+    it is here, where they meet, that a key is held back.
+    """
+    there = origin_of(address(provider))
+    belongs = change.key_origin or origin_of(address(provider, provider.configured_url))
+    if there != belongs:
+        lacks_key = provider.missing == provider.key_name
+        return replace(provider, api_key="", missing="" if lacks_key else provider.missing)
+    if change.key_seal is None or provider.unseen or provider.missing:
+        return provider
+    if seal(there, provider.api_key) == change.key_seal:
+        return provider
+    return replace(provider, api_key="", problem=_OTHER_KEY.format(provider))
+
+
+def routing_of(settings: ModelsSettings) -> Routing:
+    """Who is asked for what, as far as providers are there to be asked.
+
+    When the default's cannot be asked, the first of the fallback that has a key takes its place;
+    where nobody has one it stays, so that whoever needs it is told what is missing.
+    """
+    usable = _usable(settings)
+    reachable = tuple(name for name in settings.fallback if usable(name))
+    keyed = (name for name in reachable if _has_key(settings, name))
+    default = settings.default if usable(settings.default) else next(keyed, "")
+    return Routing(
+        default=_full_name(settings, default) if default else settings.default,
+        uses={use: name for use, name in settings.uses.items() if usable(name)},
+        aliases=dict(settings.aliases),
+        fallback=reachable,
+        manners=dict(settings.manners),
+        self_selection=settings.self_selection,
+        selectable=tuple(name for name in settings.selectable if name in settings.aliases),
+    )
+
+
+def resolved(settings: ModelsSettings, name: str) -> tuple[ProviderSettings, str]:
+    """The provider and the model that a name leads to, whether or not they can be used.
+
+    Raises Invalid naming what is missing.
+    """
+    found = target(name, settings.aliases, "model")
+    provider_name, _, model = found.partition(":")
+    known = {"scripted": ALWAYS_THERE, **settings.providers}
+    provider = known.get(provider_name)
+    if provider is None:
+        raise Invalid(
+            f"no provider is named {provider_name!r}",
+            field="model",
+            cure=f"write PROVIDER:MODEL with one of {', '.join(sorted(known))}, or an alias",
+        )
+    model = model or default_model(settings, provider)
+    if not model:
+        raise Invalid(
+            f"provider {provider.name!r} has no default model",
+            field="model",
+            cure=f"name one, as in '{provider.name}:NAME'",
+        )
+    return provider, model
+
+
+def default_model(settings: ModelsSettings, provider: ProviderSettings) -> str:
+    """The model that is meant by the provider's name alone; empty when there is none."""
+    name, _, model = settings.default.partition(":")
+    of_all = model if name == provider.name else ""
+    return provider.default_model or of_all or DEFAULT_MODELS.get(provider.kind, "")
+
+
+def _usable(settings: ModelsSettings) -> Callable[[str], bool]:
+    def usable(name: str) -> bool:
+        try:
+            provider, _ = resolved(settings, name)
+        except Invalid as error:
+            log.warning("%r is left out: %s", name, error.message)
+            return False
+        return not lacking(provider)
+
+    return usable
+
+
+def _full_name(settings: ModelsSettings, name: str) -> str:
+    provider, model = resolved(settings, name)
+    return f"{provider.name}:{model}"
+
+
+def _has_key(settings: ModelsSettings, name: str) -> bool:
+    provider, _ = resolved(settings, name)
+    return bool(provider.api_key)
+
+
+def _changed(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
+    """As `changed`; with an unsafe address the provider is absent, as its key may go nowhere."""
+    try:
+        return changed(provider, change)
+    except Invalid as error:
+        log.warning("provider %r cannot be used: %s", provider.name, error.message)
+        return replace(provider, problem=error.message)
+
+
+def _sound(aliases: Mapping[str, str], providers: Mapping[str, ProviderSettings]) -> dict[str, str]:
+    """The aliases that lead to a model."""
+    sound = {}
+    for alias, name in aliases.items():
+        try:
+            check_target(alias, aliases, providers, f"aliases.{alias}")
+        except Invalid as error:
+            log.warning("the alias %r is left out: %s", alias, error.message)
+            continue
+        sound[alias] = name
+    return sound

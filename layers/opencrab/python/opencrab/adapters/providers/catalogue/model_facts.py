@@ -1,0 +1,276 @@
+"""What is known of models: our own price list on top of the exported public one.
+
+The public one has hundreds of entries, so that each is looked at when its model is asked for.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any, TypeVar
+
+from opencrab.adapters.providers.catalogue.config_table import (
+    check_keys,
+    count_in,
+    flag_in,
+    table_at,
+    texts_in,
+)
+from opencrab.adapters.providers.catalogue.prices import (
+    by_normal_name,
+    micro_usd,
+    price_of,
+    spellings,
+)
+from opencrab.domain.errors import Invalid
+from opencrab.domain.models.preferences import DatedPrice
+from opencrab.domain.models.price_check import dearer
+from opencrab.domain.money.budget import Price
+
+T = TypeVar("T")
+Listing = Callable[[], Mapping[str, Any]]
+"""Reads the exported price list."""
+
+MOST_TOKENS = 100_000_000
+_PARTS = ("input", "output", "cached", "cache_write", "cache_write_long")
+_NUMBERS = {
+    "max_input_tokens": 1,
+    "max_output_tokens": 1,
+    "max_total_tokens": 1,
+    "image_tokens": 0,
+    "hidden_tokens": 0,
+    "hidden_output_tokens": 0,
+}
+_ABILITIES = ("functions", "vision", "temperature", "stop", "chat")
+_LISTED = {*_PARTS, "context", "max_input_tokens", "also"}
+_UNDATED = date.min
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """A model's limits, abilities and price, as far as they are known.
+
+    `parts` are prices in US dollars per million tokens that complete those of another list. `chat`
+    False means that its vendor offers it in another format only than the one that is spoken here.
+    """
+
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    max_total_tokens: int | None = None
+    price: Price | None = None
+    notes: tuple[str, ...] = ()
+    functions: bool | None = None
+    vision: bool | None = None
+    temperature: bool | None = None
+    stop: bool | None = None
+    chat: bool | None = None
+    image_tokens: int | None = None
+    hidden_tokens: int | None = None
+    hidden_output_tokens: int | None = None
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    as_of: date = _UNDATED
+
+    def over(self, other: "ModelSettings") -> "ModelSettings":
+        """These facts, and the other's where these say nothing."""
+        known = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.name not in {"notes", "parts", "as_of"} and getattr(self, each.name) is not None
+        }
+        if self.price is None and self.parts:
+            known["price"] = price_of({**other.parts, **self.parts}) or other.price
+        dated = self.as_of if self.price is not None else other.as_of
+        return replace(
+            other,
+            **known,
+            notes=(*other.notes, *self.notes),
+            parts={**other.parts, **self.parts},
+            as_of=dated,
+        )
+
+
+@dataclass(frozen=True)
+class Family:
+    """What holds for all models whose names look alike, at any vendor or at some `kinds`.
+
+    `names` are patterns for what comes after the last "/", in small letters and dashes for dots.
+    """
+
+    names: tuple[str, ...]
+    facts: ModelSettings
+    kinds: tuple[str, ...] = ()
+
+    def has(self, kind: str | None, model: str) -> bool:
+        """Whether a model is one of them; `kind` is None where its vendor does not serve it."""
+        if self.kinds and kind not in self.kinds:
+            return False
+        name = model.rpartition("/")[2].lower().replace(".", "-")
+        return any(fnmatchcase(name, pattern) for pattern in self.names)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of any model, from three lists: ours, the public one, and newer prices.
+
+    A newer price wins over the public list; over ours, which the owner wrote, where it is dearer.
+    """
+
+    models: Mapping[str, ModelSettings] = field(default_factory=dict)
+    listing: Listing = dict
+    dated: Mapping[str, DatedPrice] = field(default_factory=dict)
+
+    def of(self, *names: str) -> ModelSettings:
+        """The facts under the first of the names that a list has, in whatever spelling."""
+        tried = tuple(dict.fromkeys(each for name in names for each in spellings(name)))
+        own = _of(tried, self.models, self._own_by_name) or ModelSettings()
+        facts = own.over(self._listed(tried))
+        newer = _of(tried, self.dated, self._dated_by_name)
+        if newer is None or newer.as_of <= facts.as_of:
+            return facts
+        pinned = facts.price if own.price is not None or own.parts else None
+        price = newer.price if pinned is None else dearer(pinned, newer.price)
+        return replace(facts, price=price, as_of=newer.as_of)
+
+    def names(self) -> Iterator[str]:
+        """Every `provider:model` that a list has."""
+        yield from self.models
+        yield from _entries(self.listing())
+
+    @cached_property
+    def _own_by_name(self) -> Mapping[str, ModelSettings]:
+        return by_normal_name(self.models)
+
+    @cached_property
+    def _dated_by_name(self) -> Mapping[str, DatedPrice]:
+        return by_normal_name(self.dated)
+
+    def _listed(self, tried: tuple[str, ...]) -> ModelSettings:
+        document = self.listing()
+        entries = _entries(document)
+        name = next((each for each in tried if each in entries), None) or _alias(entries, tried)
+        if name is None:
+            return ModelSettings()
+        return listed_facts(entries[name], f"models.json: {name}", _date(document, "models.json"))
+
+
+def _of(tried: tuple[str, ...], exact: Mapping[str, T], by_name: Mapping[str, T]) -> T | None:
+    """What a list has under one of the names; as it is written, or in another spelling."""
+    names = ((table, name) for table in (exact, by_name) for name in tried)
+    return next((table[name] for table, name in names if name in table), None)
+
+
+def own_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
+    """Limits, abilities and prices by `provider:model`, as config/pricing.toml gives them.
+
+    Raises Invalid naming the place of what cannot be meant.
+    """
+    as_of = _date(pricing, "pricing.toml")
+    return {
+        f"{provider}:{model}": _own(table, f"models.{provider}.{model}", as_of)
+        for provider, models in table_at(pricing.get("models", {}), "models").items()
+        for model, table in table_at(models, f"models.{provider}").items()
+    }
+
+
+def vendor_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
+    """What holds for all models of a kind of provider unless its list says otherwise."""
+    return {
+        kind: _own(table, f"vendors.{kind}", _UNDATED)
+        for kind, table in table_at(pricing.get("vendors", {}), "vendors").items()
+    }
+
+
+def family_facts(pricing: Mapping[str, Any]) -> tuple[Family, ...]:
+    """What holds for models of alike names; raises Invalid as `own_facts`."""
+    tables = pricing.get("families", [])
+    if not isinstance(tables, list):
+        raise Invalid(
+            "families in pricing.toml must be tables",
+            field="families",
+            cure="write [[families]] above each",
+        )
+    return tuple(_family(table, f"families.{place}") for place, table in enumerate(tables))
+
+
+def _family(table: Any, place: str) -> Family:
+    names = texts_in(table_at(table, place), "names", place)
+    if not names:
+        raise Invalid(
+            f"[{place}] names no models", field=f"{place}.names", cure='write names = ["o3*"]'
+        )
+    facts = {key: value for key, value in table.items() if key not in {"names", "kinds"}}
+    return Family(names, _own(facts, place, _UNDATED), texts_in(table, "kinds", place))
+
+
+def listed_facts(entry: Any, place: str, as_of: date) -> ModelSettings:
+    """The facts of one line of the exported list."""
+    table = table_at(entry, place)
+    check_keys(table, _LISTED, place)
+    parts = {part: table[part] for part in _PARTS if part in table}
+    context = count_in(table, "context", place, least=1, most=MOST_TOKENS)
+    limit = count_in(table, "max_input_tokens", place, least=1, most=MOST_TOKENS)
+    dearer = limit is not None and (context is None or limit < context)
+    return ModelSettings(
+        max_input_tokens=min(filter(None, (context, limit)), default=None),
+        max_total_tokens=context,
+        price=_price(parts, place),
+        notes=(f"costs more above {limit} input tokens, so it is given no more",) if dearer else (),
+        parts=parts,
+        as_of=as_of,
+    )
+
+
+def _own(table: Any, place: str, as_of: date) -> ModelSettings:
+    table = table_at(table, place)
+    check_keys(table, {*_PARTS, *_NUMBERS, *_ABILITIES, "as_of"}, place)
+    parts = {part: table[part] for part in _PARTS if part in table}
+    values: dict[str, Any] = {
+        name: count_in(table, name, place, least=least, most=MOST_TOKENS)
+        for name, least in _NUMBERS.items()
+    }
+    values |= {name: flag_in(table, name, place) for name in _ABILITIES}
+    return ModelSettings(
+        **values,
+        price=_price(parts, place),
+        parts=parts,
+        as_of=_date(table, place) if "as_of" in table else as_of,
+    )
+
+
+def _price(parts: Mapping[str, Any], place: str) -> Price | None:
+    try:
+        for part, usd in parts.items():
+            micro_usd(usd, part)
+        return price_of(parts)
+    except ValueError as error:
+        raise Invalid(
+            f"[{place}] is no price: {error}", field=place, cure="correct it, or remove it"
+        ) from None
+
+
+def _date(table: Mapping[str, Any], place: str) -> date:
+    """When a list was true; one without a date is older than all others."""
+    given = table.get("as_of", _UNDATED)
+    try:
+        return given if isinstance(given, date) else date.fromisoformat(str(given))
+    except ValueError:
+        raise Invalid(
+            f"as_of in {place} must be a date, not {given!r}",
+            field="as_of",
+            cure="write 2026-11-21",
+        ) from None
+
+
+def _entries(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    return table_at(document.get("models", {}), "models.json")
+
+
+def _alias(entries: Mapping[str, Any], tried: tuple[str, ...]) -> str | None:
+    """The entry that has one of the names as another name of its own."""
+    for name in tried:
+        provider, _, model = name.partition(":")
+        for other, entry in entries.items():
+            if other.startswith(f"{provider}:") and model in table_at(entry, other).get("also", ()):
+                return other
+    return None

@@ -1,0 +1,109 @@
+"""What the engine is told of a model: what the lists know, and careful guesses for the rest."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
+from opencrab.adapters.providers.catalogue.model_facts import Facts, ModelSettings
+from opencrab.adapters.providers.connection import (
+    LOCAL_KINDS,
+    costs_nothing,
+    is_vendors_own,
+    stays_private,
+)
+from opencrab.domain.money.budget import FREE, Price
+from opencrab.ports.models.model import ModelInfo
+
+_INPUT_TOKENS = {"ollama": 8_192, "llamacpp": 4_096}
+_OTHER_INPUT_TOKENS = 32_768
+_OUTPUT_TOKENS = 4_096
+_NO_CHAT = "its vendor offers it over another interface only: it cannot be used here"
+_SCRIPTED = "no language model: it follows a script or simple rules"
+
+
+def known_of(
+    settings: ModelsSettings, facts: Facts, provider: ProviderSettings, model: str
+) -> ModelSettings:
+    """What the lists say of a provider's model: of itself, of models named alike, of the vendor."""
+    name, kind = f"{provider.name}:{model}", provider.kind
+    own = is_vendors_own(provider) or kind == "azure"
+    known = facts.of(name, f"{kind}:{model}") if own else facts.of(name)
+    if kind == "azure" and known.price is None:
+        known = _as_at_openai(known, facts, model)
+    for family in settings.families:
+        if family.has(kind if own else None, model):
+            known = known.over(family.facts)
+    return known.over(settings.vendors.get(kind, ModelSettings()))
+
+
+def _as_at_openai(known: ModelSettings, facts: Facts, model: str) -> ModelSettings:
+    """Azure's facts of a deployment that has the name of OpenAI's model: it is usually that one."""
+    there = facts.of(f"openai:{model}")
+    if there.price is None:
+        return known
+    note = f"its price is OpenAI's for {model!r}, as Azure's own is not known"
+    return known.over(replace(there, notes=(*there.notes, note)))
+
+
+def model_info(provider: ProviderSettings, model: str, known: ModelSettings) -> ModelInfo:
+    """What the engine is told of a provider's model of which this is known."""
+    name = f"{provider.name}:{model}"
+    tokens_in = known.max_input_tokens or _INPUT_TOKENS.get(provider.kind, _OTHER_INPUT_TOKENS)
+    price = _price(provider, model, known.price)
+    info = ModelInfo(
+        name=name,
+        max_input_tokens=tokens_in,
+        max_output_tokens=known.max_output_tokens or min(_OUTPUT_TOKENS, max(tokens_in // 2, 1)),
+        max_total_tokens=known.max_total_tokens
+        or (tokens_in if provider.kind in LOCAL_KINDS else None),
+        price=price,
+        functions=known.functions is not False,
+        vision=known.vision is True,
+        temperature=known.temperature is not False,
+        stop=known.stop is not False,
+        private=stays_private(provider),
+        hidden_tokens=known.hidden_tokens or 0,
+        hidden_output_tokens=known.hidden_output_tokens or 0,
+        notes=_notes(provider, name, known, price),
+    )
+    images = known.image_tokens
+    return info if images is None else replace(info, image_tokens=images)
+
+
+def _price(provider: ProviderSettings, model: str, known: Price | None) -> Price | None:
+    if known is None:
+        return FREE if costs_nothing(provider, model) else None
+    return _with_cache(known) if provider.kind == "anthropic" else known
+
+
+def _with_cache(price: Price) -> Price:
+    """Anthropic's prices of its cache, which are the same shares of every model's input price."""
+    plain = price.input_per_million
+    return Price(
+        input_per_million=plain,
+        output_per_million=price.output_per_million,
+        cached_per_million=_or_share(price.cached_per_million, plain, Fraction(1, 10)),
+        cache_write_per_million=_or_share(price.cache_write_per_million, plain, Fraction(5, 4)),
+        cache_write_long_per_million=_or_share(
+            price.cache_write_long_per_million, plain, Fraction(2)
+        ),
+    )
+
+
+def _or_share(given: int | None, plain: int, share: Fraction) -> int:
+    """The given price, or the share of the plain one, rounded up."""
+    return int(-(-plain * share // 1)) if given is None else given
+
+
+def _notes(
+    provider: ProviderSettings, name: str, known: ModelSettings, price: Price | None
+) -> tuple[str, ...]:
+    if provider.kind == "scripted":
+        return (_SCRIPTED,)
+    wanted: Mapping[str, object] = {"context": known.max_input_tokens, "price": price}
+    unknown = (
+        f"the {what} of {name!r} is not known" for what, value in wanted.items() if value is None
+    )
+    silent = (_NO_CHAT,) if known.chat is False else ()
+    return (*known.notes, *silent, *unknown)

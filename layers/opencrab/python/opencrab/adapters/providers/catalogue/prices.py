@@ -1,0 +1,331 @@
+"""Public price lists, as genai-prices publishes them: read for the build, and fetched on request.
+
+A model may cost more above some number of input tokens, or at some hours. Whatever is taken from
+such an entry stays true: the lower price with a limit on the input, and the dearest hour.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from opencrab.adapters.providers.transport.exchange import Transport
+from opencrab.adapters.providers.wire.address import checked_base_url
+from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.domain.models.fault import Unanswered
+from opencrab.domain.models.preferences import PRICES, DatedPrice
+from opencrab.domain.models.price_check import NewPrices, is_per_token, sorted_out
+from opencrab.domain.money.budget import Price
+
+PROVIDERS = {
+    "openai": "openai",
+    "azure": "azure",
+    "anthropic": "anthropic",
+    "google": "google",
+    "openrouter": "openrouter",
+    "deepseek": "deepseek",
+    "x-ai": "xai",
+}
+"""Providers as the list names them, and as we do."""
+
+MOST_USD = 10_000
+"""No million tokens costs more; whatever says so is a mistake."""
+
+T = TypeVar("T")
+
+_CLAUDE = "claude-"
+_OK = 200
+_TIMEOUT_SECONDS = 20.0
+_MICRO_USD = 1_000_000
+_PARTS = {
+    "input_mtok": "input",
+    "output_mtok": "output",
+    "cache_read_mtok": "cached",
+    "cache_write_mtok": "cache_write",
+    "cache_write_1h_mtok": "cache_write_long",
+}
+_OTHER_UNITS = re.compile(r"requests_|audio_hours|mchars|messages_")
+_OTHER_MODELS = re.compile(
+    r"image|audio|voice|tts|speech|transcri|whisper|realtime|live|dall-e|sora|veo|imagen|lyria"
+    r"|moderation|streaming|banana|safety|search-|-research|computer-use|robotics|-instruct$"
+    r"|:batch$|:free$|:extended$"
+)
+_OLD_MODELS = re.compile(r"^ft:|ft-$|davinci|babbage|curie|^ada$|vision-preview|^claude-(?:2|v1)")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One entry: prices in US dollars per million tokens by part, and the other names it has.
+
+    The prices hold for inputs of at most `max_input_tokens`; `dearest` are those beyond it.
+    """
+
+    parts: Mapping[str, Decimal]
+    dearest: Mapping[str, Decimal]
+    context: int | None = None
+    max_input_tokens: int | None = None
+    also: tuple[str, ...] = ()
+
+    def price(self, input_tokens: int | None = None) -> Price | None:
+        """The price of inputs up to a size; None when the parts make none."""
+        limit = self.max_input_tokens
+        within = input_tokens is None or limit is None or input_tokens <= limit
+        return price_of(self.parts if within else self.dearest)
+
+
+def price_of(parts: Mapping[str, Any]) -> Price | None:
+    """The price that parts in US dollars per million tokens make; rounded up, never down.
+
+    None unless input and output are there. Raises ValueError naming the part that cannot be.
+    """
+    micro = {part: micro_usd(usd, part) for part, usd in parts.items() if usd is not None}
+    if "input" not in micro or "output" not in micro:
+        return None
+    return Price(**{f"{part}_per_million": amount for part, amount in micro.items()})
+
+
+def micro_usd(usd: Any, part: str) -> int:
+    """US dollars as whole micro-dollars; raises ValueError for what is no price."""
+    try:
+        amount = Decimal("NaN") if isinstance(usd, bool) else Decimal(str(usd))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or not 0 <= amount <= MOST_USD:
+        message = f"{part} must be from 0 to {MOST_USD} US dollars per million tokens, not {usd!r}"
+        raise ValueError(message)
+    return int((amount * _MICRO_USD).to_integral_value(ROUND_CEILING))
+
+
+def read_list(document: Any, today: date) -> dict[str, Listed]:
+    """The chat and embedding models of a list by `provider:model`, sorted; nonsense is left out."""
+    found = {}
+    for provider in _objects(document):
+        ours = PROVIDERS.get(str(provider.get("id")))
+        if ours is None:
+            continue
+        for model in _objects(provider.get("models")):
+            name = model.get("id")
+            if isinstance(name, str) and _is_wanted(ours, name):
+                entry = _entry(model, today, with_names=ours != "openrouter")
+                if entry is not None:
+                    found[f"{ours}:{name}"] = entry
+    return dict(sorted(found.items()))
+
+
+def newest_prices(
+    transport: Transport,
+    url: str,
+    known: Mapping[str, Price | None],
+    today: date,
+    *,
+    limits: Mapping[str, int] | None = None,
+    allow_lower: bool = False,
+) -> NewPrices:
+    """Fetch the public list, and tell which of the known models cost something else by now.
+
+    `limits` are the most input tokens that each model is given: where the price rises below that,
+    the dearest one is told. A price that falls far is refused unless `allow_lower` says otherwise.
+    Raises Invalid for an unsafe address and Unavailable when there is no list, or one in another
+    unit.
+    """
+    listed = by_normal_name(read_list(_fetched(transport, url), today))
+    if not listed:
+        raise Unavailable(
+            f"the price list at {url!r} has no model in it", cure="correct prices_url in [llm]"
+        )
+    found = {name: _found(listed, name, (limits or {}).get(name)) for name in known}
+    pairs = [(price, new) for name, price in known.items() if price and (new := found[name])]
+    if is_per_token(pairs):
+        raise Unavailable(
+            f"the price list at {url!r} looks like one of single tokens, and nothing is taken of "
+            "it: each price that we know is ten times as high or more",
+            cure="name a list in US dollars per million tokens as prices_url in [llm]",
+        )
+    newest = {
+        name: DatedPrice(price=new, as_of=today)
+        for name, new in found.items()
+        if new is not None and new != known[name]
+    }
+    return sorted_out(dict(list(newest.items())[:PRICES]), known, allow_lower=allow_lower)
+
+
+def _found(listed: Mapping[str, Listed], name: str, limit: int | None) -> Price | None:
+    entry = _find(listed, name)
+    return None if entry is None else entry.price(limit)
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """A `provider:model` and the other ways in which Anthropic's models are written."""
+    dashed = normal(name)
+    if dashed == name and not name.partition(":")[2].startswith(_CLAUDE):
+        return (name,)
+    return (name, dashed, re.sub(r"-20[0-9]{6}$", "", dashed))
+
+
+def normal(name: str) -> str:
+    """The one spelling of a `provider:model` under which all lists are searched."""
+    provider, _, model = name.partition(":")
+    return f"{provider}:{anthropic_name(model)}" if model.startswith(_CLAUDE) else name
+
+
+def by_normal_name(entries: Mapping[str, T]) -> dict[str, T]:
+    """Entries by the one spelling of their names; one that is written so itself goes first."""
+    return {normal(name): entry for name, entry in entries.items()} | {
+        name: entry for name, entry in entries.items() if normal(name) == name
+    }
+
+
+def anthropic_name(model: str) -> str:
+    """The name that Anthropic's API knows, for one with a dot in its version."""
+    return re.sub(r"(?<=\d)\.(?=\d)", "-", model)
+
+
+def _find(listed: Mapping[str, Listed], name: str) -> Listed | None:
+    entry = next((listed[each] for each in spellings(name) if each in listed), None)
+    if entry is not None:
+        return entry
+    provider, _, model = name.partition(":")
+    return next(
+        (
+            each
+            for other, each in listed.items()
+            if model in each.also and other.startswith(f"{provider}:")
+        ),
+        None,
+    )
+
+
+def _fetched(transport: Transport, url: str) -> Any:
+    parts = urlsplit(checked_base_url(url, provider="prices_url"))
+    if parts.scheme != "https":
+        raise Invalid(
+            "prices_url must begin with https://",
+            field="llm.prices_url",
+            cure="correct it in [llm]",
+        )
+    try:
+        reply = transport.send(url, headers={}, timeout_seconds=_TIMEOUT_SECONDS)
+    except Unanswered as error:
+        raise Unavailable(f"the price list does not come: {error.message}") from error
+    if reply.status != _OK:
+        raise Unavailable(f"the price list at {url!r} answers with status {reply.status}")
+    try:
+        return json.loads(reply.body)
+    except (ValueError, RecursionError):
+        raise Unavailable(f"the price list at {url!r} is not JSON") from None
+
+
+def _is_wanted(provider: str, model: str) -> bool:
+    """Whether a model writes or embeds text, under a name that its provider takes."""
+    if provider == "openrouter":
+        return "/" in model and not _OTHER_MODELS.search(model.removesuffix("-instruct"))
+    if provider == "google" and not model.startswith(("gemini-", "gemma-")):
+        return False
+    return not _OTHER_MODELS.search(model) and not _OLD_MODELS.search(model)
+
+
+def _entry(model: Mapping[str, Any], today: date, *, with_names: bool) -> Listed | None:
+    tables = list(_prices(model.get("prices"), today))
+    if not tables or any(_OTHER_UNITS.search(unit) for table in tables for unit in table):
+        return None
+    base: dict[str, Decimal] = {}
+    dearest: dict[str, Decimal] = {}
+    starts: list[int] = []
+    for table in tables:
+        for unit, part in _PARTS.items():
+            amounts = _amounts(table.get(unit))
+            if amounts is None:
+                continue
+            low, high, start = amounts
+            base[part] = max(low, base.get(part, low))
+            dearest[part] = max(high, dearest.get(part, high))
+            starts += [] if start is None else [start]
+    if "embed" in str(model.get("id")):
+        base.setdefault("output", Decimal(0))
+        dearest.setdefault("output", Decimal(0))
+    context = _count(model.get("context_window"))
+    names = _equals(model.get("match")) - {model["id"]} if with_names else set()
+    also = tuple(sorted(name for name in names if not _OTHER_MODELS.search(name)))
+    entry = Listed(base, dearest, context, min(starts, default=None), also)
+    return entry if _is_priced(entry) else None
+
+
+def _is_priced(entry: Listed) -> bool:
+    try:
+        return entry.price() is not None and price_of(entry.dearest) is not None
+    except ValueError:
+        return False
+
+
+def _prices(prices: Any, today: date) -> Iterator[Mapping[str, Any]]:
+    """The tables that hold on a day: the last that has begun, and those of single hours."""
+    if isinstance(prices, Mapping):
+        yield prices
+        return
+    lasting: Mapping[str, Any] | None = None
+    hours: list[Mapping[str, Any]] = []
+    for each in _objects(prices):
+        constraint = each.get("constraint") or {}
+        table = each.get("prices")
+        if not isinstance(table, Mapping) or not isinstance(constraint, Mapping):
+            continue
+        if "start_time" in constraint:
+            hours.append(table)
+        elif str(constraint.get("start_date", "")) <= today.isoformat():
+            lasting, hours = table, []
+    yield from ([] if lasting is None else [lasting])
+    yield from hours
+
+
+def _amounts(amount: Any) -> tuple[Decimal, Decimal, int | None] | None:
+    """The price of small inputs, the dearest, and above how many tokens it rises."""
+    if not isinstance(amount, Mapping):
+        plain = _decimal(amount)
+        return None if plain is None else (plain, plain, None)
+    base = _decimal(amount.get("base"))
+    if base is None:
+        return None
+    tiers = [(_count(tier.get("start")), _decimal(tier.get("price"))) for tier in _tiers(amount)]
+    dearer = [(start, price) for start, price in tiers if start and price and price > base]
+    first = min((start for start, _ in dearer), default=None)
+    return base, max((price for _, price in dearer), default=base), first
+
+
+def _tiers(amount: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    return _objects(amount.get("tiers"))
+
+
+def _equals(match: Any, depth: int = 3) -> set[str]:
+    """The names that a rule of the list takes as they are."""
+    if not isinstance(match, Mapping) or not depth:
+        return set()
+    exact = match.get("equals")
+    names = {exact} if isinstance(exact, str) else set()
+    return names.union(*(_equals(each, depth - 1) for each in _objects(match.get("or"))))
+
+
+def _decimal(value: Any) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        return None
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def _count(value: Any) -> int | None:
+    number = isinstance(value, int) and not isinstance(value, bool)
+    return value if number and value > 0 else None
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    return (
+        (each for each in value if isinstance(each, Mapping))
+        if isinstance(value, list)
+        else iter(())
+    )

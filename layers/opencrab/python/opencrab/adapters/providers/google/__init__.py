@@ -1,0 +1,4 @@
+"""Gemini's wire format: requests, schemas, answers, streams and errors.
+
+How bytes travel, and what may be retried, is in `providers/transport` and `providers/vendor`.
+"""

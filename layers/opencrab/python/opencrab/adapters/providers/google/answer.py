@@ -1,0 +1,209 @@
+"""Answers of Gemini: whatever body arrives becomes an Answer or Unanswered."""
+
+from typing import Any
+
+from opencrab.adapters.providers.google.error import failure_of
+from opencrab.adapters.providers.google.request import REPLAY, model_id
+from opencrab.adapters.providers.wire.lenient import (
+    count,
+    label,
+    listing,
+    mapping,
+    raw,
+    read_arguments,
+    shown,
+)
+from opencrab.adapters.providers.wire.text import repaired, sort_blocks
+from opencrab.adapters.providers.wire.wire import Party
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import Answer, Call, Reflection
+
+_REASONS = (
+    "FINISH_REASON_UNSPECIFIED",
+    "STOP",
+    "MAX_TOKENS",
+    "SAFETY",
+    "RECITATION",
+    "OTHER",
+    "LANGUAGE",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "MALFORMED_FUNCTION_CALL",
+    "IMAGE_SAFETY",
+    "UNEXPECTED_TOOL_CALL",
+    "TOO_MANY_TOOL_CALLS",
+)
+"""Reasons by the number that some of Google's servers send instead of the name."""
+
+_WITHHELD = frozenset(
+    {
+        "SAFETY",
+        "RECITATION",
+        "LANGUAGE",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "IMAGE_SAFETY",
+        "IMAGE_PROHIBITED_CONTENT",
+        "IMAGE_RECITATION",
+    }
+)
+_PLAIN = frozenset({"STOP", "MAX_TOKENS"})
+_SHOWN_LENGTH = 300
+_REPLAY_LENGTH = 256 * 1024
+
+
+def answer_of(body: Any, party: Party) -> Answer:
+    """The answer that a body holds; lenient wherever Google's servers are known to differ."""
+    if not isinstance(body, dict):
+        raise Unanswered(f"the answer is no JSON object: {_seen(body)}", Fault.NONSENSE)
+    if body.get("error"):
+        raise failure_of(body, party)
+    usage = _usage(mapping(body.get("usageMetadata")))
+    counted = usage if usage.is_counted else None
+    candidate = candidate_of(body)
+    if candidate is None:
+        raise _no_candidate(body, party, counted)
+    parts = [mapping(part) for part in listing(mapping(candidate.get("content")).get("parts"))]
+    finish = finish_of(candidate.get("finishReason"))
+    _check(candidate, parts, finish, party, counted)
+    return _answer(parts, party).replaced(
+        model=label(body.get("modelVersion")) or party.model, finish=finish, usage=usage
+    )
+
+
+def candidate_of(body: dict[str, Any]) -> dict[str, Any] | None:
+    """The first candidate, if it is one: we ask for no more."""
+    candidates = listing(body.get("candidates"))
+    return candidates[0] if candidates and isinstance(candidates[0], dict) else None
+
+
+def says_something(part: Any) -> bool:
+    """Whether a part has words or a call."""
+    part = mapping(part)
+    return bool(part.get("text")) or "functionCall" in part
+
+
+def finish_of(reason: Any) -> str:
+    """The finish reason by its name, also where it came as a number."""
+    if isinstance(reason, int) and not isinstance(reason, bool):
+        return _REASONS[reason] if 0 < reason < len(_REASONS) else "OTHER" if reason else ""
+    return "" if reason == _REASONS[0] else label(reason)
+
+
+def _no_candidate(body: dict[str, Any], party: Party, usage: Usage | None) -> Unanswered:
+    """Why there is not even a candidate: the prompt was blocked, or the body is none of ours."""
+    reason = block_reason(body)
+    if reason:
+        return _blocked(party, "the request", reason, usage)
+    return Unanswered(f"the answer has no candidates: {_seen(body)}", Fault.NONSENSE, usage=usage)
+
+
+def block_reason(body: dict[str, Any]) -> str:
+    """Why a prompt was blocked; empty if it was not."""
+    feedback = mapping(body.get("promptFeedback"))
+    reason = feedback.get("blockReason") or ""
+    words = label(feedback.get("blockReasonMessage"))
+    return words or (label(reason) if isinstance(reason, str) else _seen(reason))
+
+
+def _check(
+    candidate: dict[str, Any],
+    parts: list[dict[str, Any]],
+    finish: str,
+    party: Party,
+    usage: Usage | None,
+) -> None:
+    """Raise Unanswered for a candidate whose answer was withheld, or is no answer."""
+    said = any(says_something(part) for part in parts if part.get("thought") is not True)
+    told = label(candidate.get("finishMessage")) or finish
+    if finish == "MALFORMED_FUNCTION_CALL" or (not said and finish.endswith("_TOOL_CALL")):
+        message = f"{party.provider} made a call that it could not write down itself: {told}"
+        raise Unanswered(message, Fault.NONSENSE, usage=usage)
+    if said or finish in _PLAIN:
+        return
+    if finish in _WITHHELD:
+        raise _blocked(party, "its own answer", told, usage)
+    message = f"the answer of {party.provider} is empty: {told or _seen(candidate)}"
+    raise Unanswered(message, Fault.NONSENSE, usage=usage)
+
+
+def _blocked(party: Party, what: str, reason: str, usage: Usage | None) -> Unanswered:
+    return Unanswered(
+        f"{party.provider} blocked {what}: {reason or 'it says no reason'}",
+        Fault.BLOCKED,
+        cure="say it in other words, or use another model",
+        usage=usage,
+    )
+
+
+def _answer(parts: list[dict[str, Any]], party: Party) -> Answer:
+    """Words, thoughts and calls of the parts, and what Google wants back with them."""
+    texts, thoughts, calls, kept = [], [], list[Call](), list[dict[str, str]]()
+    text_signature = ""
+    for part in parts:
+        text, signature = part.get("text"), _opaque(part.get("thoughtSignature"))
+        if "functionCall" in part:
+            entry = mapping(part["functionCall"])
+            calls.append(_call(f"c{len(calls)}", entry))
+            kept.append(_keep(id=_opaque(entry.get("id")), signature=signature))
+        elif part.get("thought") is True:
+            thoughts.append(text if isinstance(text, str) else "")
+        elif isinstance(text, str):
+            texts.append(text)
+            text_signature = signature or text_signature
+    words = sort_blocks(repaired("".join(texts)))
+    judgment = (repaired("".join(thoughts)).strip(), words.thought)
+    thought = Reflection(
+        judgment="\n".join(filter(None, judgment)), intent=words.text if calls else ""
+    )
+    return Answer(
+        text="" if calls else words.text,
+        calls=tuple(calls),
+        thought=thought if thought.judgment or thought.intent else None,
+        memory_update=words.memory,
+        replay=_replay(kept, "" if calls else text_signature, party),
+    )
+
+
+def _call(call_id: str, entry: dict[str, Any]) -> Call:
+    arguments = entry.get("args")
+    readable = read_arguments(arguments)
+    raw_text = "" if readable is not None else raw(arguments)
+    return Call(id=call_id, name=label(entry.get("name")), arguments=readable, raw=raw_text)
+
+
+def _replay(kept: list[dict[str, str]], text: str, party: Party) -> dict[str, Any] | None:
+    """Signatures and ids by their place; None when there are none, or more than can be kept."""
+    size = sum(len(value) for fields in kept for value in fields.values()) + len(text)
+    if not 0 < size <= _REPLAY_LENGTH:
+        return None
+    return {"of": REPLAY, "model": model_id(party.model), "calls": kept} | _keep(text=text)
+
+
+def _keep(**fields: str) -> dict[str, str]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _opaque(value: Any) -> str:
+    """An id or signature exactly as it came, unless no store would give it back so."""
+    return value if isinstance(value, str) and value.isascii() and "\x00" not in value else ""
+
+
+def _usage(usage: dict[str, Any]) -> Usage:
+    """Token counts; what the total holds beyond the input was paid for as output."""
+    tokens_in = count(usage.get("promptTokenCount")) + count(usage.get("toolUsePromptTokenCount"))
+    thoughts = count(usage.get("thoughtsTokenCount"))
+    beyond = count(usage.get("totalTokenCount")) - tokens_in
+    return Usage(
+        input_tokens=tokens_in,
+        output_tokens=max(count(usage.get("candidatesTokenCount")) + thoughts, beyond),
+        cached_tokens=min(count(usage.get("cachedContentTokenCount")), tokens_in),
+        reasoning_tokens=thoughts,
+    )
+
+
+def _seen(value: Any) -> str:
+    return shown(value)[:_SHOWN_LENGTH]

@@ -1,0 +1,80 @@
+"""Google's Gemini over generateContent: paths, headers, embeddings and the list of models."""
+
+from typing import Any
+from urllib.parse import quote
+
+from opencrab.adapters.providers.google.answer import answer_of
+from opencrab.adapters.providers.google.error import failure_of, failure_of_reply
+from opencrab.adapters.providers.google.request import body_of, model_id
+from opencrab.adapters.providers.google.stream import GoogleAssembly, joined
+from opencrab.adapters.providers.openai import embedding
+from opencrab.adapters.providers.transport.exchange import Reply
+from opencrab.adapters.providers.wire.lenient import count, label, listing, mapping
+from opencrab.adapters.providers.wire.wire import Assembly, Endpoint, Framing, Party
+from opencrab.domain.models.fault import Unanswered
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import Answer
+from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo
+
+
+class GoogleWire:
+    """The format of Google's Generative Language API."""
+
+    framing: Framing = "sse"
+
+    def chat_path(self, model: str, *, stream: bool) -> str:
+        return _path(model, "streamGenerateContent?alt=sse" if stream else "generateContent")
+
+    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+        key = {"x-goog-api-key": endpoint.api_key} if endpoint.api_key else {}
+        return {"content-type": "application/json", **endpoint.extra_headers, **key}
+
+    def to_wire(
+        self,
+        request: ChatRequest,
+        info: ModelInfo,
+        *,
+        stream: bool,  # noqa: ARG002  - it is in the path
+    ) -> dict[str, Any]:
+        return body_of(request, info)
+
+    def from_wire(self, body: Any, party: Party) -> Answer:
+        return answer_of(joined(body, party) if isinstance(body, list) else body, party)
+
+    def assembly(self, party: Party) -> Assembly:
+        return GoogleAssembly(party)
+
+    def failure(self, reply: Reply, party: Party) -> Unanswered:
+        return failure_of_reply(reply, party)
+
+    def models_path(self) -> str:
+        return "/models?pageSize=1000"
+
+    def models_from_wire(self, body: Any) -> tuple[str, ...]:
+        listed = (mapping(entry).get("name") for entry in listing(mapping(body).get("models")))
+        names = (model_id(label(name)) for name in listed)
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    def embeddings_path(self, model: str) -> str | None:
+        return _path(model, "batchEmbedContents")
+
+    def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
+        name = f"models/{model_id(model)}"
+        return {
+            "requests": [
+                {"model": name, "content": {"parts": [{"text": text or " "}]}} for text in texts
+            ]
+        }
+
+    def embeddings_from_wire(self, body: Any, texts: tuple[str, ...], party: Party) -> Embeddings:
+        if mapping(body).get("error"):
+            raise failure_of(body, party)
+        rows = map(mapping, listing(mapping(body).get("embeddings")))
+        counted = mapping(mapping(body).get("usageMetadata")).get("promptTokenCount")
+        placed = {"data": [{"embedding": row.get("values")} for row in rows]}
+        usage = Usage(input_tokens=count(counted))
+        return embedding.from_wire(placed, len(texts), party, usage)
+
+
+def _path(model: str, method: str) -> str:
+    return f"/models/{quote(model_id(model), safe='')}:{method}"

@@ -1,0 +1,133 @@
+"""Errors of Google's API, sorted by what to do about them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from opencrab.adapters.providers.transport.exchange import Reply
+from opencrab.adapters.providers.wire import refusal
+from opencrab.adapters.providers.wire.lenient import label, listing, mapping, seconds
+from opencrab.adapters.providers.wire.refusal import by_status, key_place, refused
+from opencrab.adapters.providers.wire.wire import Party
+from opencrab.domain.models.fault import Fault, Unanswered
+
+_TOO_LONG = (
+    "exceeds the maximum number of tokens",
+    "exceeds the maximum allowed number of tokens",
+    "input token count exceeds",
+    "payload size exceeds",
+)
+_UNPAID = ("credits are depleted", "spending cap", "spend cap", "enable billing", "billing account")
+_BAD_KEY = ("api key not valid", "api key expired", "api_key_invalid", "api key was reported")
+_BY_NAME = {
+    "INVALID_ARGUMENT": Fault.BAD_REQUEST,
+    "FAILED_PRECONDITION": Fault.BAD_REQUEST,
+    "OUT_OF_RANGE": Fault.BAD_REQUEST,
+    "UNIMPLEMENTED": Fault.BAD_REQUEST,
+    "UNAUTHENTICATED": Fault.AUTH,
+    "PERMISSION_DENIED": Fault.AUTH,
+    "NOT_FOUND": Fault.MODEL_GONE,
+    "RESOURCE_EXHAUSTED": Fault.RATE_LIMITED,
+    "UNAVAILABLE": Fault.OVERLOADED,
+    "DEADLINE_EXCEEDED": Fault.TIMEOUT,
+    "INTERNAL": Fault.SERVER_ERROR,
+    "UNKNOWN": Fault.SERVER_ERROR,
+    "CANCELLED": Fault.SERVER_ERROR,
+    "ABORTED": Fault.SERVER_ERROR,
+    "DATA_LOSS": Fault.SERVER_ERROR,
+}
+_OTHERS = {499: Fault.SERVER_ERROR, 504: Fault.TIMEOUT}
+
+
+def failure_of_reply(reply: Reply, party: Party) -> Unanswered:
+    """The error for a reply whose status is not 200."""
+    return refused(reply, party, failure_of)
+
+
+def failure_of(
+    body: Any,
+    party: Party,
+    *,
+    status: int = 0,
+    billed: bool | None = None,
+) -> Unanswered:
+    """The error that a body holds; without a status, its own code or name decides."""
+    body = body[0] if isinstance(body, list) and body else body
+    error = mapping(body).get("error") or body
+    details = [mapping(detail) for detail in listing(mapping(error).get("details"))]
+    told = _told(error)
+    fault = _fault(mapping(error), details, status, told.lower())
+    return Unanswered(
+        _MESSAGES.get(fault, _OTHERWISE).format(party=party, told=told),
+        fault,
+        cure=_cure(fault, party),
+        billed=billed,
+        retry_after_seconds=_wait(details),
+    )
+
+
+def _fault(
+    error: Mapping[str, Any], details: list[dict[str, Any]], status: int, told: str
+) -> Fault:
+    """What an error means: its words and details first, then its name, then its number."""
+    reasons = [label(detail.get("reason")).lower() for detail in details]
+    if any(mark in told for mark in _TOO_LONG):
+        return Fault.TOO_LONG
+    if any(mark in told or mark in reasons for mark in _BAD_KEY):
+        return Fault.AUTH
+    if any(mark in told for mark in _UNPAID):
+        return Fault.QUOTA_SPENT
+    code = error.get("code")
+    number = status or (code if isinstance(code, int) else 0)
+    fault = _BY_NAME.get(label(error.get("status"))) or by_status(number, _OTHERS)
+    vain = fault is Fault.RATE_LIMITED and _waiting_is_vain(details)
+    return Fault.QUOTA_SPENT if vain else fault
+
+
+def _waiting_is_vain(details: list[dict[str, Any]]) -> bool:
+    """Whether a quota is for a day, or so small that nothing is ever left of it."""
+    return any("PerDay" in name or limit == "0" for name, limit in _quotas(details))
+
+
+def _quotas(details: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The name and the limit of each quota that an error mentions."""
+    for detail in details:
+        for violation in map(mapping, listing(detail.get("violations"))):
+            yield label(violation.get("quotaId")), str(violation.get("quotaValue", ""))
+        metadata = mapping(detail.get("metadata"))
+        yield label(metadata.get("quota_limit")), str(metadata.get("quota_limit_value", ""))
+
+
+def _wait(details: list[dict[str, Any]]) -> float | None:
+    """How long Google asks us to wait; it says so in the body rather than in a header."""
+    delays = [seconds(detail.get("retryDelay")) for detail in details]
+    return next((delay for delay in delays if delay is not None), None)
+
+
+def _told(error: Any) -> str:
+    return refusal.told(mapping(error).get("message") or mapping(error).get("status") or error)
+
+
+_OTHERWISE = "{party.provider} failed: {told}"
+_MESSAGES = {
+    Fault.AUTH: "{party.provider} refused the key: {told}",
+    Fault.QUOTA_SPENT: "the quota or the credit at {party.provider} is used up: {told}",
+    Fault.RATE_LIMITED: "{party.provider} wants fewer requests: {told}",
+    Fault.MODEL_GONE: "{party.provider} does not know the model {party.model!r}: {told}",
+    Fault.TOO_LONG: "the request is too long for {party.model} of {party.provider}: {told}",
+    Fault.BAD_REQUEST: "{party.provider} refused the request: {told}",
+    Fault.OVERLOADED: "{party.provider} is overloaded: {told}",
+}
+
+
+def _cure(fault: Fault, party: Party) -> str | None:
+    match fault:
+        case Fault.AUTH:
+            return f"check {key_place(party)}"
+        case Fault.QUOTA_SPENT:
+            return "raise the quota or add credit at Google, or use another model"
+        case Fault.MODEL_GONE:
+            return "check the model's name and the provider's base_url"
+        case Fault.TOO_LONG:
+            return "send less, or use a model with a larger context"
+        case _:
+            return None

@@ -1,0 +1,179 @@
+"""Requests to Gemini: a ChatRequest becomes contents whose roles alternate, calls answered."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from opencrab.adapters.providers.google.schema import declared
+from opencrab.adapters.providers.wire.lenient import listing, mapping
+from opencrab.domain.turn.record import Call
+from opencrab.ports.models.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
+
+REPLAY = "google"
+"""Marks an `Answer.replay` as made here."""
+
+UNSIGNED = "skip_thought_signature_validator"
+"""What Google wants in place of the signature of a call that it did not make itself."""
+
+_STOP_SEQUENCES = 5
+_FUNCTION_NAME_LENGTH = 64
+_NOT_IN_FUNCTION_NAMES = re.compile(r"[^a-zA-Z0-9_.:-]")
+_BEGINS_FUNCTION_NAME = re.compile(r"[a-zA-Z_]")
+_WANTS_SIGNATURES = re.compile(r"gemini-(?:[3-9]|\d\d)(?!\d)")
+_NOTHING = "…"
+_NO_RESULT = {"error": "this call has no result"}
+
+
+def body_of(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
+    """The body of generateContent and of streamGenerateContent alike."""
+    body: dict[str, Any] = {}
+    if request.system:
+        body["systemInstruction"] = {"parts": [{"text": request.system}]}
+    if request.actions and info.functions:
+        declarations = [_declaration(action) for action in request.actions]
+        body["tools"] = [{"functionDeclarations": declarations}]
+        if request.require_action:
+            body["toolConfig"] = {"functionCallingConfig": {"mode": "ANY"}}
+    body["contents"] = _contents(request, info)
+    body["generationConfig"] = _limits(request, info)
+    return body
+
+
+def model_id(model: str) -> str:
+    """A model's name as Google's addresses have it, without the folder."""
+    return model.removeprefix("models/")
+
+
+def _limits(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
+    limits: dict[str, Any] = {"maxOutputTokens": request.max_output_tokens}
+    if request.temperature is not None and info.temperature:
+        limits["temperature"] = request.temperature
+    stop = [text for text in request.stop if text and info.stop][:_STOP_SEQUENCES]
+    return limits | ({"stopSequences": stop} if stop else {})
+
+
+def _declaration(action: ActionSchema) -> dict[str, Any]:
+    return {
+        "name": _function_name(action.name),
+        "description": action.description,
+        "parametersJsonSchema": declared(action.parameters),
+    }
+
+
+def _contents(request: ChatRequest, info: ModelInfo) -> list[dict[str, Any]]:
+    """Contents that begin and end with the user and alternate: neighbours of one role become one.
+
+    Gemini wants as many results right after a content as that has calls, in any words: what was
+    never answered is answered so, and a result that nobody asked for becomes text.
+    """
+    contents: list[dict[str, Any]] = []
+    asked: list[tuple[Call, str]] = []
+    for is_model, run in groupby(request.turns, _is_model):
+        if is_model:
+            if not contents:
+                contents.append(_content("user", []))
+            spoken = [turn for turn in run if isinstance(turn, Said)]
+            contents.append(_content("model", _spoken(spoken, request.model)))
+            asked = [pair for turn in spoken for pair in _asked(turn, request.model)]
+        else:
+            contents.append(_content("user", _heard(list(run), asked, info)))
+            asked = []
+    if not contents or contents[-1]["role"] == "model":
+        contents.append(_content("user", _heard([], asked, info)))
+    return contents
+
+
+def _is_model(turn: Said | Returned) -> bool:
+    return isinstance(turn, Said) and turn.role == "assistant"
+
+
+def _content(role: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"role": role, "parts": parts or [{"text": _NOTHING}]}
+
+
+def _spoken(run: list[Said], model: str) -> list[dict[str, Any]]:
+    """The parts of what the assistant said, with the signatures that belong to them."""
+    parts: list[dict[str, Any]] = []
+    first_call: dict[str, Any] | None = None
+    for turn in run:
+        replay = _replay(turn, model)
+        if turn.text:
+            parts.append({"text": turn.text, **_signed(replay.get("text"))})
+        for call, kept in _kept(turn, replay):
+            part = {"functionCall": _call(call, kept), **_signed(kept.get("signature"))}
+            first_call = first_call or part
+            parts.append(part)
+    if first_call and _WANTS_SIGNATURES.match(model_id(model)):
+        first_call.setdefault("thoughtSignature", UNSIGNED)
+    return parts
+
+
+def _heard(
+    run: list[Said | Returned], asked: list[tuple[Call, str]], info: ModelInfo
+) -> list[dict[str, Any]]:
+    """The parts of what came back and of what people said: results first, in the calls' order."""
+    results = [turn for turn in run if isinstance(turn, Returned)]
+    parts: list[dict[str, Any]] = []
+    for call, vendor_id in asked:
+        found = next((result for result in results if result.call_id == call.id), None)
+        if found is not None:
+            results.remove(found)
+        parts.append({"functionResponse": _response(call, vendor_id, found)})
+    parts.extend({"text": f"{result.name}: {result.content}"} for result in results)
+    for turn in run:
+        if isinstance(turn, Said):
+            parts.extend(_said(turn, info))
+    return parts
+
+
+def _said(turn: Said, info: ModelInfo) -> Iterator[dict[str, Any]]:
+    if turn.text:
+        yield {"text": turn.text}
+    for image in turn.images if info.vision else ():
+        yield {"inlineData": {"mimeType": image.media_type, "data": image.data}}
+
+
+def _call(call: Call, kept: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = {"unreadable": call.raw} if call.arguments is None else call.arguments
+    return {"name": _function_name(call.name), "args": arguments, **_identified(kept.get("id"))}
+
+
+def _response(call: Call, vendor_id: str, result: Returned | None) -> dict[str, Any]:
+    response = _NO_RESULT if result is None else {"result": result.content}
+    return {"name": _function_name(call.name), "response": response} | _identified(vendor_id)
+
+
+def _asked(turn: Said, model: str) -> Iterator[tuple[Call, str]]:
+    """The calls of a turn with the ids that Google gave them."""
+    for call, kept in _kept(turn, _replay(turn, model)):
+        yield call, kept.get("id") or ""
+
+
+def _kept(turn: Said, replay: Mapping[str, Any]) -> Iterator[tuple[Call, dict[str, Any]]]:
+    """Each call with what was kept for its place."""
+    kept = listing(replay.get("calls"))
+    for place, call in enumerate(turn.calls):
+        yield call, mapping(kept[place]) if place < len(kept) else {}
+
+
+def _replay(turn: Said, model: str) -> Mapping[str, Any]:
+    """What was kept of an answer, for the model that gave it and for no other."""
+    replay = turn.replay or {}
+    ours = replay.get("of") == REPLAY and replay.get("model") == model_id(model)
+    return replay if ours else {}
+
+
+def _signed(signature: Any) -> dict[str, Any]:
+    return {"thoughtSignature": signature} if isinstance(signature, str) and signature else {}
+
+
+def _identified(vendor_id: Any) -> dict[str, Any]:
+    return {"id": vendor_id} if isinstance(vendor_id, str) and vendor_id else {}
+
+
+def _function_name(name: str) -> str:
+    """A name that Google accepts; models invent others, and those are part of the history."""
+    name = _NOT_IN_FUNCTION_NAMES.sub("_", name) or "unnamed"
+    name = name if _BEGINS_FUNCTION_NAME.match(name) else f"_{name}"
+    return name[:_FUNCTION_NAME_LENGTH]

@@ -1,0 +1,77 @@
+"""Gemini's streams, put together into the body that the same answer has in one piece."""
+
+from typing import Any
+
+from opencrab.adapters.providers.google.answer import (
+    block_reason,
+    candidate_of,
+    finish_of,
+    says_something,
+)
+from opencrab.adapters.providers.google.error import failure_of
+from opencrab.adapters.providers.wire.lenient import listing, mapping, parse
+from opencrab.adapters.providers.wire.wire import Event, Party
+
+
+class GoogleAssembly:
+    """Joins the chunks of a stream: each is a body of its own with some more parts."""
+
+    def __init__(self, party: Party) -> None:
+        self._party = party
+        self._parts: list[Any] = []
+        self._candidate: dict[str, Any] = {}
+        self._rest: dict[str, Any] = {}
+        self._began = False
+
+    @property
+    def began(self) -> bool:
+        return self._began
+
+    @property
+    def ended(self) -> bool:
+        if self._candidate:
+            return bool(finish_of(self._candidate.get("finishReason")))
+        return bool(block_reason(self._rest))
+
+    def add(self, event: Event) -> None:
+        if not event.data.strip():
+            return
+        chunk = parse(event.data.encode("utf-8", "replace"))
+        for each in chunk if isinstance(chunk, list) else [chunk]:
+            self.take(each)
+
+    def take(self, chunk: Any) -> None:
+        """Add one chunk; raises Unanswered for an error."""
+        chunk = mapping(chunk)
+        if chunk.get("error"):
+            counted = bool(self._rest.get("usageMetadata"))
+            raise failure_of(chunk, self._party, billed=self._began or counted or None)
+        for key in ("usageMetadata", "modelVersion", "promptFeedback"):
+            if chunk.get(key):
+                self._rest[key] = chunk[key]
+        candidate = candidate_of(chunk)
+        if candidate is None:
+            return
+        parts = listing(mapping(candidate.get("content")).get("parts"))
+        self._parts.extend(parts)
+        self._began = self._began or any(map(says_something, parts))
+        self._candidate["index"] = 0
+        for key in ("finishReason", "finishMessage"):
+            if candidate.get(key):
+                self._candidate[key] = candidate[key]
+
+    def body(self) -> Any:
+        if not self._candidate:
+            return self._rest
+        return {
+            **self._rest,
+            "candidates": [{**self._candidate, "content": {"parts": self._parts}}],
+        }
+
+
+def joined(chunks: list[Any], party: Party) -> Any:
+    """One body of many chunks, as a server sends them that was not asked for server-sent events."""
+    assembly = GoogleAssembly(party)
+    for chunk in chunks:
+        assembly.take(chunk)
+    return assembly.body()

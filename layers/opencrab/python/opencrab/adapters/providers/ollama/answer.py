@@ -1,0 +1,116 @@
+"""Answers of Ollama, whole or line by line: whatever arrives becomes an Answer or Unanswered."""
+
+from typing import Any
+
+from opencrab.adapters.providers.ollama.error import failure_of
+from opencrab.adapters.providers.wire.lenient import (
+    count,
+    label,
+    listing,
+    mapping,
+    parse,
+    raw,
+    read_arguments,
+    shown,
+)
+from opencrab.adapters.providers.wire.text import repaired, sort_blocks
+from opencrab.adapters.providers.wire.wire import Event, Party
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import Answer, Call, Reflection
+
+_SHOWN_LENGTH = 300
+
+
+def answer_of(body: Any, party: Party) -> Answer:
+    """The answer that a body holds; one that says itself that it is not done was cut."""
+    if not isinstance(body, dict):
+        raise Unanswered(f"the answer is no JSON object: {_seen(body)}", Fault.NONSENSE)
+    if body.get("error"):
+        raise failure_of(body, party)
+    message = body.get("message")
+    if not isinstance(message, dict):
+        raise Unanswered(f"the answer has no message: {_seen(body)}", Fault.NONSENSE)
+    if body.get("done") is False:
+        raise Unanswered(f"{party.provider} broke off its answer", Fault.BROKEN_OFF)
+    return _answer(message).replaced(
+        model=label(body.get("model")) or party.model,
+        finish=label(body.get("done_reason")),
+        usage=Usage(
+            input_tokens=count(body.get("prompt_eval_count")),
+            output_tokens=count(body.get("eval_count")),
+        ),
+    )
+
+
+class OllamaAssembly:
+    """Joins the lines of a stream; the last one says that it is, and brings the counts."""
+
+    def __init__(self, party: Party) -> None:
+        self._party = party
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._calls: list[Any] = []
+        self._rest: dict[str, Any] = {}
+
+    @property
+    def began(self) -> bool:
+        return bool(self._texts or self._thoughts or self._calls)
+
+    @property
+    def ended(self) -> bool:
+        return self._rest.get("done") is True
+
+    def add(self, event: Event) -> None:
+        if self.ended:
+            return
+        line = mapping(parse(event.data.encode("utf-8", "replace")))
+        if line.get("error"):
+            raise failure_of(line, self._party, billed=self.began or None)
+        message = mapping(line.pop("message", None))
+        for field, pieces in (("content", self._texts), ("thinking", self._thoughts)):
+            piece = message.get(field)
+            if isinstance(piece, str) and piece:
+                pieces.append(piece)
+        self._calls.extend(listing(message.get("tool_calls")))
+        self._rest |= line
+
+    def body(self) -> Any:
+        message = {
+            "content": "".join(self._texts),
+            "thinking": "".join(self._thoughts),
+            "tool_calls": self._calls,
+        }
+        return {**self._rest, "message": message}
+
+
+def _answer(message: dict[str, Any]) -> Answer:
+    words = sort_blocks(repaired(_text(message.get("content"))))
+    entries = [entry for entry in listing(message.get("tool_calls")) if entry]
+    calls = tuple(_call(f"c{place}", entry) for place, entry in enumerate(entries))
+    judgment = (repaired(_text(message.get("thinking"))).strip(), words.thought)
+    thought = Reflection(
+        judgment="\n".join(filter(None, judgment)), intent=words.text if calls else ""
+    )
+    return Answer(
+        text="" if calls else words.text,
+        calls=calls,
+        thought=thought if thought.judgment or thought.intent else None,
+        memory_update=words.memory,
+    )
+
+
+def _call(call_id: str, entry: Any) -> Call:
+    function = mapping(mapping(entry).get("function"))
+    arguments = function.get("arguments")
+    readable = read_arguments(arguments)
+    raw_text = "" if readable is not None else raw(arguments)
+    return Call(id=call_id, name=label(function.get("name")), arguments=readable, raw=raw_text)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _seen(value: Any) -> str:
+    return shown(value)[:_SHOWN_LENGTH]

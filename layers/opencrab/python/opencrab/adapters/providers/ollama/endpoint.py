@@ -1,0 +1,114 @@
+"""Ollama's own chat format: paths, requests with the whole context window, embeddings, models."""
+
+from typing import Any
+
+from opencrab.adapters.providers.ollama.answer import OllamaAssembly, answer_of
+from opencrab.adapters.providers.ollama.error import failure_of, failure_of_reply
+from opencrab.adapters.providers.openai import embedding
+from opencrab.adapters.providers.transport.exchange import Reply
+from opencrab.adapters.providers.wire.history import settled
+from opencrab.adapters.providers.wire.lenient import count, label, listing, mapping
+from opencrab.adapters.providers.wire.wire import Assembly, Endpoint, Framing, Party
+from opencrab.domain.models.fault import Unanswered
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import Answer, Call
+from opencrab.ports.models.model import (
+    ActionSchema,
+    ChatRequest,
+    Embeddings,
+    ModelInfo,
+    Returned,
+    Said,
+)
+
+
+class OllamaWire:
+    """The format of /api/chat. Ollama cannot be told to answer with a call: it is only asked."""
+
+    framing: Framing = "ndjson"
+
+    def chat_path(self, model: str, *, stream: bool) -> str:  # noqa: ARG002  - it is in the body
+        return "/api/chat"
+
+    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+        key = {"authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
+        return {"content-type": "application/json", **endpoint.extra_headers, **key}
+
+    def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": request.model}
+        if request.actions and info.functions:
+            body["tools"] = [_tool(action) for action in request.actions]
+        system = [{"role": "system", "content": request.system}] if request.system else []
+        body["messages"] = [*system, *(_message(turn, info) for turn in settled(request.turns))]
+        return body | {"stream": stream, "options": _options(request, info)}
+
+    def from_wire(self, body: Any, party: Party) -> Answer:
+        return answer_of(body, party)
+
+    def assembly(self, party: Party) -> Assembly:
+        return OllamaAssembly(party)
+
+    def failure(self, reply: Reply, party: Party) -> Unanswered:
+        return failure_of_reply(reply, party)
+
+    def models_path(self) -> str:
+        return "/api/tags"
+
+    def models_from_wire(self, body: Any) -> tuple[str, ...]:
+        entries = map(mapping, listing(mapping(body).get("models")))
+        names = (label(entry.get("model")) or label(entry.get("name")) for entry in entries)
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    def embeddings_path(self, model: str) -> str | None:  # noqa: ARG002  - it is in the body
+        return "/api/embed"
+
+    def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
+        return {"model": model, "input": [text or " " for text in texts], "truncate": False}
+
+    def embeddings_from_wire(self, body: Any, texts: tuple[str, ...], party: Party) -> Embeddings:
+        body = mapping(body)
+        if body.get("error"):
+            raise failure_of(body, party)
+        usage = Usage(input_tokens=count(body.get("prompt_eval_count")))
+        rows = [{"embedding": row} for row in listing(body.get("embeddings"))]
+        placed = {"data": rows, "model": body.get("model")}
+        return embedding.from_wire(placed, len(texts), party, usage)
+
+
+def _options(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
+    """Limits, the context window among them: Ollama's own is small, and cuts without a word."""
+    options: dict[str, Any] = {
+        "num_ctx": info.max_total_tokens or info.max_input_tokens,
+        "num_predict": request.max_output_tokens,
+    }
+    if request.temperature is not None and info.temperature:
+        options["temperature"] = request.temperature
+    stop = [text for text in request.stop if text and info.stop]
+    return options | ({"stop": stop} if stop else {})
+
+
+def _tool(action: ActionSchema) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {
+            "name": action.name,
+            "description": action.description,
+            "parameters": action.parameters,
+        },
+    }
+
+
+def _message(turn: Said | Returned, info: ModelInfo) -> dict[str, Any]:
+    if isinstance(turn, Returned):
+        return {"role": "tool", "tool_name": turn.name, "content": turn.content}
+    message: dict[str, Any] = {"role": turn.role, "content": turn.text}
+    if turn.calls:
+        message["tool_calls"] = [_tool_call(call) for call in turn.calls]
+    if turn.images and info.vision:
+        message["images"] = [image.data for image in turn.images]
+    return message
+
+
+def _tool_call(call: Call) -> dict[str, Any]:
+    arguments = {"unreadable": call.raw} if call.arguments is None else call.arguments
+    return {"function": {"name": call.name, "arguments": arguments}}

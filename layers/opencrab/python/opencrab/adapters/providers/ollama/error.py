@@ -1,0 +1,104 @@
+"""Errors of Ollama, sorted by what to do about them; all that it says is one sentence."""
+
+from typing import Any
+
+from opencrab.adapters.providers.transport.exchange import Reply
+from opencrab.adapters.providers.wire import refusal
+from opencrab.adapters.providers.wire.lenient import mapping
+from opencrab.adapters.providers.wire.refusal import by_status, key_place, refused
+from opencrab.adapters.providers.wire.wire import Party
+from opencrab.domain.models.fault import Fault, Unanswered
+
+_BY_WORDS = (
+    (
+        Fault.TOO_LONG,
+        (
+            "exceeds the context length",
+            "exceeds maximum context length",
+            "exceeded max context length",
+            "exceeds the available context size",
+            "context length exceeded",
+            "prompt is too long",
+            "prompt too long",
+        ),
+    ),
+    (Fault.QUOTA_SPENT, ("usage limit", "requires a subscription", "upgrade for access")),
+    (Fault.NONSENSE, ("error parsing tool call", "tool call parsing failed")),
+    (Fault.OVERLOADED, ("server busy", "maximum pending requests")),
+    (Fault.AUTH, ("unauthorized",)),
+)
+_OTHERS = {504: Fault.TIMEOUT}
+_NO_ACTIONS = "does not support tools"
+_SENTENCES = {
+    Fault.AUTH: "{provider} refused the key: {told}",
+    Fault.TOO_LONG: "the request is too long for {model} of {provider}: {told}",
+    Fault.QUOTA_SPENT: "the quota at {provider} is used up: {told}",
+    Fault.RATE_LIMITED: "{provider} is asked too often: {told}",
+    Fault.OVERLOADED: "{provider} is busy: {told}",
+    Fault.NONSENSE: "{provider} could not read what its model {model} wrote: {told}",
+    Fault.BAD_REQUEST: "{provider} refused the request: {told}",
+    Fault.MODEL_GONE: "{provider} is not at this address: {told}",
+}
+_CURES = {
+    Fault.AUTH: "check {key}",
+    Fault.TOO_LONG: "send less, or give the model a larger context",
+    Fault.QUOTA_SPENT: "wait until it is renewed, or use another model",
+    Fault.OVERLOADED: "wait, or raise OLLAMA_MAX_QUEUE on the server",
+    Fault.MODEL_GONE: "set base_url to the address of the Ollama server itself",
+}
+
+
+def failure_of_reply(reply: Reply, party: Party) -> Unanswered:
+    """The error for a reply whose status is not 200."""
+    return refused(reply, party, failure_of)
+
+
+def failure_of(
+    body: Any, party: Party, *, status: int = 0, billed: bool | None = None
+) -> Unanswered:
+    """The error that a body or a line of a stream holds; without a status, its words decide."""
+    told = _told(body)
+    words = told.lower()
+    if "model" in words and ("not found" in words or "try pulling it" in words):
+        return _missing(told, party)
+    if _NO_ACTIONS in words:
+        return _without_actions(told, party)
+    fault = _by_words(words) or by_status(status, _OTHERS)
+    names = {
+        "provider": party.provider,
+        "model": party.model or "the model",
+        "key": key_place(party),
+        "told": told,
+    }
+    sentence = _SENTENCES.get(fault, "{provider} failed: {told}")
+    cure = _CURES.get(fault)
+    return Unanswered(
+        sentence.format(**names), fault, cure=cure and cure.format(**names), billed=billed
+    )
+
+
+def _missing(told: str, party: Party) -> Unanswered:
+    name = party.model
+    return Unanswered(
+        f"{party.provider} does not have the model {name!r}: {told}",
+        Fault.MODEL_GONE,
+        cure=f"run `ollama pull {name}` on the server, or choose a model from `ollama list`",
+    )
+
+
+def _without_actions(told: str, party: Party) -> Unanswered:
+    return Unanswered(
+        f"the model {party.model!r} of {party.provider} cannot use actions: {told}",
+        Fault.BAD_REQUEST,
+        cure="choose a model that ollama.com marks with 'tools'",
+    )
+
+
+def _by_words(words: str) -> Fault | None:
+    return next((fault for fault, marks in _BY_WORDS if any(mark in words for mark in marks)), None)
+
+
+def _told(body: Any) -> str:
+    """What Ollama said; the other APIs in it wrap the sentence once more."""
+    error = mapping(body).get("error") or body
+    return refusal.told(mapping(error).get("message") or error)

@@ -1,0 +1,174 @@
+"""Answers of OpenAI-shaped servers: whatever arrives becomes an Answer or Unanswered."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from opencrab.adapters.providers.openai.error import failure_within
+from opencrab.adapters.providers.wire.lenient import (
+    count,
+    is_unsure,
+    label,
+    listing,
+    mapping,
+    raw,
+    read_arguments,
+    shown,
+)
+from opencrab.adapters.providers.wire.text import repaired, sort_blocks
+from opencrab.adapters.providers.wire.wire import Party
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import Answer, Call, Reflection
+from opencrab.domain.value import is_json
+
+Counting = Callable[[dict[str, Any], Party], Usage]
+"""Reads the usage of a body or of a chunk."""
+
+REPLAY_BYTES = 256 * 1024
+"""Most that is kept to be sent back with the next request of the turn."""
+
+_NOBODY = Party()
+_CUT = "length"
+_FILTERED = "content_filter"
+_FAILED = "error"
+
+
+def usage(body: dict[str, Any], party: Party) -> Usage:  # noqa: ARG001  - one kind of function
+    """Token counts; what `total_tokens` holds beyond the prompt was paid for as output, too."""
+    counted = mapping(body.get("usage"))
+    tokens_in = count(counted.get("prompt_tokens"))
+    beyond = count(counted.get("total_tokens")) - tokens_in
+    details = mapping(counted.get("prompt_tokens_details"))
+    cached = details.get("cached_tokens")
+    if cached is None:
+        cached = counted.get("prompt_cache_hit_tokens")
+    cached = min(count(cached), tokens_in)
+    thinking = mapping(counted.get("completion_tokens_details")).get("reasoning_tokens")
+    tokens_out = max(count(counted.get("completion_tokens")), beyond)
+    return Usage(
+        input_tokens=tokens_in,
+        output_tokens=tokens_out,
+        cached_tokens=cached,
+        cache_write_tokens=min(count(details.get("cache_write_tokens")), tokens_in - cached),
+        reasoning_tokens=min(count(thinking), tokens_out),
+    )
+
+
+def from_wire(body: Any, party: Party = _NOBODY, counting: Counting = usage) -> Answer:
+    """The answer that a chat completion carries.
+
+    Lenient wherever servers are known to be careless; raises Unanswered when the body holds an
+    error instead, or no answer at all, or the half of one that its server lost.
+    """
+    counted = counting(mapping(body), party)
+    choice = _first_choice(body, party, counted)
+    message = mapping(choice.get("message"))
+    words = sort_blocks(repaired(_content(message)))
+    finish = label(choice.get("finish_reason"))
+    calls = _calls(message, cut=finish == _CUT)
+    if finish == _FAILED or (finish == _FILTERED and not words.text and not calls):
+        raise failure_within(finish, party, usage=counted, began=True)
+    thought = Reflection(
+        judgment="\n".join(filter(None, (_reasoning(message), words.thought))),
+        intent=words.text if calls else "",
+    )
+    return Answer(
+        text="" if calls else words.text,
+        calls=calls,
+        thought=thought if thought.judgment or thought.intent else None,
+        memory_update=words.memory,
+        model=label(mapping(body).get("model")) or party.model,
+        finish=finish,
+        usage=counted,
+        replay=_replay(message, party),
+    )
+
+
+def _first_choice(body: Any, party: Party, counted: Usage) -> dict[str, Any]:
+    """The first choice, unless the body or the choice is an error in disguise."""
+    choices = listing(mapping(body).get("choices"))
+    choice = mapping(choices[0]) if choices else {}
+    error = mapping(body).get("error") or choice.get("error")
+    if error:
+        raise failure_within(error, party, usage=counted)
+    if isinstance(choice.get("message"), dict):
+        return choice
+    lacking = "has no choices with a message" if isinstance(body, dict) else "is no JSON object"
+    raise Unanswered(
+        f"the answer of {party.provider} {lacking}: {shown(body)}",
+        Fault.NONSENSE,
+        usage=counted if counted.is_counted else None,
+    )
+
+
+def _content(message: dict[str, Any]) -> str:
+    """The words of a message, which may come as text, as parts, or as a refusal."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = (mapping(part).get("text") for part in content)
+        content = "".join(part for part in parts if isinstance(part, str))
+    if isinstance(content, str) and content:
+        return content
+    refusal = message.get("refusal")
+    return refusal if isinstance(refusal, str) else ""
+
+
+def _reasoning(message: dict[str, Any]) -> str:
+    """What a reasoning model thought; servers disagree on the field's name."""
+    for field in ("reasoning_content", "reasoning"):
+        reasoning = message.get(field)
+        if isinstance(reasoning, str) and reasoning.strip():
+            return repaired(reasoning).strip()
+    return ""
+
+
+def _entries(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The calls of a message as they came, the older single function_call included."""
+    entries = [mapping(entry) for entry in listing(message.get("tool_calls")) if entry]
+    older = message.get("function_call")
+    return [{"function": older}] if not entries and isinstance(older, dict) else entries
+
+
+def _calls(message: dict[str, Any], *, cut: bool) -> tuple[Call, ...]:
+    entries = _entries(message)
+    last = entries[-1] if cut and entries else None
+    return tuple(
+        _call(f"c{index}", entry, cut=entry is last) for index, entry in enumerate(entries)
+    )
+
+
+def _call(call_id: str, entry: dict[str, Any], *, cut: bool) -> Call:
+    """A call; one that was cut before its arguments, or whose brackets a server closed, is none."""
+    if "function" in entry:
+        function = mapping(entry["function"])
+        arguments = function.get("arguments")
+    else:
+        function = mapping(entry.get("custom"))
+        arguments = function.get("input", entry)
+    readable = None if cut and is_unsure(arguments) else read_arguments(arguments)
+    return Call(
+        id=call_id,
+        name=label(function.get("name")),
+        arguments=readable,
+        raw="" if readable is not None else raw(arguments),
+    )
+
+
+def _replay(message: dict[str, Any], party: Party) -> dict[str, Any] | None:
+    """What the same model wants back: the details of its reasoning, or its thoughts before calls.
+
+    Details name the calls that they belong to, so the vendor's own ids go with them. DeepSeek
+    refuses results of calls whose thoughts are missing.
+    """
+    entries = _entries(message)
+    replay: dict[str, Any] = {"model": party.model}
+    if listing(message.get("reasoning_details")):
+        replay["reasoning_details"] = message["reasoning_details"]
+        replay["ids"] = [label(entry.get("id")) for entry in entries]
+    elif entries and _reasoning({"reasoning_content": message.get("reasoning_content")}):
+        replay["reasoning_content"] = message["reasoning_content"]
+    else:
+        return None
+    fits = is_json(replay) and len(json.dumps(replay)) <= REPLAY_BYTES
+    return replay if fits else None

@@ -1,0 +1,69 @@
+"""Embeddings of OpenAI-shaped servers: vectors as numbers, or as base64 of small floats."""
+
+import binascii
+import math
+import struct
+from base64 import b64decode
+from typing import Any
+
+from opencrab.adapters.providers.openai.error import failure_within
+from opencrab.adapters.providers.wire.lenient import label, listing, mapping
+from opencrab.adapters.providers.wire.wire import Party
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.money.budget import Usage
+from opencrab.ports.models.model import Embeddings
+
+_FLOAT_BYTES = 4
+
+
+def to_wire(model: str, texts: tuple[str, ...]) -> dict[str, Any]:
+    """The body of a request; an empty text, which servers refuse, becomes a space."""
+    return {"model": model, "input": [text or " " for text in texts], "encoding_format": "float"}
+
+
+def from_wire(body: Any, number: int, party: Party, usage: Usage) -> Embeddings:
+    """As many vectors as texts, in their order; raises Unanswered otherwise."""
+    if error := mapping(body).get("error"):
+        raise failure_within(error, party, usage=usage)
+    entries = [mapping(entry) for entry in listing(mapping(body).get("data"))]
+    placed = {_place(entry, n): _vector(entry.get("embedding")) for n, entry in enumerate(entries)}
+    vectors = tuple(placed.get(n, ()) for n in range(number))
+    lengths = {len(vector) for vector in vectors}
+    if len(entries) != number or 0 in lengths or len(lengths) > 1:
+        raise Unanswered(
+            f"{party.provider} did not answer with one vector for each of {number} texts",
+            Fault.NONSENSE,
+            usage=usage if usage.is_counted else None,
+        )
+    return Embeddings(vectors, usage, label(mapping(body).get("model")) or party.model)
+
+
+def _place(entry: dict[str, Any], otherwise: int) -> int:
+    index = entry.get("index")
+    return index if isinstance(index, int) else otherwise
+
+
+def _vector(embedding: Any) -> tuple[float, ...]:
+    """The numbers of a vector; empty if they are none."""
+    if isinstance(embedding, str):
+        return _finite(_unpacked(embedding))
+    numbers = listing(embedding)
+    if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
+        return ()
+    try:
+        return _finite(tuple(float(number) for number in numbers))
+    except OverflowError:
+        return ()
+
+
+def _unpacked(text: str) -> tuple[float, ...]:
+    try:
+        data = b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return ()
+    size, rest = divmod(len(data), _FLOAT_BYTES)
+    return () if rest else struct.unpack(f"<{size}f", data)
+
+
+def _finite(vector: tuple[float, ...]) -> tuple[float, ...]:
+    return vector if all(math.isfinite(number) for number in vector) else ()

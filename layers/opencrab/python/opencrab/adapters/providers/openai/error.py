@@ -1,0 +1,228 @@
+"""Errors of OpenAI-shaped servers, sorted by what to do about them."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from opencrab.adapters.providers.transport.exchange import Reply, excerpt
+from opencrab.adapters.providers.wire import refusal
+from opencrab.adapters.providers.wire.lenient import mapping, retry_after, seconds, shown
+from opencrab.adapters.providers.wire.refusal import (
+    billed_by,
+    body_in,
+    by_status,
+    key_place,
+    redirected,
+)
+from opencrab.adapters.providers.wire.wire import Party
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.money.budget import Usage
+
+_BAD_REQUEST = 400
+_SERVER_ERROR = 500
+_NO_STATUS = 600
+_TOLD_LENGTH = 500
+_MARKS_LENGTH = 4_000
+_RESET = re.compile(r"x-ratelimit-reset-(.+)")
+
+_BY_WORDS = (
+    (
+        Fault.TOO_LONG,
+        (
+            "context_length_exceeded", "exceed_context_size", "maximum context length",
+            "max context length", "available context size", "prompt is too long",
+            "prompt too long", "string_above_max_length", "request too large",
+            "input is too long", "maximum prompt length", "context window",
+        ),
+    ),
+    (
+        Fault.QUOTA_SPENT,
+        (
+            "insufficient_quota", "insufficient credits", "insufficient balance",
+            "exceeded your current quota", "billing_hard_limit", "billing_not_active",
+            "key limit exceeded", "spending limit", "used all available credits",
+            "have any credits",
+        ),
+    ),
+    (Fault.AUTH, ("incorrect api key", "invalid_api_key")),
+    (
+        Fault.BLOCKED,
+        (
+            "content_filter", "content_policy", "responsibleaipolicy", "content management policy",
+            "input was flagged", "invalid_prompt", "content exists risk",
+        ),
+    ),
+    (
+        Fault.MODEL_GONE,
+        (
+            "model_not_found", "deploymentnotfound", "model not exist", "model not found",
+            "not a valid model id", "no endpoints found", "model_deprecated", "unknown_model",
+        ),
+    ),
+)  # fmt: skip
+_OTHERS = {
+    409: Fault.RATE_LIMITED,
+    410: Fault.MODEL_GONE,
+    425: Fault.RATE_LIMITED,
+}
+_WORDS_DECIDE = {400, 403, 404, 413, 422, 429}
+"""Where a status may mean many things; elsewhere it knows better than what some text mentions."""
+
+_WITHOUT_STATUS = (
+    (Fault.OVERLOADED, ("overloaded", "unavailable")),
+    (Fault.RATE_LIMITED, ("rate_limit", "rate limit", "too many requests")),
+    (Fault.AUTH, ("authentication", "invalid_api_key", "permission")),
+    (Fault.BAD_REQUEST, ("invalid_request", "unsupported")),
+)
+_SENTENCES = {
+    Fault.AUTH: ("{provider} refused the key in {key}: {told}", "check {key}"),
+    Fault.QUOTA_SPENT: (
+        "the account at {provider} has no credit or quota left: {told}",
+        "add credit at the provider, or use another model",
+    ),
+    Fault.TOO_LONG: (
+        "the request is too long for {model} of {provider}: {told}",
+        "send less, or use a model with a larger context",
+    ),
+    Fault.MODEL_GONE: (
+        "{provider} does not know the model {model}, or not at this address: {told}",
+        "check the model's name and the provider's base_url",
+    ),
+    Fault.BLOCKED: (
+        "{provider} refuses to talk about this: {told}",
+        "say it in another way, or use another model",
+    ),
+    Fault.RATE_LIMITED: ("{provider} is asked too often: {told}", None),
+    Fault.OVERLOADED: ("{provider} is overloaded: {told}", None),
+    Fault.TIMEOUT: ("{provider} gave up waiting for the request: {told}", None),
+    Fault.NONSENSE: ("{provider} answered with an odd status: {told}", None),
+    Fault.BAD_REQUEST: ("{provider} refused the request: {told}", None),
+}
+
+
+def failure(reply: Reply, party: Party) -> Unanswered:
+    """The error for a reply whose status is not 200."""
+    if moved := redirected(reply, party):
+        return moved
+    error = _error_in(reply)
+    by_words = _by_words(_BY_WORDS, error) if reply.status in _WORDS_DECIDE else None
+    fault = by_words or _by_status(reply.status, error)
+    if fault is Fault.RATE_LIMITED and reply.headers.get("x-should-retry") == "false":
+        fault = Fault.QUOTA_SPENT
+    return _unanswered(
+        fault,
+        f"({reply.status}) {_told(error)}",
+        party,
+        billed=billed_by(reply.status),
+        wait=_wait(reply.headers, error),
+    )
+
+
+def failure_within(error: Any, party: Party, *, usage: Usage, began: bool = False) -> Unanswered:
+    """The error that came with status 200, in the body or in the middle of a stream.
+
+    It is judged by the status in its code, or else by its words.
+    """
+    return _unanswered(
+        _by_words(_BY_WORDS, error) or _by_code(error),
+        _told(error),
+        party,
+        billed=True if began or usage.is_counted else None,
+        wait=_wait({}, error),
+        usage=usage if usage.is_counted else None,
+    )
+
+
+def _unanswered(
+    fault: Fault,
+    told: str,
+    party: Party,
+    *,
+    billed: bool | None,
+    wait: float | None,
+    usage: Usage | None = None,
+) -> Unanswered:
+    sentence, cure = _SENTENCES.get(fault, ("{provider} failed: {told}", None))
+    names = {
+        "provider": party.provider,
+        "model": repr(party.model) if party.model else "the model",
+        "key": key_place(party),
+    }
+    return Unanswered(
+        sentence.format(**names, told=told),
+        fault,
+        cure=cure and cure.format(**names),
+        billed=billed,
+        retry_after_seconds=wait if fault in {Fault.RATE_LIMITED, Fault.OVERLOADED} else None,
+        usage=usage,
+    )
+
+
+def _by_status(status: int, error: Any) -> Fault:
+    if status < _BAD_REQUEST:
+        return Fault.NONSENSE
+    fault = by_status(status, _OTHERS)
+    busy = fault is Fault.SERVER_ERROR and "overloaded" in _marks(error)
+    return Fault.OVERLOADED if busy else fault
+
+
+def _by_code(error: Any) -> Fault:
+    code = mapping(error).get("code")
+    if isinstance(code, str) and len(code) == 3 and code.isdecimal():  # noqa: PLR2004
+        code = int(code)
+    if isinstance(code, int) and _BAD_REQUEST <= code < _NO_STATUS:
+        return _by_status(code, error)
+    return _by_words(_WITHOUT_STATUS, error) or Fault.SERVER_ERROR
+
+
+def _by_words(table: tuple[tuple[Fault, tuple[str, ...]], ...], error: Any) -> Fault | None:
+    marks = _marks(error)
+    return next((fault for fault, words in table if any(word in marks for word in words)), None)
+
+
+def _wait(headers: Mapping[str, str], error: Any) -> float | None:
+    """How many seconds to wait, as far as a reply tells without a clock."""
+    inner = mapping(mapping(mapping(error).get("metadata")).get("headers"))
+    quoted = {str(name).lower(): value for name, value in inner.items() if isinstance(value, str)}
+    told = retry_after(headers)
+    told = retry_after(quoted) if told is None else told
+    return _until_reset(headers) if told is None else told
+
+
+def _until_reset(headers: Mapping[str, str]) -> float | None:
+    """The longest time until an exhausted allowance is full again; of all, if none says so."""
+    resets = {
+        found.group(1): time
+        for name, value in headers.items()
+        if (found := _RESET.fullmatch(name)) and (time := seconds(value)) is not None
+    }
+    spent = [
+        time
+        for name, time in resets.items()
+        if headers.get(f"x-ratelimit-remaining-{name}", "").strip() == "0"
+    ]
+    return max(spent or resets.values(), default=None)
+
+
+def _error_in(reply: Reply) -> Any:
+    """The error object of a reply, or the beginning of whatever came instead."""
+    body = body_in(reply)
+    return mapping(body).get("error") or body or excerpt(reply.body) or "no explanation"
+
+
+def _told(error: Any) -> str:
+    """What the provider said, on one line; with what stood behind it, where it only passes on."""
+    behind = mapping(mapping(error).get("metadata")).get("raw")
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("detail") or error.get("code") or error
+    text = error if isinstance(error, str) else shown(error)
+    return refusal.told(f"{text[:_TOLD_LENGTH]}: {behind}" if isinstance(behind, str) else text)
+
+
+def _marks(error: Any) -> str:
+    """Everything in an error that tells its kind, in lower case."""
+    if not isinstance(error, dict):
+        return error.lower()[:_MARKS_LENGTH] if isinstance(error, str) else ""
+    fields = [error.get(field) for field in ("code", "type", "message")]
+    fields.append(mapping(error.get("metadata")).get("raw"))
+    return " ".join(field[:_MARKS_LENGTH] for field in fields if isinstance(field, str)).lower()

@@ -1,0 +1,125 @@
+"""Requests to OpenAI-shaped servers: a ChatRequest becomes the body of a chat completion."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from opencrab.adapters.providers.wire.history import settled
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.turn.record import Call
+from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
+
+_PARTICIPANT = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NOT_IN_FUNCTION_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+_FUNCTION_NAME_LENGTH = 64
+_CALL_ID_LENGTH = 40
+_MOST_STOPS = 4
+_REPLAYED = ("reasoning_content", "reasoning_details")
+
+
+def to_wire(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
+    """The body as a value, in the order in which prompt caches like it."""
+    body: dict[str, Any] = {"model": request.model}
+    if request.actions and info.functions:
+        body["tools"] = [_tool(action) for action in request.actions]
+        if request.require_action:
+            body["tool_choice"] = "required"
+    system = [{"role": "system", "content": request.system}] if request.system else []
+    body["messages"] = [*system, *_messages(request, info)]
+    if stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    return body | _limits(request, info)
+
+
+def _limits(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
+    """How long and how: reasoning models take no temperature and no stop, and count otherwise."""
+    if not info.temperature:
+        return {"max_completion_tokens": request.max_output_tokens}
+    limits: dict[str, Any] = {"max_tokens": request.max_output_tokens}
+    if request.temperature is not None:
+        limits["temperature"] = request.temperature
+    stops = [stop for stop in request.stop if stop][:_MOST_STOPS]
+    if stops and info.stop:
+        limits["stop"] = stops
+    return limits
+
+
+def _tool(action: ActionSchema) -> dict[str, Any]:
+    function = {
+        "name": action.name,
+        "description": action.description,
+        "parameters": action.parameters,
+    }
+    return {"type": "function", "function": function}
+
+
+def _messages(request: ChatRequest, info: ModelInfo) -> Iterator[dict[str, Any]]:
+    """The conversation; what a vendor wants back goes back to the same model only."""
+    ids: dict[str, str] = {}
+    for turn in settled(request.turns) if info.functions else request.turns:
+        if isinstance(turn, Returned):
+            yield _returned(turn, ids, info)
+            continue
+        replay = turn.replay or {}
+        if replay.get("model") != request.model:
+            replay = {}
+        ids |= _own_ids(turn.calls, replay)
+        yield _said(turn, ids, info) | {name: replay[name] for name in _REPLAYED if name in replay}
+
+
+def _own_ids(calls: tuple[Call, ...], replay: Mapping[str, Any]) -> dict[str, str]:
+    """The vendor's own id for each call, where it wants them back: its reasoning names them."""
+    ids = replay.get("ids")
+    if not isinstance(ids, list) or len(ids) != len(calls) or len(set(ids)) != len(ids):
+        return {}
+    return {call.id: own for call, own in zip(calls, ids, strict=True) if own}
+
+
+def _said(turn: Said, ids: Mapping[str, str], info: ModelInfo) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": turn.role, "content": turn.text}
+    if _PARTICIPANT.fullmatch(turn.name):
+        message["name"] = turn.name
+    if turn.images and info.vision and turn.role == "user":
+        words = [{"type": "text", "text": turn.text}] if turn.text else []
+        message["content"] = [*words, *(_picture(image) for image in turn.images)]
+    if turn.calls and info.functions:
+        message["content"] = turn.text or None
+        message["tool_calls"] = [_tool_call(call, ids) for call in turn.calls]
+    elif turn.calls:
+        called = (f"[{call.name} {_arguments(call)}]" for call in turn.calls)
+        message["content"] = "\n".join(filter(None, (turn.text, *called)))
+    return message
+
+
+def _returned(turn: Returned, ids: Mapping[str, str], info: ModelInfo) -> dict[str, Any]:
+    """A result; a model that knows no functions reads it as words."""
+    if not info.functions:
+        return {"role": "user", "content": f"[{turn.name}] {turn.content}"}
+    call_id = ids.get(turn.call_id) or _call_id(turn.call_id)
+    return {"role": "tool", "tool_call_id": call_id, "content": turn.content}
+
+
+def _picture(image: Image) -> dict[str, Any]:
+    url = f"data:{image.media_type};base64,{image.data}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _tool_call(call: Call, ids: Mapping[str, str]) -> dict[str, Any]:
+    name = _NOT_IN_FUNCTION_NAMES.sub("_", call.name)[:_FUNCTION_NAME_LENGTH]
+    return {
+        "id": ids.get(call.id) or _call_id(call.id),
+        "type": "function",
+        "function": {"name": name or "unnamed", "arguments": _arguments(call)},
+    }
+
+
+def _arguments(call: Call) -> str:
+    """Arguments as JSON; broken ones are wrapped, as servers parse what they are sent."""
+    arguments = {"unreadable": call.raw} if call.arguments is None else call.arguments
+    return json.dumps(arguments, ensure_ascii=False)
+
+
+def _call_id(call_id: str) -> str:
+    """Our id as it is, or a shorter name for it where OpenAI would refuse its length."""
+    return call_id if len(call_id) <= _CALL_ID_LENGTH else content_hash(call_id.encode())[:32]

@@ -1,0 +1,197 @@
+"""Streams of OpenAI-shaped servers: chunks put together into the completion that they amount to."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from opencrab.adapters.providers.openai.answer import Counting
+from opencrab.adapters.providers.openai.error import failure_within
+from opencrab.adapters.providers.wire.lenient import label, listing, mapping, shown
+from opencrab.adapters.providers.wire.wire import Event, Party
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.money.budget import Usage
+
+_WORDS = ("content", "refusal", "reasoning_content", "reasoning")
+_DONE = "[DONE]"
+_ARGUMENTS = {"function": "arguments", "custom": "input"}
+
+
+class ChatAssembly:
+    """One completion on its way; of several choices the first is taken."""
+
+    def __init__(self, party: Party, counting: Counting) -> None:
+        self._party = party
+        self._counting = counting
+        self._words = {name: list[str]() for name in _WORDS}
+        self._calls = list[_Call]()
+        self._by_index = dict[int, _Call]()
+        self._details = list[_Detail]()
+        self._whole: dict[str, Any] | None = None
+        self._chose = False
+        self._model: Any = None
+        self._usage: Any = None
+        self._finish: Any = None
+        self._done = False
+
+    @property
+    def began(self) -> bool:
+        """Whether any word, thought or call has come."""
+        pieces = any(self._words.values()) or self._calls or self._details
+        return bool(pieces or self._whole)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last chunk has come; a server that marks none has told why it stopped."""
+        return self._done or self._finish is not None or self._whole is not None
+
+    def add(self, event: Event) -> None:
+        """Take one chunk; what follows the end is ignored, as are choices after the first.
+
+        An error counts even after a reason to finish: OpenRouter sends both in one chunk, and who
+        reports one after all words does not vouch for them.
+        """
+        text = event.data.strip()
+        if self._done or text == _DONE:
+            self._done = True
+            return
+        chunk = self._parsed(text)
+        self._model = self._model or chunk.get("model")
+        self._usage = chunk.get("usage") or self._usage
+        choices = [mapping(choice) for choice in listing(chunk.get("choices"))]
+        choice = next((each for each in choices if each.get("index") in (0, None)), {})
+        if error := chunk.get("error") or choice.get("error"):
+            raise self._failed(error, is_final=bool(chunk.get("usage")))
+        self._take(choice)
+
+    def body(self) -> Any:
+        """What has come so far, as a completion in one piece."""
+        message: dict[str, Any] = {
+            name: "".join(pieces) for name, pieces in self._words.items() if pieces
+        }
+        if self._calls:
+            message["tool_calls"] = [call.entry() for call in self._calls]
+        if self._details:
+            message["reasoning_details"] = [detail.entry() for detail in self._details]
+        choice = {"message": self._whole or message, "finish_reason": self._finish}
+        choices = [choice] if self._chose else []
+        return {"model": self._model, "choices": choices, "usage": self._usage}
+
+    def _failed(self, error: Any, *, is_final: bool) -> Unanswered:
+        """The error; tokens counted before it are on the bill, but may not be all that will be."""
+        usage = self._counting({"usage": self._usage}, self._party)
+        began = self.began or usage.is_counted
+        if not is_final and self._finish is None:
+            usage = Usage()
+        return failure_within(error, self._party, usage=usage, began=began)
+
+    def _parsed(self, text: str) -> dict[str, Any]:
+        try:
+            return mapping(json.loads(text))
+        except (ValueError, RecursionError):
+            message = f"a chunk of {self._party.provider} is not JSON: {shown(text[:200])}"
+            raise Unanswered(message, Fault.NONSENSE) from None
+
+    def _take(self, choice: dict[str, Any]) -> None:
+        self._chose = self._chose or bool(choice)
+        self._finish = choice.get("finish_reason") or self._finish
+        if isinstance(choice.get("message"), dict) and not choice.get("delta"):
+            # An answer in one piece, or one more time all that has come in pieces.
+            self._whole = self._whole if self.began else choice["message"]
+            return
+        delta = mapping(choice.get("delta"))
+        for name, pieces in self._words.items():
+            if isinstance(piece := delta.get(name), str) and piece:
+                pieces.append(piece)
+        for entry in listing(delta.get("tool_calls")):
+            self._take_call(mapping(entry))
+        if isinstance(delta.get("function_call"), dict):
+            self._take_call({"index": 0, "function": delta["function_call"]})
+        for detail in listing(delta.get("reasoning_details")):
+            self._take_detail(mapping(detail))
+
+    def _take_call(self, entry: dict[str, Any]) -> None:
+        kind = "custom" if "custom" in entry else "function"
+        function = mapping(entry.get(kind))
+        call_id, name = label(entry.get("id")), label(function.get("name"))
+        index = entry.get("index") if isinstance(entry.get("index"), int) else None
+        call = self._begun(index, call_id, name)
+        if call is None:
+            call = _Call(kind)
+            self._calls.append(call)
+            self._by_index[len(self._calls) - 1 if index is None else index] = call
+        call.id, call.name = call.id or call_id, call.name or name
+        arguments = function.get(_ARGUMENTS[kind])
+        if isinstance(arguments, str):
+            call.pieces.append(arguments)
+        elif arguments is not None:
+            call.given = arguments
+
+    def _begun(self, index: int | None, call_id: str, name: str) -> "_Call | None":
+        """The call that a piece belongs to, None when it begins another one.
+
+        Some servers count every call as the first, or count none: then another id or a second name
+        begins another call.
+        """
+        if index is not None:
+            call = self._by_index.get(index)
+        else:
+            call = self._calls[-1] if self._calls else None
+        if call is None or not (name and call.name):
+            return call
+        is_other = call_id != call.id if call_id else index is None
+        return None if is_other else call
+
+    def _take_detail(self, detail: dict[str, Any]) -> None:
+        """Add a piece of reasoning to the one before it if both are text of one block."""
+        last = self._details[-1] if self._details else None
+        if last is None or not last.takes(detail):
+            self._details.append(_Detail.begun(detail))
+        else:
+            last.add(detail)
+
+
+@dataclass
+class _Call:
+    """A call of which pieces have come."""
+
+    kind: str
+    id: str = ""
+    name: str = ""
+    given: Any = None
+    pieces: list[str] = field(default_factory=list)
+
+    def entry(self) -> dict[str, Any]:
+        """The call as a completion in one piece has it."""
+        arguments = self.given if self.given is not None else "".join(self.pieces)
+        return {"id": self.id, self.kind: {"name": self.name, _ARGUMENTS[self.kind]: arguments}}
+
+
+@dataclass
+class _Detail:
+    """A block of reasoning of which pieces have come; one without text comes whole."""
+
+    fields: dict[str, Any]
+    text: str = ""
+    pieces: list[str] = field(default_factory=list)
+
+    @classmethod
+    def begun(cls, detail: dict[str, Any]) -> Self:
+        """A block, by its first piece."""
+        text = next((key for key in ("text", "summary") if isinstance(detail.get(key), str)), "")
+        return cls(dict(detail), text, [detail[text]] if text else [])
+
+    def takes(self, detail: dict[str, Any]) -> bool:
+        """Whether a piece goes on with this block."""
+        same = all(self.fields.get(key) == detail.get(key) for key in ("type", "index"))
+        return bool(self.text) and same
+
+    def add(self, detail: dict[str, Any]) -> None:
+        """Take a piece; a signature comes with the last one."""
+        more = detail.get(self.text)
+        if isinstance(more, str):
+            self.pieces.append(more)
+        self.fields |= {key: value for key, value in detail.items() if value is not None}
+
+    def entry(self) -> dict[str, Any]:
+        """The block as a completion in one piece has it."""
+        return self.fields | ({self.text: "".join(self.pieces)} if self.text else {})

@@ -1,0 +1,128 @@
+"""A model that is no language model: it follows a script, or simple rules, and costs nothing."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from threading import Event, Lock
+from typing import Any
+
+from opencrab.adapters.providers.scripted.rules import reply
+from opencrab.adapters.providers.scripted.script import ScriptedAnswer, choose
+from opencrab.domain.money.budget import FREE, Price, Usage
+from opencrab.domain.turn.record import Answer
+from opencrab.domain.value import MicroUsd
+from opencrab.ports.models.model import ChatRequest, ModelInfo, Returned, Said
+
+_BYTES_PER_TOKEN = 4
+_NOTE = "no language model: it follows a script or simple rules"
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a provider would charge for, whether or not its answers arrived."""
+
+    calls: int = 0
+    micro_usd: MicroUsd = 0
+
+
+class Scripted:
+    """A ChatModel without a network, the same for the same request every time.
+
+    With a script it answers from that; without one it does simple things that it is asked for, and
+    says what it is. `bill` counts on the provider's side, so that what a crash made of a call can
+    be compared with what was really charged; it counts whatever was received, failures as well.
+    `info` says more of the model than its name, price and limit: one without functions makes no
+    calls, and one without vision is sent no images.
+    """
+
+    def __init__(
+        self,
+        script: Sequence[ScriptedAnswer] = (),
+        *,
+        name: str = "scripted:rules",
+        price: Price = FREE,
+        max_input_tokens: int = 32_768,
+        pause: Callable[[float], object] | None = None,
+        info: ModelInfo | None = None,
+    ) -> None:
+        self._script = tuple(script)
+        self._pause = pause or Event().wait
+        self._lock = Lock()
+        self._bill = Bill()
+        self._info = info or ModelInfo(
+            name=name, max_input_tokens=max_input_tokens, price=price, notes=(_NOTE,)
+        )
+
+    @property
+    def info(self) -> ModelInfo:
+        return self._info
+
+    @property
+    def bill(self) -> Bill:
+        """Every call that was received so far, and what all of them cost."""
+        with self._lock:
+            return self._bill
+
+    def encode(self, request: ChatRequest) -> bytes:
+        body = json.dumps(self._body(request), ensure_ascii=False, separators=(",", ":"))
+        return body.encode("utf-8", "replace")
+
+    def chat(self, request: ChatRequest, body: bytes) -> Answer:
+        scripted = self._scripted(request)
+        answer = self._reply(request) if scripted is None else scripted.answer
+        usage = (scripted.usage if scripted else None) or _usage(request, body, answer)
+        failure = scripted.failure if scripted else None
+        if failure is None or failure.may_be_billed:
+            self._charge(usage)
+        delay_ms = scripted.delay_ms if scripted else 0
+        if delay_ms:
+            self._pause(delay_ms / 1_000)
+        if failure is not None:
+            raise failure
+        return answer.replaced(model=self._info.name, usage=usage, first_token_ms=delay_ms)
+
+    def _reply(self, request: ChatRequest) -> Answer:
+        return reply(request if self._info.functions else replace(request, actions=()))
+
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
+        """A request much as vendors have it, so that its size is a usual one."""
+        body: dict[str, Any] = {"model": request.model}
+        if request.actions and self._info.functions:
+            body["actions"] = [action.model_dump(mode="json") for action in request.actions]
+        system = [{"role": "system", "content": request.system}] if request.system else []
+        body["messages"] = [*system, *(self._message(turn) for turn in request.turns)]
+        return body | {"max_tokens": request.max_output_tokens}
+
+    def _message(self, turn: Said | Returned) -> dict[str, Any]:
+        if isinstance(turn, Returned):
+            return {"role": "action", "call_id": turn.call_id, "content": turn.content}
+        message: dict[str, Any] = {"role": turn.role, "content": turn.text}
+        if turn.name:
+            message["name"] = turn.name
+        if turn.calls:
+            message["calls"] = [[call.id, call.name, call.arguments] for call in turn.calls]
+        if turn.images and self._info.vision:
+            message["images"] = [image.data for image in turn.images]
+        return message
+
+    def _scripted(self, request: ChatRequest) -> ScriptedAnswer | None:
+        """The script's answer; None when the rules answer."""
+        if not self._script:
+            return None
+        found = choose(self._script, request) or ScriptedAnswer(text="(the script has ended)")
+        return found if self._info.functions else replace(found, calls=())
+
+    def _charge(self, usage: Usage) -> None:
+        cost = (self._info.price or FREE).cost(usage)
+        with self._lock:
+            self._bill = Bill(self._bill.calls + 1, self._bill.micro_usd + cost)
+
+
+def _usage(request: ChatRequest, body: bytes, answer: Answer) -> Usage:
+    """A plausible number of tokens, never more than what is reserved for the request."""
+    calls = [[call.name, call.arguments] for call in answer.calls]
+    said = json.dumps([answer.text, calls], ensure_ascii=False).encode("utf-8", "replace")
+    return Usage(
+        input_tokens=-(-len(body) // _BYTES_PER_TOKEN),
+        output_tokens=min(-(-len(said) // _BYTES_PER_TOKEN), request.max_output_tokens),
+    )

@@ -1,0 +1,229 @@
+"""The rules of the model that is none: a few requests that it understands, in two languages."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from opencrab.adapters.providers.scripted.script import last_words, since_last_words
+from opencrab.domain.turn.record import Answer, Call
+from opencrab.ports.models.model import ActionSchema, ChatRequest, Returned, Said
+
+_SHOWN = 1_500
+_ECHOED = 200
+_SEARCHED = 2_000
+_JAPANESE = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f]")
+_SILENT_ACTIONS = {"send_speech", "send_noreact", "declare_done"}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Words that are understood as an action; the pattern's groups become its arguments.
+
+    A pattern that may begin anywhere sees the beginning of a text only, as the effort grows with
+    the square of the length.
+    """
+
+    action: str
+    pattern: re.Pattern[str]
+
+    def wanted(self, words: str) -> dict[str, str] | None:
+        """The arguments in the words, None when the rule does not fit."""
+        words = words.strip()
+        anchored = self.pattern.pattern.startswith("^")
+        found = self.pattern.search(words if anchored else words[:_SEARCHED])
+        if found is None:
+            return None
+        return {name: text.strip() for name, text in found.groupdict().items()}
+
+
+def _rule(action: str, pattern: str) -> Rule:
+    return Rule(action, re.compile(pattern, re.IGNORECASE | re.DOTALL))
+
+
+_FILE = r"[「『\"'`]?(?P<path>[A-Za-z0-9_./-]{1,200}|[\w/-]{1,200}\.\w{1,20})[」』\"'`]?"
+_START = r"^\s*(?:please\s+|(?:could|can|will)\s+you\s+(?:please\s+)?)?"
+_END = r"\s?[\u3002.!?\uff01\uff1f]{0,3}$"
+_QUOTED = r"[「『](?P<content>[^「」『』]+)[」』]"
+
+RULES = (
+    _rule("ws_write", _START + r"write\s+(?:to\s+)?" + _FILE + r"\s*[:\uff1a]\s*(?P<content>.+)"),
+    _rule("ws_write", _QUOTED + r"\s?と?を?\s?" + _FILE + r"\s?[にへ]\s?書(?:い|き)"),
+    _rule("ws_write", _FILE + r"\s?[にへ]\s?" + _QUOTED + r"\s?[とを]\s?書(?:い|き)"),
+    _rule("ws_list", _START + r"(?:list|show)\s+(?:the\s+|my\s+|all\s+|your\s+)*files\b"),
+    _rule("ws_list", r"ファイル(?:の)?(?:一覧|を(?:一覧|見せ|列挙))"),
+    _rule("ws_read", _START + r"read\s+(?:the\s+)?(?:file\s+)?" + _FILE + _END),
+    _rule("ws_read", _FILE + r"\s?を\s?(?:読(?:ん|み)|見せ|開い)"),
+    _rule("send_noreact", _START + r"(?:stay|be|keep)\s+(?:silent|quiet)\b"),
+    _rule("send_noreact", r"(?:黙っ|静かにし)て"),
+    _rule("send_speech", _START + r"say\s*(?:[:\uff1a]\s*|\s)(?P<content>.+)"),
+    _rule("send_speech", _QUOTED + r"\s?と\s?(?:言っ|いっ|話し|発言し)"),
+    _rule(
+        "generate_inner_voice",
+        _START + r"think\s*(?:about\b|of\b|that\b|[:\uff1a])?\s+(?P<content>.+)",
+    ),
+    _rule(
+        "generate_inner_voice",
+        r"[「『]?(?P<content>[^「」『』\n]{1,200}?)[」』]?\s?(?:について|のことを|と)\s?考え(?:て|る)",
+    ),
+)
+
+_ABOUT = {
+    "ja": "私は言語モデルではなく、台本どおりに動く仮のモデルです。",
+    "en": "I am not a language model, only a scripted stand-in.",
+}
+_ADVICE = {
+    "ja": "本物のモデルを使うには、環境変数 OPENAI_API_KEY を設定するか、Ollama または llama.cpp の"
+    "サーバーを起動してから、OpenCrab を再起動してください。",
+    "en": "To get a real one, set the environment variable OPENAI_API_KEY, or start an Ollama or"
+    " llama.cpp server, and then restart OpenCrab.",
+}
+_DONE = {
+    "ws_write": {"ja": "書きました。", "en": "Written."},
+    "ws_read": {"ja": "こう書いてあります。", "en": "This is what it says."},
+    "ws_list": {"ja": "ファイルの一覧です。", "en": "These are the files."},
+    "generate_inner_voice": {"ja": "考えました。", "en": "I have thought about it."},
+    "": {"ja": "終わりました。", "en": "Done."},
+}
+_WOKEN = "OpenCrab: "
+"""How words begin that wake an agent and that nobody else sees."""
+
+_TAKEN_PART = {
+    "ja": "この件について、台本どおりの私から言えることは以上です。",
+    "en": "That is all that a scripted stand-in has to say about this.",
+}
+_TOLD_FIELD = {"ws_write": "path", "ws_read": "content", "ws_list": "entries"}
+"""What of an action's result is worth telling."""
+
+_NOTHING = {"ja": "（何もありません）", "en": "(nothing)"}
+_ABLE = {
+    "ja": "それまでは、「memo.txtに『こんにちは』と書いて」「memo.txtを読んで」「ファイル一覧」"
+    "「『やあ』と言って」「黙っていて」などの簡単なお願いだけできます。",
+    "en": "Until then I only do simple things: 'write memo.txt: hello', 'read memo.txt',"
+    " 'list files', 'say hello', 'think about crabs', 'stay silent'.",
+}
+
+
+def reply(request: ChatRequest) -> Answer:
+    """What the rules answer: an action that was asked for, what came of it, or what this is."""
+    words, since = last_words(request), since_last_words(request)
+    language = "ja" if _JAPANESE.search(words) else "en"
+    if not words or any(isinstance(turn, Said) and _answers(turn) for turn in since):
+        return _silence(request)
+    results = [turn for turn in since if isinstance(turn, Returned)]
+    if results:
+        return Answer(text=_report(results, language), finish="stop")
+    if words.startswith(_WOKEN):
+        return _unasked(request, language)
+    offered = {action.name: action for action in request.actions}
+    for rule in RULES:
+        wanted = rule.wanted(words) if rule.action in offered else None
+        if wanted is not None:
+            return _calling(offered[rule.action], wanted)
+    return Answer(text=_introduction(words, language), finish="stop")
+
+
+def _answers(turn: Said) -> bool:
+    """Whether these are words of the agent that answer what was said before."""
+    return turn.role == "assistant" and bool(turn.text) and not turn.calls
+
+
+def _unasked(request: ChatRequest, language: str) -> Answer:
+    """What to do where nobody asked: silence; in a discussion one sentence, and then it is done."""
+    offered = {action.name: action for action in request.actions}
+    discussed = "declare_done" in last_words(request)
+    if not discussed or "declare_done" not in offered:
+        return _silence(request)
+    spoken = any(isinstance(turn, Said) and _answers(turn) for turn in request.turns)
+    if spoken:
+        return _calling(offered["declare_done"], {})
+    return Answer(text=_TAKEN_PART[language], finish="stop")
+
+
+def _silence(request: ChatRequest) -> Answer:
+    """What to do when nobody waits for an answer."""
+    for action in request.actions:
+        if action.name == "send_noreact":
+            return _calling(action, {})
+    return Answer(finish="stop")
+
+
+def _calling(action: ActionSchema, wanted: dict[str, str]) -> Answer:
+    call = Call(id="c0", name=action.name, arguments=_arguments(action, wanted))
+    return Answer(calls=(call,), finish="tool_calls")
+
+
+def _arguments(action: ActionSchema, wanted: dict[str, str]) -> dict[str, Any]:
+    """The arguments under the names that the action gives them.
+
+    A name that the action does not know goes to its next required argument that is still free.
+    """
+    properties = action.parameters.get("properties", {})
+    required = action.parameters.get("required", [])
+    arguments = {name: text for name, text in wanted.items() if name in properties}
+    free = [name for name in (*required, *properties) if name not in arguments]
+    for text in (text for name, text in wanted.items() if name not in properties):
+        if free:
+            arguments[free.pop(0)] = text
+    return arguments
+
+
+def _introduction(words: str, language: str) -> str:
+    heard = " ".join(words.split())
+    heard = heard if len(heard) <= _ECHOED else f"{heard[:_ECHOED]}…"
+    understood = {"ja": f"「{heard}」と受け取りました。", "en": f"I received: “{heard}”."}
+    return "\n".join((_ABOUT[language], understood[language], _ADVICE[language], _ABLE[language]))
+
+
+def _report(results: Iterable[Returned], language: str) -> str:
+    """What came of the calls, in words; nothing where the action spoke, or was to stay silent."""
+    return "\n".join(filter(None, (_outcome(result, language) for result in results)))
+
+
+def _outcome(result: Returned, language: str) -> str:
+    data = _data(result.content)
+    error = data.get("error") if isinstance(data, dict) else None
+    if error:
+        failed = {"ja": f"{result.name} はできませんでした", "en": f"{result.name} did not work"}
+        return f"{failed[language]}: {_cut(_plain(error))}"
+    if result.name in _SILENT_ACTIONS:
+        return ""
+    done = _DONE.get(result.name, _DONE[""])[language]
+    field = _TOLD_FIELD.get(result.name)
+    if isinstance(data, dict) and field in data:
+        data = data[field] or _NOTHING[language]
+    told = "" if result.name == "generate_inner_voice" else _cut(_plain(data))
+    return "\n".join(filter(None, (done, told)))
+
+
+def _data(content: str) -> Any:
+    """A result's data: JSON where it is, otherwise its words."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+
+
+def _plain(data: Any) -> str:
+    """Data in words: lists as lines, files by name, everything else by its fields."""
+    match data:
+        case str() as text:
+            pass
+        case {"done": True}:
+            text = ""
+        case {"name": str(name), "is_dir": bool(is_folder)}:
+            text = f"{name}/" if is_folder else name
+        case dict() if len(data) == 1:
+            text = _plain(next(iter(data.values())))
+        case dict():
+            text = ", ".join(f"{name}: {_plain(value)}" for name, value in data.items())
+        case list():
+            text = "\n".join(f"- {_plain(value)}" for value in data)
+        case _:
+            text = json.dumps(data)
+    return text
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,4 @@
+"""How bytes travel to providers: requests over httpx, deadlines, framing of streams.
+
+It knows no vendor's format.
+"""

@@ -1,0 +1,240 @@
+"""Requests over httpx: which of its errors mean that nothing left, and which that it may have."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
+from ssl import SSLContext
+from time import monotonic
+from urllib.request import getproxies, proxy_bypass
+
+import httpx
+
+from opencrab.adapters.providers.transport.exchange import REPLY_BYTES, Opened, Reply
+from opencrab.adapters.providers.transport.timed_stream import NeverHeard, TimedBackend
+from opencrab.domain.errors import Invalid
+from opencrab.domain.models.fault import Fault, Unanswered
+
+_NEW = httpx.Limits(max_connections=100, max_keepalive_connections=0)
+_LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=300.0)
+_HEADERS = {"user-agent": "opencrab", "accept-encoding": "identity"}
+
+_NOTHING_LEFT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+    httpx.LocalProtocolError,
+    httpx.InvalidURL,
+    UnicodeError,
+)
+_UNTOLD = (httpx.LocalProtocolError, httpx.InvalidURL, UnicodeError)
+"""Errors whose own words may quote a header or an address."""
+
+
+def new_client() -> httpx.BaseTransport:
+    """Connections that are kept; whoever composes shares them and closes them.
+
+    httpx's transport without its client: nothing here needs cookies, redirects or authentication,
+    and each request costs a third less CPU. The proxies of the environment are honoured, but never
+    for this machine itself, where local models run. Raises Invalid when one cannot be used.
+    """
+    context = httpx.create_ssl_context()
+    proxies = {
+        scheme: proxy
+        for scheme, proxy in getproxies().items()
+        if scheme in {"http", "https", "all"}
+    }
+    proxied = {scheme: _proxied(scheme, proxy, context) for scheme, proxy in proxies.items()}
+    return _ByProxy(_Way(context), proxied)
+
+
+def _proxied(scheme: str, proxy: str, context: SSLContext) -> httpx.BaseTransport:
+    """The way through a proxy, whose address may hold a password and is not quoted."""
+    try:
+        return _Way(context, proxy if "://" in proxy else f"http://{proxy}")
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        name = f"{scheme.upper()}_PROXY"
+        why = "" if isinstance(error, httpx.InvalidURL | UnicodeError) else f": {error}"
+        raise Invalid(
+            f"the proxy in {name} of the environment cannot be used{why}",
+            cure=f"correct or unset {name}",
+        ) from None
+
+
+class _Pool(httpx.HTTPTransport):
+    """Connections that keep to the deadline of each request; httpx has no setting for it."""
+
+    def __init__(self, context: SSLContext, limits: httpx.Limits, proxy: str | None) -> None:
+        super().__init__(verify=context, limits=limits, proxy=proxy)
+        self._pool._network_backend = TimedBackend()  # noqa: SLF001
+
+
+class _Way(httpx.BaseTransport):
+    """Connections that are kept, and new ones for what a kept one did not hear."""
+
+    def __init__(self, context: SSLContext, proxy: str | None = None) -> None:
+        self._kept = _Pool(context, _LIMITS, proxy)
+        self._new = _Pool(context, _NEW, proxy)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return self._kept.handle_request(request)
+        except NeverHeard:
+            return self._new.handle_request(request)
+
+    def close(self) -> None:
+        self._kept.close()
+        self._new.close()
+
+
+class _ByProxy(httpx.BaseTransport):
+    """One pool of direct connections, and one for each proxy of the environment."""
+
+    def __init__(
+        self, direct: httpx.BaseTransport, proxied: Mapping[str, httpx.BaseTransport]
+    ) -> None:
+        self._direct = direct
+        self._proxied = proxied
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return self._way(request.url).handle_request(request)
+
+    def close(self) -> None:
+        for way in (self._direct, *self._proxied.values()):
+            way.close()
+
+    def _way(self, url: httpx.URL) -> httpx.BaseTransport:
+        if not self._proxied or _is_here(url.host) or proxy_bypass(url.host):
+            return self._direct
+        return self._proxied.get(url.scheme) or self._proxied.get("all") or self._direct
+
+
+class HttpxTransport:
+    """A Transport over shared httpx connections."""
+
+    def __init__(self, client: httpx.BaseTransport) -> None:
+        self._client = client
+
+    def send(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        timeout_seconds: float,
+    ) -> Reply:
+        with self._opened(url, headers, body, timeout_seconds) as opened:
+            return Reply(opened.status, b"".join(opened.chunks), opened.headers)
+
+    @contextmanager
+    def open(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+    ) -> Iterator[Opened]:
+        with self._opened(url, headers, body, timeout_seconds) as opened:
+            yield opened
+
+    @contextmanager
+    def _opened(
+        self, url: str, headers: Mapping[str, str], body: bytes | None, timeout_seconds: float
+    ) -> Iterator[Opened]:
+        deadline = monotonic() + timeout_seconds
+        exchange = _Exchange(_origin(url), timeout_seconds, deadline)
+        with exchange.explained():
+            patience = dict.fromkeys(("connect", "read", "write"), deadline)
+            request = _request(url, headers, body, {**patience, "pool": timeout_seconds})
+            response = self._client.handle_request(request)
+        try:
+            yield Opened(response.status_code, dict(response.headers), exchange.chunks(response))
+        finally:
+            with suppress(httpx.HTTPError):
+                response.close()
+
+
+def _request(
+    url: str, headers: Mapping[str, str], body: bytes | None, patience: Mapping[str, float]
+) -> httpx.Request:
+    """A request; but for `pool`, its timeouts are points in time, as TimedStream has them."""
+    request = httpx.Request(
+        "GET" if body is None else "POST",
+        url,
+        headers={**_HEADERS, **headers},
+        content=body,
+        extensions={"timeout": dict(patience)},
+    )
+    if not request.url.host:
+        raise httpx.UnsupportedProtocol("the address names no host")
+    return request
+
+
+@dataclass(frozen=True)
+class _Exchange:
+    """One request and its reply: with whom, and until when (`deadline` is a monotonic time)."""
+
+    origin: str
+    timeout_seconds: float
+    deadline: float
+
+    def chunks(self, response: httpx.Response) -> Iterator[bytes]:
+        """The body, if it is small enough and arrives in time."""
+        size = 0
+        with self.explained(begun=True):
+            for chunk in response.iter_bytes():
+                self._check_time()
+                size += len(chunk)
+                if size > REPLY_BYTES:
+                    message = f"the answer of {self.origin} is larger than {REPLY_BYTES} bytes"
+                    raise Unanswered(message, Fault.BROKEN_OFF)
+                yield chunk
+            self._check_time()
+
+    @contextmanager
+    def explained(self, *, begun: bool = False) -> Iterator[None]:
+        """Turn the errors of httpx into faults; once a reply has begun, everything has left."""
+        try:
+            yield
+        except httpx.TimeoutException as error:
+            if isinstance(error, _NOTHING_LEFT) and not begun:
+                raise self._unreachable(error) from None
+            raise self._too_late() from None
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            if isinstance(error, _NOTHING_LEFT) and not begun:
+                raise self._unreachable(error) from None
+            if monotonic() >= self.deadline:
+                raise self._too_late() from None
+            message = f"{self.origin} broke off: {_told(error)}"
+            raise Unanswered(message, Fault.BROKEN_OFF) from None
+
+    def _check_time(self) -> None:
+        if monotonic() >= self.deadline:
+            raise httpx.ReadTimeout("the answer came too slowly")
+
+    def _unreachable(self, error: Exception) -> Unanswered:
+        return Unanswered(
+            f"no connection to {self.origin}: {_told(error)}",
+            Fault.UNREACHABLE,
+            cure="check the base_url of the provider, and that its server runs",
+        )
+
+    def _too_late(self) -> Unanswered:
+        message = f"{self.origin} did not answer within {self.timeout_seconds:g} s"
+        return Unanswered(message, Fault.TIMEOUT)
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _origin(url: str) -> str:
+    """Scheme, host and port: what names a server without quoting a whole address."""
+    return "/".join(url.split("/", 3)[:3])
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, _UNTOLD):
+        return "the address or a header is not what HTTP can carry"
+    return str(error) or type(error).__name__

@@ -1,0 +1,36 @@
+"""A conversation whose calls are all answered, as servers want it that refuse any other."""
+
+from collections.abc import Iterable, Iterator
+
+from opencrab.domain.turn.record import Call
+from opencrab.ports.models.model import Returned, Said
+
+_NO_RESULT = "no result is known"
+
+
+def settled(turns: Iterable[Said | Returned]) -> Iterator[Said | Returned]:
+    """The turns, with each call answered right after it.
+
+    A call that nobody answered has a result that says so; a result that nobody asked for becomes
+    words, after those that somebody did.
+    """
+    waiting: list[Call] = []
+    strays: list[Returned] = []
+    for turn in turns:
+        if isinstance(turn, Said):
+            yield from _settled(waiting, strays)
+            waiting, strays = list(turn.calls), []
+            yield turn
+        elif call := next((call for call in waiting if call.id == turn.call_id), None):
+            waiting.remove(call)
+            yield turn
+        else:
+            strays.append(turn)
+    yield from _settled(waiting, strays)
+
+
+def _settled(waiting: list[Call], strays: list[Returned]) -> Iterator[Said | Returned]:
+    for call in waiting:
+        yield Returned(call.id, call.name, _NO_RESULT)
+    for stray in strays:
+        yield Said("user", f"[{stray.name} → {stray.content}]")

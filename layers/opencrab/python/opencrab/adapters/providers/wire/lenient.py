@@ -1,0 +1,114 @@
+"""Lenient reading of what providers send: values are taken where they make sense, else left."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from opencrab.adapters.providers.transport.exchange import excerpt
+from opencrab.adapters.providers.wire.text import cleaned, repaired
+from opencrab.domain.models.fault import Fault, Unanswered
+
+RAW_BYTES = 4_096
+"""How much of unreadable arguments is kept, so that the model can be shown its mistake."""
+
+_MOST_TOKENS = 2**31 - 1
+_LABEL_LENGTH = 200
+_NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_DURATION = re.compile(
+    r"(?:(?P<h>[0-9]{1,9})h)?(?:(?P<m>[0-9]{1,9})m(?!s))?"
+    r"(?:(?P<s>[0-9]{1,9}(?:\.[0-9]{1,18})?)s)?(?:(?P<ms>[0-9]{1,12}(?:\.[0-9]{1,18})?)ms)?"
+)
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+
+
+def parse(body: bytes) -> Any:
+    """The JSON of a reply's body, white space around it and a byte order mark allowed.
+
+    Raises Unanswered (NONSENSE), with the beginning of what came, when it is none.
+    """
+    try:
+        return json.loads(body.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        message = f"the answer is not JSON: {excerpt(body)!r}"
+        raise Unanswered(message, Fault.NONSENSE) from None
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def listing(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def count(value: Any) -> int:
+    """A number of tokens, also as text; nonsense and negative numbers count as none."""
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value) if "." in value else int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    # A comparison that NaN fails as well.
+    return int(min(value, _MOST_TOKENS)) if value > 0 else 0
+
+
+def label(value: Any) -> str:
+    """A short name, such as a model's or a finish reason's; empty if it is no text."""
+    return repaired(value)[:_LABEL_LENGTH] if isinstance(value, str) else ""
+
+
+def shown(value: Any) -> str:
+    """The beginning of a value as JSON."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        text = type(value).__name__
+    return text[:RAW_BYTES]
+
+
+def read_arguments(arguments: Any) -> dict[str, Any] | None:
+    """A call's arguments, from JSON text or from an object; None when they cannot be read."""
+    try:
+        if isinstance(arguments, str):
+            arguments = json.loads(arguments) if arguments.strip() else {}
+        if arguments is None:
+            return {}
+        return cleaned(arguments) if isinstance(arguments, dict) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_unsure(arguments: Any) -> bool:
+    """Whether nothing tells if the arguments of a call that was cut are all that was meant.
+
+    Servers close the brackets of what the limit cut, or leave an empty object. Only the text of a
+    stream tells, and there the end is missing.
+    """
+    return not (isinstance(arguments, str) and arguments.strip())
+
+
+def raw(arguments: Any) -> str:
+    """Unreadable arguments as text, cut to RAW_BYTES."""
+    text = arguments if isinstance(arguments, str) else shown(arguments)
+    return repaired(text[:RAW_BYTES]).encode()[:RAW_BYTES].decode("utf-8", "ignore")
+
+
+def seconds(duration: Any) -> float | None:
+    """The seconds of a duration such as "34.4s", "6ms" or "1m0.052s"; None for anything else."""
+    found = _DURATION.fullmatch(duration) if isinstance(duration, str) else None
+    if found is None:
+        return None
+    parts = [float(part) * _UNITS[unit] for unit, part in found.groupdict().items() if part]
+    return math.fsum(parts) if parts else None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """How many seconds a server asks us to wait, if it says so as a number and not as a date."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name, "").strip()
+        if _NUMBER.fullmatch(text):
+            return max(float(text) * unit, 0.0)
+    return None

@@ -1,0 +1,87 @@
+"""What the refusals of all vendors have in common, whatever words each has for them."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from opencrab.adapters.providers.transport.exchange import Reply, excerpt
+from opencrab.adapters.providers.wire.lenient import parse, retry_after, shown
+from opencrab.adapters.providers.wire.text import repaired
+from opencrab.adapters.providers.wire.wire import Party
+from opencrab.domain.models.fault import Fault, Unanswered
+
+_BY_STATUS = {
+    401: Fault.AUTH,
+    402: Fault.QUOTA_SPENT,
+    403: Fault.AUTH,
+    404: Fault.MODEL_GONE,
+    408: Fault.TIMEOUT,
+    413: Fault.TOO_LONG,
+    429: Fault.RATE_LIMITED,
+    503: Fault.OVERLOADED,
+    529: Fault.OVERLOADED,
+}
+_REDIRECT, _REQUEST, _SERVER = 300, 400, 500
+_REQUEST_TIMEOUT = 408
+_TOLD_LENGTH = 500
+_READ_LENGTH = 4_000
+_NO_OTHERS: Mapping[int, Fault] = {}
+
+
+class Sorting(Protocol):
+    """Sorts the body of an error, by its words or by the status that it came with."""
+
+    def __call__(
+        self, body: Any, party: Party, *, status: int = 0, billed: bool | None = None
+    ) -> Unanswered: ...
+
+
+def refused(reply: Reply, party: Party, sort: Sorting) -> Unanswered:
+    """The error for a reply whose status is not 200, where the vendor has nothing to add."""
+    if moved := redirected(reply, party):
+        return moved
+    found = sort(body_in(reply), party, status=reply.status, billed=billed_by(reply.status))
+    if found.retry_after_seconds is None:
+        found.retry_after_seconds = retry_after(reply.headers)
+    return found
+
+
+def redirected(reply: Reply, party: Party) -> Unanswered | None:
+    """The error for a redirect, which is never followed: it would carry the key elsewhere."""
+    if not _REDIRECT <= reply.status < _REQUEST:
+        return None
+    return Unanswered(
+        f"{party.provider} answered with a redirect ({reply.status})",
+        Fault.BAD_REQUEST,
+        cure="set base_url to the address that it redirects to",
+    )
+
+
+def billed_by(status: int) -> bool | None:
+    """Whether a status knows better than its fault: who never read a request bills none."""
+    return False if status == _REQUEST_TIMEOUT else None
+
+
+def body_in(reply: Reply) -> Any:
+    """The JSON of an error, or the beginning of whatever came instead."""
+    try:
+        return parse(reply.body)
+    except Unanswered:
+        return excerpt(reply.body)
+
+
+def by_status(status: int, others: Mapping[int, Fault] = _NO_OTHERS) -> Fault:
+    """What a status means where words do not tell; `others` are those of one vendor."""
+    known = others.get(status) or _BY_STATUS.get(status)
+    is_ours = _REQUEST <= status < _SERVER
+    return known or (Fault.BAD_REQUEST if is_ours else Fault.SERVER_ERROR)
+
+
+def key_place(party: Party) -> str:
+    """Where the owner sets the key."""
+    return party.key_name or "the api_key of this provider"
+
+
+def told(words: Any) -> str:
+    """What a vendor said, on one short line."""
+    text = words if isinstance(words, str) else shown(words)
+    return " ".join(repaired(text[:_READ_LENGTH]).split())[:_TOLD_LENGTH]

@@ -1,0 +1,315 @@
+"""The past as the stores tell it: what a copy of an index does not know yet, read consistently.
+
+Every index is a copy: it says how far it has come, and gets what came after. Nothing here knows
+how an index is kept.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import chain
+
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.document import Fact
+from opencrab.domain.erasure.request import FORGOTTEN, Mark
+from opencrab.domain.errors import NotFound
+from opencrab.domain.identifier import ulid, ulid_milliseconds
+from opencrab.domain.memory.memory import (
+    EXPERIENCE,
+    MEMORY,
+    REWRITTEN,
+    Experience,
+    Memory,
+    Rewritten,
+)
+from opencrab.domain.memory.search_row import (
+    Row,
+    RowKind,
+    row_of,
+    row_of_experience,
+    row_of_memory,
+    row_of_summary,
+)
+from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
+from opencrab.ports.clock import Clock
+from opencrab.ports.conversation.feed import FactTold, FeedEntry
+from opencrab.ports.conversation.sessions import Sessions
+from opencrab.ports.documents import Facts
+from opencrab.ports.turn.journal import Journal
+from opencrab.ports.usage.ledger import UsageLedger
+
+KEPT = (MEMORY, EXPERIENCE, SUMMARY)
+"""The kinds of facts that can be found again."""
+
+LATE = timedelta(minutes=5)
+"""How much later than its id says something may come in."""
+
+BUSY_SESSIONS = 50
+"""Sessions beside the present one that a search looks into for what no copy knows yet."""
+
+_PAGE = 500
+_SESSIONS = 100
+_ROWS_OF_USAGE = 200
+_PAGES_OF_USAGE = 5
+_LATE_NUMBERS = 5
+_ONE_BY_ONE = 50
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How far a copy of an index has come.
+
+    `lines` is the last line of each session, `kept` the last id of each kind of fact, `mark` the
+    last mark of forgetting, `at` when it was brought up to date last; None for an empty one.
+    """
+
+    lines: Mapping[str, int] = field(default_factory=dict)
+    kept: Mapping[str, str] = field(default_factory=dict)
+    mark: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Hinted:
+    """What a feed says has changed for one agent: sessions, and facts by kind and id."""
+
+    sessions: tuple[str, ...] = ()
+    kept: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A part of what is new, to be taken in at once together with how far it reaches.
+
+    With a `session_id` the lines up to `last` are known then; with a `kind` the facts up to
+    `last_id` are; else these are marks up to `last_id`, which the rows of all other batches obey.
+    """
+
+    rows: tuple[Row, ...] = ()
+    session_id: str = ""
+    last: int = 0
+    kind: str = ""
+    last_id: str = ""
+    marks: tuple[tuple[str, Mark], ...] = ()
+
+
+class Past:
+    """Reads what agents lived through."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        sessions: Sessions,
+        facts: Facts,
+        usage: UsageLedger,
+        clock: Clock,
+    ) -> None:
+        self._journal = journal
+        self._sessions = sessions
+        self._facts = facts
+        self._usage = usage
+        self._clock = clock
+
+    def news(self, agent_id: str, seen: Seen, *session_ids: str) -> Iterator[Batch]:
+        """What a copy does not know: marks first, then lines, then what is kept.
+
+        The sessions named are read to their last line, and so are those in which the agent has
+        called a model since the copy was brought up to date. An empty copy gets everything.
+        Sessions of others give nothing.
+        """
+        yield from self._marks(agent_id, seen)
+        ids = dict.fromkeys((*session_ids, *self._busy(agent_id, seen.at)))
+        sessions: Iterable[Session] = self._own(agent_id, ids)
+        if seen.at is None:
+            # The list of sessions may lag behind: those that are known by name are not left to it.
+            others = (each for each in self.sessions_of(agent_id) if each.id not in ids)
+            sessions = chain(sessions, others)
+        for session in sessions:
+            yield from self._lines(agent_id, session, seen.lines.get(session.id, 0))
+        for kind in KEPT:
+            yield from self._kept(agent_id, kind, seen.kept.get(kind, ""))
+        yield from self._rewritten(agent_id, seen)
+
+    def marks(self, agent_id: str) -> Iterator[tuple[str, Mark]]:
+        """All marks of forgetting, each with its id, in the order in which they were made."""
+        for batch in self._marks(agent_id, Seen()):
+            yield from batch.marks
+
+    def sessions_of(self, agent_id: str) -> Iterator[Session]:
+        """All sessions that an agent ever took part in; the list may lag a moment behind."""
+        after: str | None = None
+        while True:
+            page = self._sessions.page(after=after, limit=_SESSIONS)
+            yield from (each for each in page if agent_id in each.ever_ids)
+            if len(page) < _SESSIONS:
+                return
+            after = page[-1].id
+
+    def again(self, agent_id: str, row: Row) -> Row | None:
+        """A kept thing as it is now, or None when it is gone; lines are answered as they are."""
+        return self.row_named(agent_id, row.kind, row.ref) if row.ref else row
+
+    def row_named(self, agent_id: str, kind: RowKind, ref: str) -> Row | None:
+        """A kept thing by the name that rows have for it, or None when it is gone."""
+        return self.kept(agent_id, kind, summary_key(ref) if kind is RowKind.SUMMARY else ref)
+
+    def kept(self, agent_id: str, kind: str, fact_id: str) -> Row | None:
+        """A fact of one of the KEPT kinds as a row, or None when it is gone or retired."""
+        fact = self._facts.get(agent_id, kind, fact_id)
+        return None if fact is None else row_of_fact(fact)
+
+    def hinted(self, entries: Iterable[FeedEntry]) -> dict[str, Hinted]:
+        """By agent, what entries of a feed say has changed; the order and repeats mean nothing."""
+        sessions, kept = dict[str, None](), dict[FactTold, None]()
+        for entry in entries:
+            if entry.kind == "line":
+                sessions[entry.session_id] = None
+            elif entry.kind == "fact":
+                kept[FactTold.model_validate_json(entry.body).replaced(removed=False)] = None
+        found = dict[str, Hinted]()
+        for session_id in sessions:
+            with suppress(NotFound):
+                for agent_id in self._sessions.get(session_id).ever_ids:
+                    known = found.get(agent_id, Hinted())
+                    found[agent_id] = replace(known, sessions=(*known.sessions, session_id))
+        for told in kept:
+            known = found.get(told.owner, Hinted())
+            # A mark needs no more than to be looked for; it is read with all the others.
+            more = ((told.kind, told.id),) if told.kind in KEPT else ()
+            found[told.owner] = replace(known, kept=known.kept + more)
+        return found
+
+    def _marks(self, agent_id: str, seen: Seen) -> Iterator[Batch]:
+        now = self._clock.now()
+        after = _earlier(seen.mark, now)
+        while True:
+            page = self._facts.page(agent_id, FORGOTTEN, after=after, limit=_PAGE)
+            if page:
+                marks = tuple((fact.id, fact.read(Mark)) for fact in page)
+                yield Batch(marks=marks, last_id=_reached(seen.mark, page, now))
+            if len(page) < _PAGE:
+                return
+            after = page[-1].id
+
+    def _busy(self, agent_id: str, since: datetime | None) -> Iterator[str]:
+        since = None if since is None else since - LATE
+        found, after = dict[str, None](), None
+        for _ in range(_PAGES_OF_USAGE):
+            rows = self._usage.rows(agent_id, since=since, after=after, limit=_ROWS_OF_USAGE)
+            named = [row.session_id for row in rows if row.session_id]
+            found.update(dict.fromkeys(named))
+            if len(rows) < _ROWS_OF_USAGE or len(named) == len(rows):
+                break
+            # Some were for vectors, which are nobody's in particular.
+            after = rows[-1].id
+        yield from list(found)[:BUSY_SESSIONS]
+
+    def _own(self, agent_id: str, ids: Iterable[str]) -> Iterator[Session]:
+        for session_id in ids:
+            try:
+                session = self._sessions.get(session_id)
+            except NotFound:
+                continue
+            if agent_id in session.ever_ids:
+                yield session
+
+    def _lines(self, agent_id: str, session: Session, after: int) -> Iterator[Batch]:
+        while True:
+            page = self._journal.lines(session.id, after=after, limit=_PAGE)
+            if not page:
+                return
+            after = page[-1].sequence
+            rows = (row_of(line, session, agent_id) for line in page)
+            found = tuple(row for row in rows if row is not None)
+            yield Batch(rows=found, session_id=session.id, last=after)
+            if len(page) < _PAGE:
+                return
+
+    def _kept(self, agent_id: str, kind: str, known: str) -> Iterator[Batch]:
+        now = self._clock.now()
+        after = _earlier(known, now)
+        while True:
+            page = self._facts.page(agent_id, kind, after=after, limit=_PAGE)
+            if page:
+                yield Batch(rows=_rows(page), kind=kind, last_id=_reached(known, page, now))
+            if len(page) < _PAGE:
+                return
+            after = page[-1].id
+
+    def _rewritten(self, agent_id: str, seen: Seen) -> Iterator[Batch]:
+        """What changed or came in under old ids; an empty copy has just read it as it is."""
+        known, now = seen.kept.get(REWRITTEN, ""), self._clock.now()
+        if seen.at is None:
+            page = self._facts.page(agent_id, REWRITTEN, limit=1, newest_first=True)
+            if page:
+                yield Batch(kind=REWRITTEN, last_id=_reached(known, page, now))
+            return
+        # Whatever was told of so long before the last look was there then: it is read only once.
+        after = max(_earlier(known, now), min(known, ulid(_milliseconds(seen.at - LATE), b"")))
+        while page := self._facts.page(agent_id, REWRITTEN, after=after, limit=_PAGE):
+            told = dict[str, dict[str, None]]()
+            for each in (fact.read(Rewritten) for fact in page):
+                told.setdefault(each.kind, {}).update(dict.fromkeys(each.refs))
+            facts = chain.from_iterable(self._named(agent_id, *each) for each in told.items())
+            rows = _rows(facts)
+            after = page[-1].id
+            yield Batch(rows=rows, kind=REWRITTEN, last_id=_reached(known, page, now))
+
+    def _named(self, agent_id: str, kind: str, refs: Mapping[str, None]) -> Iterator[Fact]:
+        """Facts by their ids, where there are any; many are read in pages with all the others."""
+        if len(refs) <= _ONE_BY_ONE:
+            found = (self._facts.get(agent_id, kind, ref) for ref in refs)
+            yield from (fact for fact in found if fact is not None)
+            return
+        after = ""
+        while page := self._facts.page(agent_id, kind, after=after, limit=_PAGE):
+            yield from (fact for fact in page if fact.id in refs)
+            after = page[-1].id
+
+
+def row_of_fact(fact: Fact) -> Row | None:
+    """A fact of one of the kinds that can be found again, as a row; None for what is retired."""
+    if fact.kind == MEMORY:
+        return row_of_memory(fact.read(Memory))
+    if fact.kind == EXPERIENCE:
+        lived = fact.read(Experience)
+        return None if lived.retired_at else row_of_experience(lived)
+    return row_of_summary(fact.read(Summary))
+
+
+def _rows(facts: Iterable[Fact]) -> tuple[Row, ...]:
+    return tuple(row for row in map(row_of_fact, facts) if row is not None)
+
+
+def ref_of(kind: str, fact_id: str) -> str:
+    """How rows name a fact of one of the KEPT kinds."""
+    return f"S{int(fact_id[1:])}" if kind == SUMMARY else fact_id
+
+
+def _reached(known: str, page: Iterable[Fact], now: datetime) -> str:
+    """The last id that something new comes after: none of another form or far in the future."""
+    latest = _milliseconds(now + LATE)
+    ids = [fact.id for fact in page if _is_reached(fact.id, latest)]
+    return max((known if _is_reached(known, latest) else "", *ids))
+
+
+def _is_reached(fact_id: str, latest: int) -> bool:
+    if fact_id[:1] == "S":
+        return fact_id[1:].isdigit()
+    milliseconds = ulid_milliseconds(fact_id)
+    return milliseconds is not None and milliseconds <= latest
+
+
+def _milliseconds(at: datetime) -> int:
+    return max(round(at.timestamp() * 1_000), 0)
+
+
+def _earlier(known: str, now: datetime) -> str:
+    """An id a little before one, as others may have come in before it since."""
+    if known[:1] == "S" and known[1:].isdigit():
+        return summary_key(f"S{max(int(known[1:]) - _LATE_NUMBERS, 0)}")
+    milliseconds = ulid_milliseconds(known)
+    if milliseconds is None or milliseconds > _milliseconds(now + LATE):
+        return ""
+    return ulid(max(milliseconds - round(LATE.total_seconds() * 1_000), 0), b"")

@@ -1,0 +1,159 @@
+"""Taking in: rows, marks and watermarks into the tables of an index, inside one transaction.
+
+The full-text table keeps no texts. To take a row out of it, it must be told the very terms that
+were put in, which is why they are worked out from the text as it is kept.
+"""
+
+import sqlite3
+from datetime import datetime
+from typing import Any
+
+from opencrab.adapters.search_rows import Batch
+from opencrab.adapters.sqlite_search.forgotten import Forgotten
+from opencrab.adapters.sqlite_search.row_codec import Names, clean, moment, to_stored
+from opencrab.adapters.sqlite_search.schema import KINDS, making_sense
+from opencrab.domain.erasure.request import Mark
+from opencrab.domain.memory.search_row import Row, RowKind
+from opencrab.domain.text.terms import index_terms
+
+_INSERT = "INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+
+_KEPT = (
+    "SELECT id, session, sequence, kind, hearing, guild, person, speaker, flags, at, importance,"
+    " ref, text FROM row WHERE kind = ? AND ref = ?"
+)
+_AT = 9
+
+_TIDY = (
+    "DELETE FROM spoke WHERE NOT EXISTS (SELECT 1 FROM row WHERE row.session = spoke.session"
+    " AND row.ref IS NULL AND row.sequence > 0 AND row.kind = 0 AND row.person = spoke.person)",
+    "DELETE FROM name WHERE id NOT IN (SELECT session FROM row UNION SELECT person FROM row"
+    " UNION SELECT speaker FROM row UNION SELECT guild FROM row WHERE guild IS NOT NULL)",
+    "INSERT OR REPLACE INTO about VALUES ('removed', '1')",
+)
+"""What was only there for rows that are gone goes too, and the file is not clean any more."""
+
+
+class Taking:
+    """Writes of one transaction; `changed` counts rows, `removed` those that went."""
+
+    def __init__(self, connection: sqlite3.Connection, names: Names, forgotten: Forgotten) -> None:
+        self._connection = connection
+        self._names = names
+        self._forgotten = forgotten
+        self._spoke = set[tuple[int, int]]()
+        newest = connection.execute("SELECT max(id) FROM row").fetchone()[0]
+        self._next = (newest or 0) + 1
+        self.changed = 0
+        self.removed = 0
+
+    def take(self, batch: Batch) -> None:
+        """A part of what is new, and how far it reaches."""
+        for mark_id, mark in batch.marks:
+            self._obey(mark_id, mark)
+        for row in batch.rows:
+            self.put(row)
+        if batch.session_id:
+            self._reached("line", "session", clean(batch.session_id), batch.last)
+        elif batch.kind:
+            self._reached("kept", "kind", clean(batch.kind), clean(batch.last_id))
+        elif batch.last_id:
+            self._reached("about", "key", "mark", clean(batch.last_id))
+
+    def put(self, row: Row, *, newest: bool = False) -> None:
+        """Take in a row unless it was forgotten; of a kept thing, unless a newer one is there.
+
+        Lines never change. `newest` says that the row was just read.
+        """
+        if self._forgotten.has(row):
+            return
+        columns = to_stored(row, self._names)
+        if row.ref and not self._makes_room(columns, newest=newest):
+            return
+        added = self._connection.execute(_INSERT, (self._next, *columns)).rowcount
+        if added != 1:
+            return
+        words = " ".join(index_terms(columns[-1]))
+        self._connection.execute(
+            "INSERT INTO words (rowid, text) VALUES (?, ?)", (self._next, words)
+        )
+        if row.is_spoken:
+            self._hear(columns)
+        self._next += 1
+        self.changed += 1
+
+    def remove(self, kind: RowKind, ref: str) -> None:
+        """Take a kept thing out."""
+        self._remove("kind = ? AND ref = ?", KINDS[kind], clean(ref))
+
+    def reach(self, at: datetime) -> None:
+        """Say when it was brought up to date; the times are as long as each other as texts."""
+        self._reached("about", "key", "at", f"{moment(at):020d}")
+
+    def finish(self) -> None:
+        """Remove what belonged to removed rows only."""
+        if self.removed:
+            for statement in _TIDY:
+                self._connection.execute(statement)
+
+    def _obey(self, mark_id: str, mark: Mark) -> None:
+        added = self._connection.execute(
+            "INSERT INTO mark VALUES (?, ?) ON CONFLICT DO NOTHING",
+            (clean(mark_id), mark.model_dump_json()),
+        )
+        if added.rowcount != 1:
+            return
+        self._forgotten.add(mark)
+        for lines in mark.lines:
+            number = self._names.number(lines.session_id)
+            if number is not None:
+                where = "ref IS NULL AND session = ? AND sequence BETWEEN ? AND ?"
+                self._remove(where, number, lines.first, lines.last)
+        for named in mark.refs:
+            kind, _, ref = named.partition(":")
+            if kind in KINDS:
+                self.remove(RowKind(kind), ref)
+        if mark.everything:
+            self._remove("at <= ?", moment(mark.at))
+
+    def _makes_room(self, columns: tuple[Any, ...], *, newest: bool) -> bool:
+        """Take an older version of the same kept thing out; False when there is nothing to do."""
+        kind, ref = columns[2], columns[-2]
+        known = self._connection.execute(_KEPT, (kind, ref)).fetchone()
+        if known is None:
+            return True
+        with making_sense():
+            is_old = known[1:] == columns or (not newest and known[_AT] > columns[_AT - 1])
+        if is_old:
+            return False
+        self._remove("id = ?", known[0])
+        self.changed -= 1
+        return True
+
+    def _remove(self, where: str, *parameters: str | int) -> None:
+        found = self._connection.execute(f"SELECT id, text FROM row WHERE {where}", parameters)  # noqa: S608 - values are parameters
+        with making_sense():
+            gone = [(number, " ".join(index_terms(text))) for number, text in found.fetchall()]
+        self._connection.executemany(
+            "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", gone
+        )
+        self._connection.executemany("DELETE FROM row WHERE id = ?", ((each,) for each, _ in gone))
+        self.removed += len(gone)
+        self.changed += len(gone)
+
+    def _hear(self, columns: tuple[Any, ...]) -> None:
+        spoke = (columns[5], columns[0])
+        if spoke not in self._spoke:
+            self._spoke.add(spoke)
+            self._connection.execute(
+                "INSERT INTO spoke VALUES (?, ?) ON CONFLICT DO NOTHING", spoke
+            )
+
+    def _reached(self, table: str, key: str, name: str, last: str | int) -> None:
+        """Move a watermark forward, never back."""
+        column = "value" if table == "about" else "last"
+        self._connection.execute(
+            f"INSERT INTO {table} ({key}, {column}) VALUES (?, ?) ON CONFLICT ({key}) DO UPDATE"  # noqa: S608 - values are parameters
+            f" SET {column} = max({column}, excluded.{column})",
+            (name, last),
+        )

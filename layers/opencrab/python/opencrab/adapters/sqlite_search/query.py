@@ -1,0 +1,202 @@
+"""Finding: from a question to rows with their neighbours, with every limit inside the statements.
+
+What somebody may not hear, and what a filter leaves out, is never read from the tables: each
+statement that answers rows carries the same conditions.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from opencrab.adapters.sqlite_search.conditions import Conditions, conditions
+from opencrab.adapters.sqlite_search.matching import best_hits
+from opencrab.adapters.sqlite_search.row_codec import (
+    COLUMNS,
+    USUAL_IMPORTANCE,
+    Names,
+    from_stored,
+    time_of,
+)
+from opencrab.adapters.sqlite_search.schema import SPEECH, TIMED, making_sense
+from opencrab.domain.memory.search_row import Row
+from opencrab.domain.text.query import named, question
+from opencrab.domain.text.ranking import LENT, Candidate, Ranked, least_lent, ranked
+from opencrab.ports.memory.search import Found, Query, excerpt_line
+
+_APART = 10
+"""Places between rows that are not known to follow each other; more than any hit reaches."""
+
+_NEXT = (
+    "SELECT near.id FROM row AS near WHERE near.session = row.session AND near.ref IS NULL"  # noqa: S608 - values are parameters
+    f" AND near.kind = {SPEECH} AND near.sequence"
+)
+_AROUND = f"""
+SELECT row.id,
+    ({_NEXT} > row.sequence ORDER BY near.sequence LIMIT 1),
+    ({_NEXT} > row.sequence ORDER BY near.sequence LIMIT 1 OFFSET 1),
+    ({_NEXT} BETWEEN 1 AND row.sequence - 1 ORDER BY near.sequence DESC LIMIT 1)
+FROM row WHERE row.id IN (SELECT value FROM json_each(?))
+    AND row.ref IS NULL AND row.sequence > 0 AND row.kind = {SPEECH}
+"""  # noqa: S608 - values are parameters
+
+_MATTERING = (
+    "row.id, row.session, row.sequence, row.kind, row.speaker, row.flags, row.at, row.importance,"
+    " row.ref"
+)
+
+
+Sense = Callable[
+    [sqlite3.Connection, dict[int, float], Conditions],
+    tuple[dict[int, float], dict[int, tuple[str, ...]]],
+]
+"""From hits by words to hits by words and by meaning: their scores, and why each is one."""
+
+_Places = dict[int, list[tuple[int, int]]]
+"""Numbers of rows; for each those that it follows, and how many places behind."""
+
+
+@dataclass(frozen=True)
+class _Around:
+    """Numbers of the spoken rows beside a spoken row."""
+
+    next: int | None
+    second: int | None
+    previous: int | None
+
+
+def find(
+    connection: sqlite3.Connection,
+    names: Names,
+    query: Query,
+    speakers: Iterable[str],
+    now: datetime,
+    *,
+    sense: Sense | None = None,
+) -> tuple[Found, ...]:
+    """What fits best, best first; by meaning too where there is a sense of it."""
+    limits = conditions(query, names)
+    if limits is None or query.limit < 1:
+        return ()
+    called = named(query.text, speakers)
+    if called and not query.clearance.whole:
+        called = _heard(connection, names, called, limits)
+    asked = question(query.text, called)
+    hits, why = best_hits(connection, asked.terms, limits), dict[int, tuple[str, ...]]()
+    if sense is not None:
+        hits, why = sense(connection, hits, limits)
+    around = _around(connection, hits)
+    least = least_lent(hits.values(), asked.named, asks_when=asked.asks_when, limit=query.limit)
+    listed = _candidates(connection, names, hits, _near(hits, around, least), limits)
+    candidates = (each._replace(why=why.get(int(each.key), each.why)) for each in listed)
+    best = ranked(
+        candidates, named=asked.named, asks_when=asked.asks_when, now=now, limit=query.limit
+    )
+    return _shown(connection, names, best, limits)
+
+
+def _heard(
+    connection: sqlite3.Connection, names: Names, speakers: frozenset[str], limits: Conditions
+) -> frozenset[str]:
+    """Those of the speakers of whom whoever asks may hear; nobody else's name means anything."""
+    found = connection.execute(
+        f"SELECT DISTINCT row.speaker FROM row WHERE {limits.heard} AND row.speaker IN"  # noqa: S608 - values are parameters
+        " (SELECT value FROM json_each(:speakers))",
+        {**limits.values, "speakers": json.dumps([names.number(each) for each in speakers])},
+    )
+    return frozenset(names.text(number) for (number,) in found.fetchall())
+
+
+def _around(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, _Around]:
+    """The spoken rows beside the spoken ones among some rows."""
+    found = connection.execute(_AROUND, (json.dumps(list(numbers)),))
+    return {number: _Around(*beside) for number, *beside in found}
+
+
+def _near(hits: dict[int, float], around: dict[int, _Around], least: float) -> _Places:
+    """Hits and those neighbours that get enough from hits, with how they follow each other."""
+    lent = dict[int, float]()
+    places = dict[int, list[tuple[int, int]]]()
+    for hit, beside in around.items():
+        of = {1: beside.next, -1: beside.previous, 2: beside.second}
+        for distance, share in LENT:
+            neighbour = of[distance]
+            if neighbour is None:
+                continue
+            lent[neighbour] = lent.get(neighbour, 0.0) + share * hits[hit]
+            if distance > 0:
+                places.setdefault(neighbour, []).append((hit, distance))
+            else:
+                places.setdefault(hit, []).append((neighbour, -distance))
+    wanted = [number for number, score in lent.items() if score >= least and number not in hits]
+    return {number: places.get(number, []) for number in (*hits, *wanted)}
+
+
+def _candidates(
+    connection: sqlite3.Connection,
+    names: Names,
+    hits: dict[int, float],
+    places: _Places,
+    limits: Conditions,
+) -> Iterator[Candidate]:
+    """The rows with places as far apart as they are where that matters.
+
+    Rows that may not be answered only count as places: what follows them is no nearer for that.
+    """
+    found = connection.execute(
+        f"SELECT {_MATTERING}, {limits.all} FROM row"  # noqa: S608 - values are parameters
+        " WHERE row.id IN (SELECT value FROM json_each(:numbers))"
+        " ORDER BY row.session, row.sequence, row.kind, row.ref",
+        {**limits.values, "numbers": json.dumps(list(places))},
+    )
+    placed, last = dict[int, int](), 0
+    for number, session, sequence, kind, speaker, flags, at, importance, ref, allowed in found:
+        known = (placed[one] + apart for one, apart in places[number] if one in placed)
+        placed[number] = last = next(known, last + _APART)
+        if not allowed:
+            continue
+        with making_sense():
+            candidate = Candidate(
+                number,
+                names.text(session),
+                last,
+                names.text(speaker),
+                time_of(at),
+                hits.get(number, 0.0),
+                USUAL_IMPORTANCE if importance is None else float(importance),
+                kind == SPEECH and ref is None and sequence > 0,
+                bool(flags & TIMED),
+            )
+        yield candidate
+
+
+def _shown(
+    connection: sqlite3.Connection, names: Names, best: Sequence[Ranked], limits: Conditions
+) -> tuple[Found, ...]:
+    """The best with their neighbours, as far as whoever asks may hear those."""
+    around = _around(connection, [int(each.candidate.key) for each in best])
+    numbers = {int(each.candidate.key) for each in best}
+    for beside in around.values():
+        numbers.update(each for each in (beside.previous, beside.next) if each is not None)
+    found = connection.execute(
+        f"SELECT {COLUMNS} FROM row WHERE row.id IN (SELECT value FROM json_each(:numbers))"  # noqa: S608 - values are parameters
+        f" AND {limits.heard}",
+        {**limits.values, "numbers": json.dumps(list(numbers))},
+    )
+    rows = {columns[0]: from_stored(columns, names) for columns in found}
+    return tuple(_found(each, rows, around) for each in best)
+
+
+def _found(each: Ranked, rows: dict[int, Row], around: dict[int, _Around]) -> Found:
+    number = int(each.candidate.key)
+    beside = around.get(number)
+    order = (beside.previous, number, beside.next) if beside else (number,)
+    shown = [rows[one] for one in order if one in rows]
+    return Found(
+        row=rows[number],
+        score=each.score,
+        why=each.why,
+        excerpt="\n".join(map(excerpt_line, shown)),
+        taint=any(row.taint for row in shown),
+    )

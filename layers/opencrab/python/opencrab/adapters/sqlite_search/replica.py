@@ -1,0 +1,245 @@
+"""One agent's private copy of its index: where it begins, how it goes on, how it is published.
+
+A copy begins with the newest snapshot, or empty, and reads on from the stores. Whenever it cannot
+be trusted it begins anew: all that it knows is in the journal and among the facts.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from opencrab.adapters.search_rows import Batch, Hinted, Past, Seen, ref_of
+from opencrab.adapters.sqlite_search.index import TOKENIZER, Damaged, Index
+from opencrab.domain.erasure.request import COPIES_KEPT
+from opencrab.domain.errors import Unavailable
+from opencrab.domain.memory.search_row import Row, RowKind
+from opencrab.ports.clock import Clock
+from opencrab.ports.memory.snapshots import Snapshot, SnapshotStore
+
+ROWS_AT_ONCE = 5_000
+"""Rows of one transaction: what is new since yesterday fits, a whole life is read bit by bit."""
+
+LOOKS = 10
+"""How often the newest snapshot is asked for while others replace it."""
+
+_UNFINISHED = datetime(1970, 1, 1, tzinfo=UTC)
+"""When a copy was brought up to date of which only a part was read: so long ago that it is old."""
+
+_log = logging.getLogger(__name__)
+
+
+class Copy:
+    """An agent's copy; one thread at a time may use it.
+
+    `new_file` answers a path in temporary storage where nothing is yet. `base` is the snapshot
+    that a publication replaces: the copy holds all that it holds, or was made anew since.
+    """
+
+    def __init__(
+        self,
+        agent_id: str,
+        past: Past,
+        snapshots: SnapshotStore,
+        new_file: Callable[[], Path],
+        clock: Clock,
+    ) -> None:
+        self.base: Snapshot | None = None
+        self._agent_id = agent_id
+        self._past = past
+        self._snapshots = snapshots
+        self._new_file = new_file
+        self._clock = clock
+        self._index: Index | None = None
+        self._file: Path | None = None
+        self._looked_ms = 0.0
+        self._is_ahead = False
+        self._left_behind: tuple[str, ...] = ()
+
+    @property
+    def index(self) -> Index:
+        """The index, an empty one at first."""
+        if self._index is None:
+            self._file = self._new_file()
+            self._index = Index(self._agent_id, self._file)
+        return self._index
+
+    def look(self, refresh_seconds: float = 0.0) -> None:
+        """Take the newest snapshot in its place, unless one was looked for a short while ago.
+
+        What is newer than the copy and cannot be used makes it begin anew: it may have held what
+        only hints told of.
+        """
+        now_ms = self._clock.monotonic_ms()
+        if self._index is not None and now_ms - self._looked_ms < refresh_seconds * 1_000:
+            return
+        try:
+            newest, fetched = self._newest()
+        except Unavailable as error:
+            if self._index is None or not refresh_seconds:
+                raise
+            _log.warning("agent_id=%s | no newer snapshot: %s", self._agent_id, error.message)
+            return
+        self._looked_ms = now_ms
+        if newest != self.base:
+            self._begin(fetched)
+            self.base = newest
+
+    def catch_up(self, *session_ids: str, whole: bool = False) -> None:
+        """Read on to this moment; see `Past.news`. With `whole` everything is looked at again."""
+        now, seen = self._clock.now(), self.index.seen()
+        if seen.at is not None and seen.at < now - COPIES_KEPT:
+            self._begin(None)
+            seen = Seen()
+        since = replace(seen, kept={}, at=None) if whole else seen
+        news = self._past.news(self._agent_id, since, *session_ids, *self._left_behind)
+        told = _Told(news)
+        changed = self._take(told, seen.at or _UNFINISHED, now)
+        if whole:
+            gone = self.index.kept() - told.kept
+            changed += sum(self._reread(kind, ref) for kind, ref in gone)
+        if told.mark > seen.mark:
+            self.index.cleanse()
+            changed += 1
+        self._left_behind = ()
+        self._is_ahead = self._is_ahead or changed > 0
+
+    def reread(self, hinted: Hinted) -> None:
+        """Take in what became of the facts that hints name, changed and removed ones too."""
+        for kind, fact_id in hinted.kept:
+            row = self._past.kept(self._agent_id, kind, fact_id)
+            if row is None:
+                self.index.drop(RowKind(kind), ref_of(kind, fact_id))
+            else:
+                self.index.update(row)
+            self._is_ahead = True
+
+    def learn(self, teach: Callable[[Index], int]) -> int:
+        """Have more put into the index than the stores tell; `teach` counts how much that was."""
+        learnt = teach(self.index)
+        self._is_ahead = self._is_ahead or learnt > 0
+        return learnt
+
+    def confirm(self, row: Row) -> bool:
+        """Whether a kept row is still what is stored; the index learns what became of it."""
+        now = self._past.again(self._agent_id, row)
+        if now == row:
+            return True
+        if now is None:
+            self.index.drop(row.kind, row.ref)
+        else:
+            self.index.update(now)
+        return False
+
+    def publish(self, *, anyway: bool = False) -> bool:
+        """Put it in the place of its base, if it knows more; False when another came first."""
+        if not self._is_ahead and not anyway:
+            return True
+        file = self._new_file()
+        try:
+            self.index.save(file)
+            made = self._snapshots.publish(
+                self._agent_id, file, rows=self.index.rows(), tokenizer=TOKENIZER, over=self.base
+            )
+        finally:
+            file.unlink(missing_ok=True)
+        if made is None:
+            return False
+        self.base, self._is_ahead = made, False
+        return True
+
+    def withdraw(self) -> None:
+        """Remove all snapshots of the agent; this copy stays."""
+        self._snapshots.remove(self._agent_id)
+        self.base, self._is_ahead = None, True
+
+    def begin_anew(self) -> None:
+        """Throw it away for one that reads everything."""
+        self._begin(None)
+
+    def close(self) -> None:
+        """Let go of its file and remove it."""
+        if self._index is not None:
+            self._index.close()
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
+        self._index = self._file = None
+
+    def _newest(self) -> tuple[Snapshot | None, Path | None]:
+        """The newest snapshot, and a file with it unless it is the base or cannot be used."""
+        newest = self._snapshots.newest(self._agent_id)
+        for _ in range(LOOKS):
+            if newest is None or newest == self.base or newest.tokenizer != TOKENIZER:
+                return newest, None
+            file = self._new_file()
+            if self._snapshots.fetch(newest, file):
+                return newest, file
+            file.unlink(missing_ok=True)
+            missed, newest = newest, self._snapshots.newest(self._agent_id)
+            if newest == missed:
+                _log.warning("agent_id=%s | its snapshot is damaged", self._agent_id)
+                return newest, None
+        raise Unavailable(
+            f"the snapshots of agent {self._agent_id!r} are replaced faster than they can be read",
+            cure="try again in a few seconds",
+        )
+
+    def _begin(self, file: Path | None) -> None:
+        """Begin with a fetched file if it is a sound one, else with nothing.
+
+        Sessions in which the old copy had come further are read again next time, so that nothing
+        that was found before is missed.
+        """
+        lines = self._known()
+        self.close()
+        if file is not None:
+            try:
+                self._index, self._file = Index(self._agent_id, file), file
+            except Damaged as error:
+                file.unlink(missing_ok=True)
+                _log.warning("agent_id=%s | %s", self._agent_id, error.message)
+        self._is_ahead = self._index is None
+        now = self.index.seen().lines
+        missed = (each for each, last in lines.items() if last > now.get(each, 0))
+        self._left_behind = tuple(dict.fromkeys((*self._left_behind, *missed)))
+
+    def _known(self) -> dict[str, int]:
+        try:
+            return {} if self._index is None else dict(self._index.seen().lines)
+        except Unavailable:
+            return {}
+
+    def _take(self, news: Iterable[Batch], before: datetime, now: datetime) -> int:
+        """One transaction, or several where much is new: only the last one says that it is all."""
+        changed, rows, batches = 0, 0, list[Batch]()
+        for batch in news:
+            batches.append(batch)
+            rows += len(batch.rows)
+            if rows >= ROWS_AT_ONCE:
+                changed += self.index.take(batches, before)
+                rows, batches = 0, []
+        return changed + self.index.take(batches, now)
+
+    def _reread(self, kind: RowKind, ref: str) -> int:
+        """Drop what nobody told of any more; 0 when it is there after all."""
+        row = self._past.row_named(self._agent_id, kind, ref)
+        if row is None:
+            self.index.drop(kind, ref)
+        return int(row is None)
+
+
+class _Told:
+    """News that pass through: which kept things they told of, and the last mark."""
+
+    def __init__(self, news: Iterator[Batch]) -> None:
+        self.kept = set[tuple[RowKind, str]]()
+        self.mark = ""
+        self._news = news
+
+    def __iter__(self) -> Iterator[Batch]:
+        for batch in self._news:
+            self.kept.update((row.kind, row.ref) for row in batch.rows if row.ref)
+            if batch.marks:
+                self.mark = batch.last_id
+            yield batch

@@ -1,0 +1,142 @@
+"""The copies of indexes that one process holds: few of them, in a folder that goes with it."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from errno import EPERM
+from itertools import count
+from pathlib import Path
+from threading import Lock
+
+from opencrab.adapters.search_rows import Past
+from opencrab.adapters.sqlite_search.replica import Copy
+from opencrab.domain.errors import Unavailable
+from opencrab.ports.clock import Clock
+from opencrab.ports.memory.snapshots import SnapshotStore
+
+COPIES = 20
+"""Most copies at once; whose turn was longest ago begins anew next time."""
+
+_LOCK = "in-use"
+
+
+@dataclass
+class _Place:
+    """An agent's copy, and how many threads use it or wait for it."""
+
+    copy: Copy
+    lock: Lock = field(default_factory=Lock)
+    users: int = 0
+
+
+class Copies:
+    """Copies by agent, each used by one thread at a time.
+
+    The folder must be on a disk of this machine; what dead processes left in it is removed.
+    """
+
+    def __init__(
+        self,
+        past: Past,
+        snapshots: SnapshotStore,
+        folder: Path,
+        clock: Clock,
+        *,
+        most: int = COPIES,
+    ) -> None:
+        self._past = past
+        self._snapshots = snapshots
+        self._clock = clock
+        self._most = most
+        self._lock = Lock()
+        self._places: OrderedDict[str, _Place] = OrderedDict()
+        self._numbers = count(1)
+        self._folder, self._held = _own_folder(folder)
+
+    @contextmanager
+    def held(self, agent_id: str) -> Iterator[Copy]:
+        """An agent's copy, which nobody else uses meanwhile."""
+        place = self._entered(agent_id)
+        try:
+            with place.lock:
+                yield place.copy
+        finally:
+            with self._lock:
+                place.users -= 1
+
+    def close(self) -> None:
+        """Remove all copies and their folder."""
+        with self._lock:
+            for place in self._places.values():
+                place.copy.close()
+            self._places.clear()
+            shutil.rmtree(self._folder, ignore_errors=True)
+            os.close(self._held)
+
+    def _entered(self, agent_id: str) -> _Place:
+        with self._lock:
+            place = self._places.get(agent_id)
+            if place is None:
+                made = Copy(agent_id, self._past, self._snapshots, self._new_file, self._clock)
+                place = self._places[agent_id] = _Place(made)
+            self._places.move_to_end(agent_id)
+            place.users += 1
+            idle = [each for each, other in self._places.items() if not other.users]
+            for each in idle[: max(len(self._places) - self._most, 0)]:
+                self._places.pop(each).copy.close()
+            return place
+
+    def _new_file(self) -> Path:
+        return self._folder / f"{next(self._numbers)}.db"
+
+
+def _own_folder(folder: Path) -> tuple[Path, int]:
+    """A fresh folder in this one, and the lock that says that its process lives.
+
+    The folder may lie where everybody writes: it must be this user's, and no link is followed.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Nobody else may look while a folder is made that nobody holds yet.
+        making = _locked(folder, fcntl.LOCK_EX)
+        try:
+            for left in folder.iterdir():
+                with suppress(OSError):
+                    os.close(_locked(left, fcntl.LOCK_EX | fcntl.LOCK_NB))
+                    shutil.rmtree(left)
+            own = Path(tempfile.mkdtemp(dir=folder))
+            return own, _locked(own, fcntl.LOCK_EX)
+        finally:
+            os.close(making)
+    except OSError as error:
+        raise Unavailable(
+            f"directory {str(folder)!r} cannot hold indexes: {error.strerror}",
+            cure="check that it is no link, yours and writable, and has space; or remove it",
+        ) from error
+
+
+def _locked(folder: Path, how: int) -> int:
+    """Hold a folder's lock, which goes with the process.
+
+    Raises OSError where another has it, and for a link or another user's folder.
+    """
+    inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if os.fstat(inside).st_uid != os.geteuid():
+            raise PermissionError(EPERM, "it belongs to another user")
+        os.fchmod(inside, 0o700)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        handle = os.open(_LOCK, flags, 0o600, dir_fd=inside)
+    finally:
+        os.close(inside)
+    try:
+        fcntl.flock(handle, how)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle

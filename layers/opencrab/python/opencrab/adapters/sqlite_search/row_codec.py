@@ -1,0 +1,148 @@
+"""Rows as the file keeps them: names as numbers, times in microseconds, words that SQLite takes."""
+
+import sqlite3
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from opencrab.adapters.sqlite_search.schema import (
+    HEARINGS,
+    KINDS,
+    TAINTED,
+    TIMED,
+    Senseless,
+    making_sense,
+)
+from opencrab.domain.memory.search_row import Row
+from opencrab.domain.text.query import tells_time
+
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+USUAL_IMPORTANCE = 0.5
+
+_KINDS = {number: kind for kind, number in KINDS.items()}
+_HEARINGS = {number: hearing for hearing, number in HEARINGS.items()}
+
+COLUMNS = (
+    "row.id, row.session, row.sequence, row.kind, row.hearing, row.guild, row.person, row.speaker,"
+    " row.flags, row.at, row.importance, row.ref, row.text"
+)
+
+
+class Names:
+    """What repeats from row to row, each under a number; what was read is kept in memory."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._numbers: dict[str, int] = {}
+        self._texts: dict[int, str] = {}
+
+    def number(self, text: str) -> int | None:
+        """The number of a name, None for one that no row has."""
+        if text not in self._numbers:
+            if clean(text) != text:
+                return None
+            found = self._connection.execute("SELECT id FROM name WHERE text = ?", (text,))
+            row = found.fetchone()
+            if row is None:
+                return None
+            self._numbers[text] = row[0]
+        return self._numbers[text]
+
+    def given(self, text: str) -> int:
+        """The number of a name, a new one when it has none; inside a transaction only."""
+        known = self.number(text)
+        if known is None:
+            added = self._connection.execute("INSERT INTO name (text) VALUES (?)", (text,))
+            known = self._numbers[text] = int(added.lastrowid or 0)
+        return known
+
+    def text(self, number: int | None) -> str:
+        """The name that a number stands for."""
+        if number is None:
+            return ""
+        if number not in self._texts:
+            found = self._connection.execute("SELECT text FROM name WHERE id = ?", (number,))
+            row = found.fetchone()
+            if row is None or not isinstance(row[0], str):
+                raise Senseless(f"no name has the number {number!r:.50}")
+            self._texts[number] = row[0]
+        return self._texts[number]
+
+    def forget(self) -> None:
+        """Read everything anew: names were removed, or given by a transaction that failed."""
+        self._numbers.clear()
+        self._texts.clear()
+
+
+def to_stored(row: Row, names: Names) -> tuple[Any, ...]:
+    """A row's columns after its id."""
+    text = clean(row.text)
+    flags = TIMED * tells_time(text) | TAINTED * row.taint
+    return (
+        names.given(clean(row.session_id)),
+        row.sequence,
+        KINDS[row.kind],
+        HEARINGS[row.hearing],
+        names.given(clean(row.guild_id)) if row.guild_id else None,
+        names.given(clean(row.speaker_id)),
+        names.given(clean(row.speaker)),
+        flags,
+        moment(row.at),
+        None if row.importance == USUAL_IMPORTANCE else row.importance,
+        clean(row.ref) or None,
+        text,
+    )
+
+
+def from_stored(columns: Iterable[Any], names: Names) -> Row:
+    """The row that was kept; raises Senseless for one that cannot have been."""
+    with making_sense():
+        return _row(columns, names)
+
+
+def _row(columns: Iterable[Any], names: Names) -> Row:
+    (
+        _,
+        session,
+        sequence,
+        kind,
+        hearing,
+        guild,
+        person,
+        speaker,
+        flags,
+        at,
+        importance,
+        ref,
+        text,
+    ) = columns
+    return Row(
+        session_id=names.text(session),
+        sequence=sequence,
+        kind=_KINDS[kind],
+        hearing=_HEARINGS[hearing],
+        speaker_id=names.text(person),
+        speaker=names.text(speaker),
+        at=time_of(at),
+        text=text,
+        guild_id=names.text(guild),
+        ref=ref or "",
+        importance=USUAL_IMPORTANCE if importance is None else importance,
+        taint=bool(flags & TAINTED),
+    )
+
+
+def moment(at: datetime) -> int:
+    """Microseconds since 1970; a time without a zone is taken for UTC."""
+    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _BEGINNING) // _MICROSECOND
+
+
+def time_of(microseconds: int) -> datetime:
+    """The time, in UTC."""
+    return _BEGINNING + timedelta(microseconds=microseconds)
+
+
+def clean(text: str) -> str:
+    """Text as UTF-8 can hold it: halves of characters become question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

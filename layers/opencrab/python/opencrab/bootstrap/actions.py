@@ -1,0 +1,41 @@
+"""What agents may do in this installation: its actions, skills, search and the web."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from opencrab import settings
+from opencrab.actions import GROUPS, Registry
+from opencrab.adapters.skill_files import FileSkills
+from opencrab.bootstrap.web import web_of
+from opencrab.ports.memory.search import Search
+from opencrab.ports.skills import StandardSkills
+from opencrab.ports.web import Web, WebSearch
+
+if TYPE_CHECKING:
+    from opencrab.adapters.web.search import Carrier
+    from opencrab.settings import Settings
+
+
+@dataclass(frozen=True)
+class Acting:
+    """The parts of a `Runtime` that its actions need."""
+
+    actions: Registry
+    search: Search
+    skills: StandardSkills
+    web: Web | None
+    web_search: WebSearch | None
+
+
+def acting(configured: "Settings", search: Search, carrier: "Callable[[], Carrier]") -> Acting:
+    """The actions of all groups, but for those that the settings leave without what they need."""
+    web, web_search, absent = web_of(configured, carrier)
+    skills = FileSkills(settings.skills_folder())
+    return Acting(
+        actions=Registry(GROUPS, skills, absent),
+        search=search,
+        skills=skills,
+        web=web,
+        web_search=web_search,
+    )

@@ -1,0 +1,44 @@
+"""Where an installation on AWS has its things, as the template's environment names them."""
+
+import logging
+from functools import cache
+from typing import TYPE_CHECKING
+
+from opencrab.adapters.dynamodb.table import Table
+from opencrab.domain.errors import Invalid
+
+if TYPE_CHECKING:
+    from opencrab.gateways.aws.functions import Journalist
+    from opencrab.settings import Settings
+
+
+def named(configured: "Settings", name: str) -> str:
+    """A place by its name below `aws.`; raises Invalid when it is not set."""
+    value = str(configured.get(f"aws.{name}"))
+    if not value:
+        variable = f"OPENCRAB_AWS__{name.upper()}"
+        raise Invalid(
+            f"the environment variable {variable} is not set",
+            field=f"aws.{name}",
+            cure="deploy with the template, which sets it",
+        )
+    return value
+
+
+def table_of(configured: "Settings") -> Table:
+    """The table, once for a process: its connections are kept."""
+    return _table_named(named(configured, "table"))
+
+
+def journalist_of(configured: "Settings") -> "Journalist":
+    """Takes over the process's log."""
+    from opencrab.gateways.aws.functions import Journalist
+
+    names = logging.getLevelNamesMapping()
+    level = names.get(str(configured.get("log.level")).upper(), logging.INFO)
+    return Journalist(f"opencrab-{configured.get('aws.stage')}", level)
+
+
+@cache
+def _table_named(name: str) -> Table:
+    return Table(name)

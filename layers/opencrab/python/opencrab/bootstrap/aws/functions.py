@@ -1,0 +1,396 @@
+"""OpenCrab in Lambda functions: DynamoDB, SQS and S3, named by the template's environment.
+
+Nothing here asks AWS anything before the first request needs it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from opencrab import __version__, settings
+from opencrab.adapters.aws_client import Deferred
+from opencrab.adapters.dynamodb.home import stores_on
+from opencrab.adapters.dynamodb.pulse import DynamoPulse
+from opencrab.adapters.dynamodb.usage.counters import DynamoTallies
+from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
+from opencrab.adapters.dynamodb.workspace import DynamoLedger
+from opencrab.adapters.owner_key import OwnerKey
+from opencrab.adapters.s3_files import S3Blobs, S3Files
+from opencrab.adapters.secrets import secrets_from
+from opencrab.adapters.sqs import SqsQueue
+from opencrab.adapters.system_clock import SystemClock
+from opencrab.bootstrap.actions import acting
+from opencrab.bootstrap.aws.environment import journalist_of, named, table_of
+from opencrab.bootstrap.aws.search import search_of
+from opencrab.bootstrap.discord.channel import discord_of
+from opencrab.bootstrap.rules import budget_of, rules_of
+from opencrab.bootstrap.world import world_of
+from opencrab.domain.errors import Unavailable
+from opencrab.domain.models.preferences import Preferences
+from opencrab.domain.models.routing import Routing
+from opencrab.domain.money.budget import Price
+from opencrab.domain.turn.turn import Turn
+from opencrab.engine.runtime import Nothing, Runtime
+from opencrab.ports.access.keys import Keys
+from opencrab.ports.access.secrets import Secrets
+from opencrab.ports.clock import Clock
+from opencrab.ports.home import Home
+from opencrab.ports.models.model import (
+    ChatModel,
+    Embedder,
+    ModelInfo,
+    ProviderHealth,
+    ProviderState,
+)
+from opencrab.ports.models.preferences import Stored
+from opencrab.ports.money.budgets import Budgets
+
+if TYPE_CHECKING:
+    from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
+    from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.adapters.providers.transport.exchange import Transport
+    from opencrab.gateways.aws.functions import Worker
+    from opencrab.gateways.rest.http.lambda_entry import Answer
+    from opencrab.settings import Settings
+
+LONGEST_SECONDS = 20
+"""API Gateway gives an HTTP API 30 seconds for an answer, and a cold start is part of them."""
+
+_MEBIBYTE = 2**20
+_LARGEST_FILE = 4 * _MEBIBYTE
+"""Lambda takes 6 MB, and bytes travel as base64."""
+_FRESH = timedelta(minutes=5)
+_ELSEWHERE = "kept-where-the-workers-read-it"
+
+
+class DeployedModels:
+    """`ports.model.Models` and `Directory`, made when somebody first asks for them.
+
+    Most functions never do, and none should wait for what it does not need: `keyed`, which reads
+    the store of secrets, answers only those who ask what can be used and not just what there is.
+    """
+
+    def __init__(
+        self,
+        models: Callable[[], "ProviderModels"],
+        keyed: Callable[[], "ProviderModels"] | None = None,
+    ) -> None:
+        self._models = _Later(models)
+        self._keyed = self._models if keyed is None else _Later(keyed)
+
+    @property
+    def routing(self) -> Routing:
+        return self._keyed.get().routing
+
+    def get(self, name: str | None) -> ChatModel:
+        return self._models.get().get(name)
+
+    def refresh(self, version: int) -> None:
+        for later in {self._models, self._keyed}:
+            if later.made is not None:
+                later.made.refresh(version)
+
+    def price(self, name: str) -> Price | None:
+        return self._models.get().price(name)
+
+    def check(self, preferences: Preferences) -> None:
+        self._models.get().check(preferences)
+
+    def infos(self) -> tuple[ModelInfo, ...]:
+        return self._keyed.get().infos()
+
+    def providers(self) -> tuple[ProviderState, ...]:
+        return self._keyed.get().providers()
+
+    def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
+        return self._keyed.get().health(provider, timeout_seconds=timeout_seconds)
+
+    def embedder(self, name: str | None) -> Embedder:
+        return self._keyed.get().embedder(name)
+
+
+class _Later:
+    """Models that are made by whoever asks first."""
+
+    def __init__(self, make: Callable[[], "ProviderModels"]) -> None:
+        self._make = make
+        self.made: ProviderModels | None = None
+
+    def get(self) -> "ProviderModels":
+        """The models; two who ask at once may each make some, and both go by the same settings."""
+        if self.made is None:
+            self.made = self._make()
+        return self.made
+
+
+class LaterSecrets:
+    """`ports.secrets.Secrets` of a place that is opened by the first question: few ask any."""
+
+    def __init__(self, place: str, clock: Clock) -> None:
+        self._opened = cache(lambda: secrets_from(place, clock))
+
+    def get(self, name: str) -> str | None:
+        return self._opened().get(name)
+
+    def put(self, name: str, value: str) -> None:
+        self._opened().put(name, value)
+
+    def forget(self) -> None:
+        self._opened().forget()
+
+
+def models_of(
+    secrets: Secrets | None,
+    stored: Callable[[], Stored],
+    now: Callable[[], datetime],
+    advice: str = "store {} where the workers read it",
+    load: Callable[..., "Settings"] = settings.load,
+) -> "ProviderModels":
+    """The models of an installation, with keys from its store of secrets.
+
+    All is read again after five minutes, so that a new key needs no deployment. Without secrets
+    every key is taken to be there, for who only wants to know which models there are.
+    """
+    from opencrab.adapters.providers.registry import ProviderModels
+
+    return ProviderModels(
+        lambda: thinking(load, secrets),
+        _transport,
+        stored=stored,
+        now=now,
+        keep_for=_FRESH,
+        advice=advice,
+    )
+
+
+def thinking(load: Callable[..., "Settings"], secrets: Secrets | None) -> "ModelsSettings":
+    """The models that settings and secrets, read now, allow.
+
+    Nothing takes the place of a default that cannot work: a turn that needs it says what it lacks.
+    """
+    from opencrab.adapters.providers.catalogue.configuration import models_settings
+
+    if secrets is not None:
+        secrets.forget()
+    secret = _somewhere if secrets is None else secrets.get
+    configured = load({}, secret=secret)
+    known = models_settings(
+        configured.table("llm"),
+        configured.pricing,
+        configured.absent_below("llm.providers"),
+        key_names=configured.variables_of("api_key", "llm.providers"),
+        listing=settings.listed_models,
+        stored_key=None if secrets is None else secrets.get,
+    )
+    unseen = secrets is None
+    found = (_reachable(replace(each, unseen=unseen)) for each in known.providers.values())
+    return replace(known, providers={each.name: each for each in found})
+
+
+def _somewhere(name: str) -> str:
+    """What stands for a variable whose value only the workers read."""
+    return _ELSEWHERE if name.endswith("KEY") else "https://elsewhere.invalid"
+
+
+def _reachable(provider: "ProviderSettings") -> "ProviderSettings":
+    """The provider; absent where its address would be the function itself."""
+    from opencrab.adapters.providers.connection import address
+    from opencrab.adapters.providers.wire.address import is_this_machine
+
+    url = address(provider)
+    if not url or not is_this_machine(url):
+        return provider
+    return replace(provider, problem="its base_url is the machine on which the function runs")
+
+
+def worker() -> "Worker":
+    """What the functions behind queues and schedule do."""
+    from opencrab.gateways.aws.functions import Worker
+
+    configured = settings.load({})
+    clock = SystemClock()
+    journalist = journalist_of(configured)
+    place = named(configured, "secrets")
+    secrets = LaterSecrets(place, clock)
+    home = _home(configured, clock, consistent=False, on_turn=journalist.on_turn)
+    advice = f"store {{}} in {place.partition(':')[0]}, as docs/deploy.md says"
+    stored = home.preferences.get
+    models = DeployedModels(lambda: models_of(secrets, stored, clock.now, advice))
+    runtime = _runtime(configured, home, clock, models, secrets)
+    return Worker(runtime, journalist, DynamoPulse(table_of(configured)).beat)
+
+
+def compactor() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
+    """What the function does that makes summaries; no other one loads what that takes."""
+    from opencrab.engine.memory.compaction.turn import run_compaction
+
+    made = worker()
+    return lambda event, context: made.compactions(event, context, run_compaction)
+
+
+def rest_handler() -> "Answer":
+    """What the function behind the HTTP API does."""
+    from opencrab.gateways.rest.http.lambda_entry import answering, load_quickly
+
+    load_quickly()
+    from opencrab.bootstrap.discord.bot import bot_of
+    from opencrab.gateways.rest.http.app import create_app
+    from opencrab.gateways.rest.http.polling import PollingWatch
+
+    configured = settings.load({})
+    journalist = journalist_of(configured)
+    clock = SystemClock()
+    home = _home(configured, clock, consistent=True, on_turn=journalist.on_turn)
+    secrets = LaterSecrets(str(configured.get("aws.secrets")), clock)
+    stored = home.preferences.get
+    models = DeployedModels(
+        lambda: models_of(None, stored, clock.now),
+        lambda: models_of(secrets, stored, clock.now),
+    )
+    runtime = _runtime(configured, home, clock, models, secrets)
+    pulse = DynamoPulse(table_of(configured))
+    app = create_app(
+        runtime,
+        watch=PollingWatch(),
+        setup=lambda: _setup(configured, home.budgets, pulse),
+        longest_seconds=LONGEST_SECONDS,
+        bot=bot_of(configured),
+    )
+    return answering(app)
+
+
+def admitting(configured: "Settings", clock: SystemClock) -> Runtime:
+    """What a function needs that lets messages in, and neither thinks nor searches."""
+    home = _home(configured, clock, consistent=True)
+    models = DeployedModels(lambda: models_of(None, home.preferences.get, clock.now))
+    parts = vars(acting(configured, Nothing(), _transport))
+    return Runtime(home=home, clock=clock, models=models, rules=rules_of(configured), **parts)
+
+
+def _runtime(
+    configured: "Settings",
+    home: Home,
+    clock: Clock,
+    models: DeployedModels,
+    secrets: Secrets,
+) -> Runtime:
+    return Runtime(
+        home=home,
+        clock=clock,
+        models=models,
+        rules=rules_of(configured),
+        directory=models,
+        secrets=secrets,
+        world=world_of(configured, secrets),
+        **vars(acting(configured, search_of(configured, clock), _transport)),
+        **vars(discord_of(configured, secrets, clock, home.facts)),
+    )
+
+
+def _home(
+    configured: "Settings",
+    clock: SystemClock,
+    *,
+    consistent: bool,
+    on_turn: Callable[[Turn], None] | None = None,
+) -> Home:
+    table = table_of(configured)
+    stores = stores_on(table, consistent=consistent, on_turn=on_turn)
+    sqs, s3 = Deferred("sqs"), Deferred("s3")
+    bucket = named(configured, "bucket")
+    quota = int(configured.get("agent.max_workspace_size_mb")) * _MEBIBYTE
+
+    def queue(name: str) -> SqsQueue:
+        url, dead = named(configured, f"{name}_queue"), named(configured, f"{name}_dead_queue")
+        return SqsQueue(sqs, url, dead)
+
+    return Home(
+        agents=stores.agents,
+        sessions=stores.sessions,
+        journal=stores.journal,
+        turns=queue("turns"),
+        deliveries=queue("deliveries"),
+        compactions=queue("compactions"),
+        interactions=queue("interactions") if configured.get("aws.interactions_queue") else None,
+        beats=queue("beats"),
+        nights=queue("nights"),
+        outbox=stores.outbox,
+        due=stores.due,
+        facts=stores.facts,
+        files=S3Files(
+            s3,
+            bucket,
+            quota_bytes=quota,
+            file_bytes=_LARGEST_FILE,
+            ledger=DynamoLedger(table, clock),
+            clock=clock,
+        ),
+        blobs=S3Blobs(s3, bucket),
+        keys=_keys(configured, stores.keys),
+        idempotency=stores.idempotency,
+        switches=stores.switches,
+        budgets=stores.budgets,
+        usage=DynamoUsage(table, clock),
+        tallies=DynamoTallies(table),
+        health=stores.health,
+        preferences=stores.preferences,
+        eraser=stores.eraser,
+        feed=None,
+    )
+
+
+def _keys(configured: "Settings", keys: Keys) -> Keys:
+    digest = str(configured.get("aws.owner_key_hash"))
+    return OwnerKey(keys, digest.lower()) if digest else keys
+
+
+def _setup(configured: "Settings", budgets: Budgets, pulse: DynamoPulse) -> dict[str, Any]:
+    """What is configured, and where what is not known here can be found."""
+    default = thinking(settings.load, None).default
+    secrets = str(configured.get("aws.secrets"))
+    if not secrets.startswith("ssm:"):
+        secrets = secrets.partition(":")[0]  # an ARN names the account
+    return {
+        "version": __version__,
+        "home": {
+            "kind": "aws",
+            "stage": configured.get("aws.stage"),
+            "table": configured.get("aws.table"),
+            "secrets": secrets,
+        },
+        "model": {
+            "default": default,
+            "notes": [],
+        },
+        "budget": _budget(configured, budgets),
+        "heartbeat": _heartbeat(pulse),
+        "missing": [],
+    }
+
+
+def _budget(configured: "Settings", budgets: Budgets) -> dict[str, Any] | None:
+    """The limits in force; None when nobody can say."""
+    try:
+        changes = budgets.limits()
+    except Unavailable:
+        return None
+    return budget_of(rules_of(configured).limits, changes)
+
+
+def _heartbeat(pulse: DynamoPulse) -> dict[str, str | None] | None:
+    """When it came last; None when nobody can say."""
+    try:
+        last = pulse.last()
+    except Unavailable:
+        return None
+    return {"at": None if last is None else last.isoformat()}
+
+
+@cache
+def _transport() -> "Transport":
+    """One for all models of a process, so that its connections are kept from turn to turn."""
+    from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+
+    return HttpxTransport(new_client())

@@ -1,0 +1,35 @@
+"""OpenCrab in the function that learns by night: no keys of models, no search, no channels."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from opencrab import settings
+from opencrab.adapters.system_clock import SystemClock
+from opencrab.bootstrap.aws.environment import journalist_of
+from opencrab.bootstrap.aws.functions import DeployedModels, admitting
+from opencrab.bootstrap.prices import nightly
+from opencrab.engine.learning.nightly.run import run_night
+from opencrab.engine.learning.nightly.schedule import nightfall, send_reviews
+from opencrab.gateways.aws.nightly import NightWorker
+
+if TYPE_CHECKING:
+    from opencrab.adapters.providers.transport.exchange import Transport
+
+
+def night_worker() -> NightWorker:
+    """What the function behind the hourly schedule does."""
+    configured = settings.load({})
+    journalist = journalist_of(configured)
+    admitted = admitting(configured, SystemClock())
+    runtime = replace(admitted, directory=cast(DeployedModels, admitted.models))
+    price = nightly(configured, _transport)
+    return NightWorker(
+        runtime, journalist, fall=nightfall, review=send_reviews, run=run_night, price=price
+    )
+
+
+def _transport() -> "Transport":
+    """One for a night: it asks one address, once."""
+    from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+
+    return HttpxTransport(new_client())

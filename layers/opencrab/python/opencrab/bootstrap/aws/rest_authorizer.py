@@ -1,0 +1,34 @@
+"""The authoriser of the HTTP API: whether a request brings a key that opens anything at all.
+
+It loads nothing but the keys, since its cold start delays every first request. Which key may do
+what, and whether it was revoked a moment ago, is the door's business in `gateways.rest`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from opencrab import settings
+from opencrab.adapters.dynamodb.access.key import DynamoKeys
+from opencrab.adapters.dynamodb.table import Table
+from opencrab.adapters.owner_key import OwnerKey
+from opencrab.domain.identifier import content_hash
+from opencrab.ports.access.keys import Keys
+
+
+def rest_authorizer() -> Callable[[Mapping[str, Any]], bool]:
+    """Whether the event of a request, as API Gateway describes it, brings a key."""
+    configured = settings.load({})
+    stored = DynamoKeys(Table(str(configured.get("aws.table"))))
+    digest = str(configured.get("aws.owner_key_hash")).lower()
+    keys = OwnerKey(stored, digest) if digest else stored
+    return lambda event: brings_key(event, keys)
+
+
+def brings_key(event: Mapping[str, Any], keys: Keys) -> bool:
+    """Whether the request's Authorization header has a key that is known and not revoked."""
+    header = str((event.get("headers") or {}).get("authorization", ""))
+    scheme, _, secret = header.partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        return False
+    key = keys.find(content_hash(secret.strip().encode()))
+    return key is not None and key.revoked_at is None

@@ -1,0 +1,199 @@
+"""Search on AWS: which backend the settings choose, and the functions that serve it.
+
+Nothing that searches is loaded before somebody searches: most calls of a function never do.
+"""
+
+import secrets
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Any
+
+from opencrab import settings
+from opencrab.adapters.aws_client import Deferred
+from opencrab.bootstrap.aws.environment import journalist_of, named, table_of
+from opencrab.domain.errors import Invalid
+from opencrab.ports.clock import Clock
+from opencrab.ports.conversation.feed import FeedEntry
+from opencrab.ports.memory.search import Found, IndexStatus, Query, Search
+
+if TYPE_CHECKING:
+    from opencrab.adapters.opensearch.client import Client
+    from opencrab.adapters.opensearch.search import OpenSearch
+    from opencrab.adapters.search_rows import Past
+    from opencrab.adapters.sqlite_search.search import SqliteSearch
+    from opencrab.ports.memory.snapshots import SnapshotStore
+    from opencrab.settings import Settings
+
+_SQLITE, _OPENSEARCH, _EFS = BACKENDS = ("sqlite", "opensearch", "efs")
+
+Follow = Callable[[Iterable[FeedEntry]], None]
+
+Answer = Callable[[Mapping[str, Any]], dict[str, Any] | None]
+
+_SECONDS = 25.0
+"""For an answer of the function that searches; the API has 29."""
+
+
+class LaterSearch:
+    """`ports.search.Search`, made by whoever asks first."""
+
+    def __init__(self, make: Callable[[], Search]) -> None:
+        self._make = make
+        self._made: Search | None = None
+        self._lock = Lock()
+
+    def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
+        return self._get().search(agent_id, query)
+
+    def forget(self, agent_id: str) -> None:
+        self._get().forget(agent_id)
+
+    def status(self, agent_id: str) -> IndexStatus:
+        return self._get().status(agent_id)
+
+    def _get(self) -> Search:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+
+def search_of(configured: "Settings", clock: Clock) -> Search:
+    """The search that the settings choose, for functions that run turns or answer requests.
+
+    Raises Invalid for a backend that does not exist, for one that lacks its place, and where
+    vectors are wanted.
+    """
+    backend = _backend(configured)
+    if backend == _EFS:
+        function = named(configured, "search_function")
+        return LaterSearch(lambda: _elsewhere(function))
+    if backend == _OPENSEARCH:
+        return LaterSearch(lambda: _in_collection(configured, clock))
+    return LaterSearch(lambda: _own(configured, clock))
+
+
+def indexer() -> Callable[[Mapping[str, Any]], None]:
+    """What the function does that follows the table's stream: it publishes what is new."""
+    configured, clock = _awake()
+    if _backend(configured) == _OPENSEARCH:
+        return _following(_in_collection(configured, clock).follow)
+    return _following(_own(configured, clock).follow)
+
+
+def searcher() -> Answer:
+    """What the function in the VPC does."""
+    configured, clock = _awake()
+    _backend(configured)
+    return serving(_own(configured, clock))
+
+
+def serving(search: "SqliteSearch") -> Answer:
+    """Answers questions that other functions ask, and follows the table's stream."""
+    from opencrab.adapters.lambda_search import answered
+
+    follow = _following(search.follow)
+
+    def answer(event: Mapping[str, Any]) -> dict[str, Any] | None:
+        if "Records" in event:
+            follow(event)
+            return None
+        return answered(search, event)
+
+    return answer
+
+
+def _awake() -> "tuple[Settings, Clock]":
+    from opencrab.adapters.system_clock import SystemClock
+
+    configured = settings.load({})
+    journalist_of(configured)
+    return configured, SystemClock()
+
+
+def _backend(configured: "Settings") -> str:
+    """The backend, when AWS can serve it as the settings have it."""
+    if configured.get("search.vectors"):
+        # The function that indexes may neither write turns, which calls are paid by, nor read keys.
+        raise Invalid(
+            "search.vectors does not work on AWS yet: the indexer may not ask a model",
+            field="search.vectors",
+            cure="set search.vectors to false; words are searched for as before",
+        )
+    backend = str(configured.get("search.backend"))
+    if backend not in BACKENDS:
+        raise Invalid(
+            f"search.backend is {backend!r}",
+            field="search.backend",
+            cure=f"set it to {', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}",
+        )
+    return backend
+
+
+def _following(follow: Follow) -> Callable[[Mapping[str, Any]], None]:
+    from opencrab.adapters.dynamodb.conversation.stream import entries
+
+    return lambda event: follow(entries(event["Records"]))
+
+
+def _past(configured: "Settings", clock: Clock) -> "Past":
+    """All that an agent lived through, read consistently."""
+    from opencrab.adapters.dynamodb.home import stores_on
+    from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
+    from opencrab.adapters.search_rows import Past
+
+    table = table_of(configured)
+    stores = stores_on(table)
+    usage = DynamoUsage(table, clock)
+    return Past(stores.journal, stores.sessions, stores.facts, usage, clock)
+
+
+def _own(configured: "Settings", clock: Clock) -> "SqliteSearch":
+    """Copies of indexes in this function's temporary storage."""
+    from opencrab.adapters.sqlite_search.search import SqliteSearch
+
+    folder = Path(tempfile.gettempdir(), "opencrab-search")
+    past, snapshots = _past(configured, clock), _snapshots(configured, clock)
+    return SqliteSearch(past, snapshots, folder, clock)
+
+
+def _snapshots(configured: "Settings", clock: Clock) -> "SnapshotStore":
+    """In a folder of a file system that is shared, where there is one, or in the bucket."""
+    folder = str(configured.get("aws.search_folder"))
+    if folder:
+        from opencrab.adapters.local_files.snapshots import DirectorySnapshots
+
+        return DirectorySnapshots(Path(folder), clock)
+    from opencrab.adapters.s3_files.snapshots import S3Snapshots
+
+    return S3Snapshots(Deferred("s3"), named(configured, "bucket"), clock)
+
+
+def _elsewhere(function_name: str) -> Search:
+    from opencrab.adapters.lambda_search import LambdaSearch
+
+    return LambdaSearch(Deferred("lambda", read_seconds=_SECONDS), function_name)
+
+
+def _in_collection(configured: "Settings", clock: Clock) -> "OpenSearch":
+    """An index in OpenSearch Serverless, over one connection to its collection."""
+    from opencrab.adapters.opensearch.search import OpenSearch
+
+    client, stage = _collection(configured, clock), str(configured.get("aws.stage"))
+    return OpenSearch(client, stage, _past(configured, clock), clock)
+
+
+def _collection(configured: "Settings", clock: Clock) -> "Client":
+    from opencrab.adapters.aws_client import credentials
+    from opencrab.adapters.opensearch.client import Client
+    from opencrab.adapters.opensearch.connection import Backoff, Connection, new_transport
+
+    endpoint = str(configured.get("search.opensearch_endpoint"))
+    backoff = Backoff(_wait, lambda: secrets.randbelow(1_000) / 1_000)
+    return Client(Connection(endpoint, new_transport(), credentials, clock, backoff))
+
+
+def _wait(seconds: float) -> None:
+    Event().wait(seconds)

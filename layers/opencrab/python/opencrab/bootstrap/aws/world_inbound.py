@@ -1,0 +1,28 @@
+"""What the function does that worlds send to."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+
+def receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
+    """What the function does that worlds send to."""
+    from opencrab import settings
+    from opencrab.adapters.system_clock import SystemClock
+    from opencrab.adapters.world_bus import envelope_in
+    from opencrab.bootstrap.aws.environment import journalist_of, named
+    from opencrab.bootstrap.aws.functions import LaterSecrets, admitting
+    from opencrab.bootstrap.world import world_of
+    from opencrab.gateways.world.inbound import from_queue
+
+    configured = settings.load({})
+    clock = SystemClock()
+    journalist = journalist_of(configured)
+    secrets = LaterSecrets(named(configured, "secrets"), clock)
+    runtime = replace(admitting(configured, clock), world=world_of(configured, secrets))
+
+    def receive(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+        journalist.begin()
+        return from_queue(runtime, event, envelope_in)
+
+    return receive

@@ -1,0 +1,138 @@
+"""Discord as the settings allow it: its API, the channel that speaks there, and who is who.
+
+Nothing of it is loaded, and no token is read, before somebody speaks.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cache
+from threading import Event
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import ValidationError
+
+from opencrab import settings
+from opencrab.domain.discord.community import KIND, Community
+from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
+from opencrab.ports.access.secrets import Secrets
+from opencrab.ports.clock import Clock
+from opencrab.ports.conversation.channel import Channel
+from opencrab.ports.discord import Discord
+from opencrab.ports.documents import Facts
+
+if TYPE_CHECKING:
+    from opencrab.settings import Settings
+
+FRESH = timedelta(minutes=5)
+"""How long a token is used before it is read again."""
+
+_VARIABLE = "DISCORD_TOKEN"
+
+
+@dataclass(frozen=True)
+class DiscordParts:
+    """The parts of a `Runtime` that are Discord's."""
+
+    discord: Discord | None = None
+    community: Community = field(default_factory=Community)
+    channels: Mapping[str, Channel] = field(default_factory=dict)
+
+
+def discord_of(
+    configured: "Settings",
+    secrets: Secrets,
+    clock: Clock,
+    facts: Facts,
+    *,
+    load: Callable[..., "Settings"] = settings.load,
+) -> DiscordParts:
+    """What is made of Discord; nothing where it is off. Raises Invalid for ids that are none."""
+    if not configured.get("gateway.discord.enabled"):
+        return DiscordParts()
+    tokens = BotTokens(secrets, clock, load)
+    api = str(configured.get("gateway.discord.api"))
+    discord = cast("Discord", _Later(lambda: _client(api, tokens, clock)))
+    channel = cast("Channel", _Later(lambda: _channel(discord, facts, clock)))
+    return DiscordParts(discord, _community(configured), {KIND: channel})
+
+
+class BotTokens:
+    """`adapters.discord.client.Tokens`: from the settings, or from the store of secrets by name."""
+
+    def __init__(
+        self, secrets: Secrets, clock: Clock, load: Callable[..., "Settings"] = settings.load
+    ) -> None:
+        self._secrets = secrets
+        self._clock = clock
+        self._load = load
+        self._known: dict[str | None, tuple[str, datetime]] = {}
+
+    def of(self, secret: str | None) -> str:
+        now = self._clock.now()
+        token, until = self._known.get(secret, ("", now))
+        if now >= until:
+            token = self._read(secret)
+            self._known[secret] = (token, now + FRESH)
+        return token
+
+    def forget(self) -> None:
+        self._known.clear()
+        self._secrets.forget()
+
+    def _read(self, secret: str | None) -> str:
+        try:
+            token = self._own() if secret is None else self._secrets.get(secret) or ""
+        except Unavailable as error:
+            raise NeverSent(error.message, cure=error.cure) from None
+        if token and token.isascii() and token.isprintable() and " " not in token:
+            return token
+        name = _VARIABLE if secret is None else secret
+        what = "is not one" if token else "is not set"
+        raise Refused(
+            f"Discord is switched on, but the bot's token {what}: set {name}",
+            cure=f"store {name}, and see `opencrab discord doctor`",
+        )
+
+    def _own(self) -> str:
+        configured = self._load({}, secret=self._secrets.get)
+        return str(configured.get("gateway.discord.token")).strip()
+
+
+class _Later:
+    """Something that whoever first uses it makes."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._made = cache(make)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made(), name)
+
+
+def _community(configured: "Settings") -> Community:
+    try:
+        return Community.model_validate(
+            {name: configured.get(f"gateway.discord.{name}") for name in Community.model_fields}
+        )
+    except ValidationError as error:
+        name = ".".join(map(str, error.errors()[0]["loc"][:1]))
+        raise Invalid(
+            f"gateway.discord.{name} must be a list of Discord's ids, which are numbers",
+            field=f"gateway.discord.{name}",
+            cure="copy the ids in Discord with its developer mode on",
+        ) from None
+
+
+def _client(api: str, tokens: BotTokens, clock: Clock) -> Discord:
+    from opencrab.adapters.address import BaseUrlRules
+    from opencrab.adapters.discord.client import DiscordClient
+    from opencrab.adapters.providers.transport.httpx_transport import new_client
+
+    checked = BaseUrlRules("Discord", "gateway.discord.api").checked(api)
+    return DiscordClient(new_client, checked, tokens, clock, Event().wait)
+
+
+def _channel(discord: Discord, facts: Facts, clock: Clock) -> Channel:
+    from opencrab.adapters.discord.channel import DiscordChannel
+
+    return DiscordChannel(discord, facts, clock)

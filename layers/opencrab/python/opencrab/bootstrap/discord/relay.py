@@ -1,0 +1,55 @@
+"""The relay's composition: Discord's token and address from the settings, OpenCrab as it was said.
+
+It runs wherever the token is: OpenCrab itself may be elsewhere.
+"""
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from opencrab import settings
+from opencrab.domain.errors import Unavailable
+
+if TYPE_CHECKING:
+    from opencrab.domain.discord.community import Presence
+    from opencrab.gateways.cli.program.options import RelayWay
+
+
+def relay(way: "RelayWay") -> None:
+    """Relay until the process is told to stop.
+
+    Raises Unavailable when hikari or the token is missing, and as `discord_relay.bot.run` does.
+    """
+    if find_spec("hikari") is None:
+        raise Unavailable(
+            "the relay needs hikari, which is not installed",
+            cure="pip install 'opencrab[relay]'",
+        )
+    from opencrab.adapters.local_files.secrets import FileSecrets
+    from opencrab.adapters.system_clock import SystemClock
+    from opencrab.domain.discord.community import Presence
+    from opencrab.gateways.discord_relay.bot import run
+    from opencrab.gateways.discord_relay.connection import Connection
+
+    configured = settings.load({}, secret=FileSecrets(way.data).get)
+    token = str(configured.get("gateway.discord.token"))
+    if not token:
+        raise Unavailable(
+            "the relay needs the bot's token",
+            field="DISCORD_TOKEN",
+            cure="set DISCORD_TOKEN; docs/discord.md says where it comes from",
+        )
+
+    def presences() -> "tuple[Presence, ...]":
+        return tuple(Presence.model_validate(each) for each in way.presences())
+
+    run(
+        Connection(
+            token=token,
+            api=str(configured.get("gateway.discord.api")),
+            bring=way.bring,
+            presences=presences,
+            tell=way.tell,
+            now=SystemClock().now,
+            memory=way.memory,
+        )
+    )

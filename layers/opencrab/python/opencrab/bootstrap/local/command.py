@@ -1,0 +1,304 @@
+"""OpenCrab on this machine: SQLite, files in a folder, and the local runner."""
+
+import logging
+import os
+import socket
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opencrab import __version__, settings
+from opencrab.bootstrap.local.models import Network, Thinking, thinking_of
+from opencrab.domain.errors import OpenCrabError, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from opencrab.domain.models.price_check import NewPrices
+    from opencrab.domain.money.budget import Price
+    from opencrab.domain.usage.aws_cost import Sheet
+    from opencrab.engine.runtime import Runtime
+    from opencrab.gateways.cli.program.options import UpOptions
+    from opencrab.ports.access.secrets import Secrets
+    from opencrab.settings import Settings
+
+_FREE_PORTS = 20
+_LAST_PORT = 65_535
+
+
+def command() -> None:
+    """Run the `opencrab` command."""
+    from opencrab.adapters.system_clock import SystemClock
+    from opencrab.bootstrap.discord.relay import relay
+    from opencrab.bootstrap.local.simulation import simulation
+    from opencrab.gateways.cli.program.app import build
+
+    now = SystemClock().now
+    build(up, sheet=_sheet, now=now, prices=_newest_prices, relay=relay, simulation=simulation)()
+
+
+def _sheet() -> "Sheet":
+    """What AWS charges, read when somebody asks."""
+    from opencrab.domain.usage.aws_cost import Sheet
+
+    return Sheet.of(settings.aws_pricing())
+
+
+def _newest_prices(
+    known: "Mapping[str, Price | None]",
+    limits: "Mapping[str, int]",
+    /,
+    *,
+    allow_lower: bool = False,
+) -> "NewPrices":
+    """What models cost today by the public list, fetched when somebody asks."""
+    from opencrab.adapters.providers.catalogue.prices import newest_prices
+    from opencrab.adapters.system_clock import SystemClock
+
+    url = str(settings.load({}).get("llm.prices_url"))
+    network, today = Network(), SystemClock().now().date()
+    try:
+        return newest_prices(
+            network.transport(), url, known, today, limits=limits, allow_lower=allow_lower
+        )
+    finally:
+        network.close()
+
+
+def up(options: "UpOptions") -> int:
+    """Run OpenCrab on this machine until it is told to stop; the exit code of the process."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    try:
+        return _up(options)
+    except OpenCrabError as error:
+        cure = f"\n  {error.cure}" if error.cure else ""
+        sys.stderr.write(f"opencrab: {error.message}{cure}\n")
+        return 1
+
+
+def _up(options: "UpOptions") -> int:
+    configured = settings.load({"gateway.rest.port": options.port})
+    port = _port(options.host, configured.get("gateway.rest.port"), fixed=options.port is not None)
+    from opencrab.adapters.local_files.secrets import FileSecrets
+    from opencrab.adapters.sqlite.home import open_database
+
+    os.umask(0o077)
+    data = options.data
+    secrets = FileSecrets(data)
+    thinking = thinking_of(secrets, options.provider)
+    database = open_database(data)
+    network = Network()
+    try:
+        runtime = _runtime(configured, database, thinking, secrets, network=network, data=data)
+        key_file = _owner_key(runtime, data, str(configured.get("owner.name")))
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        url = f"http://{host}:{port}"
+        place = _Place(options.host, port, url, data, key_file)
+        _serve(runtime, database, configured, thinking, place, network=network)
+        network.close()
+        return 0
+    finally:
+        with suppress(OSError):
+            (data / "endpoint").unlink()
+        database.close()
+
+
+def _runtime(
+    configured: "Settings",
+    database: Any,
+    thinking: "Thinking",
+    secrets: "Secrets",
+    *,
+    network: "Network",
+    data: Path,
+) -> "Runtime":
+    from opencrab.adapters.local_files import LocalBlobs, LocalFiles
+    from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.adapters.sqlite.home import home_on
+    from opencrab.adapters.system_clock import SystemClock
+    from opencrab.bootstrap.actions import acting
+    from opencrab.bootstrap.discord.channel import discord_of
+    from opencrab.bootstrap.local.search import local_search
+    from opencrab.bootstrap.rules import rules_of
+    from opencrab.bootstrap.vectors import vectors_of
+    from opencrab.engine.runtime import Runtime
+
+    clock = SystemClock()
+    quota = int(configured.get("agent.max_workspace_size_mb")) * 1024 * 1024
+    files = LocalFiles(data, quota_bytes=quota)
+    home = home_on(database, clock, files=files, blobs=LocalBlobs(data))
+    models = ProviderModels(thinking.again, network.transport, stored=home.preferences.get)
+    vectors = vectors_of(configured, home.journal, home.agents, models, clock)
+    search = local_search(home, data, clock, vectors)
+    return Runtime(
+        home=home,
+        clock=clock,
+        models=models,
+        rules=rules_of(configured),
+        directory=models,
+        secrets=secrets,
+        **vars(acting(configured, search, network.transport)),
+        **vars(discord_of(configured, secrets, clock, home.facts)),
+    )
+
+
+@dataclass(frozen=True)
+class _Place:
+    host: str
+    port: int
+    url: str
+    data: Path
+    key_file: Path | None
+
+
+def _serve(
+    runtime: "Runtime",
+    database: Any,
+    configured: "Settings",
+    thinking: Thinking,
+    place: _Place,
+    *,
+    network: Network,
+) -> None:
+    from opencrab.adapters.sqlite.access import SqliteFeed
+    from opencrab.bootstrap.discord.bot import bot_of, own_door
+    from opencrab.bootstrap.discord.worker import interact
+    from opencrab.bootstrap.local.search import indexing_of
+    from opencrab.bootstrap.prices import nightly
+    from opencrab.bootstrap.websocket import local_talk
+    from opencrab.gateways.local.index_follower import IndexFollower
+    from opencrab.gateways.local.machine import MachineReader
+    from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
+    from opencrab.gateways.rest.conversation.websocket import offer
+    from opencrab.gateways.rest.http.app import create_app
+
+    def ready() -> None:
+        (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
+        _say_ready(runtime, thinking, place)
+
+    watch = FeedWatch(SqliteFeed(database))
+    app = create_app(
+        runtime,
+        watch=watch,
+        setup=lambda: _setup(runtime, configured, thinking, place),
+        machine=MachineReader(),
+        bot=bot_of(configured),
+        interactions=own_door(configured, runtime),
+    )
+    offer(app, local_talk(configured, runtime))
+    index = IndexFollower(SqliteFeed(database), indexing_of(runtime), runtime.home.agents)
+    runner = Runner(
+        runtime,
+        watch,
+        _purging(runtime, database),
+        index,
+        workers=WORKERS,
+        interact=interact(runtime),
+        price=nightly(configured, network.transport),
+    )
+    runner.serve(app, host=place.host, port=place.port, ready=ready)
+
+
+def _purging(runtime: "Runtime", database: Any) -> "Callable[[], None]":
+    """What removes rows whose time is over, once a minute."""
+    from datetime import timedelta
+
+    from opencrab.adapters.sqlite.database import milliseconds
+
+    def purge() -> None:
+        now = runtime.clock.now()
+        database.purge(milliseconds(now), milliseconds(now - timedelta(days=1)))
+
+    return purge
+
+
+def _say_ready(runtime: "Runtime", thinking: Thinking, place: _Place) -> None:
+    from opencrab.domain.models.routing import Basis, Use
+
+    model = runtime.models.routing.chosen(Use.CONVERSATION, Basis()).model
+    rows = [
+        f"OpenCrab {__version__} listens on {place.url}",
+        f"  data    {place.data.resolve()}",
+        f"  model   {model}",
+        *(f"          {note}" for note in thinking.notes),
+    ]
+    if place.key_file is not None:
+        rows.append(f"  key     {place.key_file} (the owner key; `opencrab chat` finds it itself)")
+    rows += ["  stop    Ctrl-C", "ready"]
+    sys.stdout.write("\n".join(rows) + "\n")
+    sys.stdout.flush()
+
+
+def _port(host: str, wanted: int, *, fixed: bool) -> int:
+    """The wanted port, or the next free one unless the port was asked for."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for port in range(wanted, min(wanted + _FREE_PORTS, _LAST_PORT + 1)):
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except PermissionError:
+                raise Unavailable(
+                    f"port {port} needs more rights", cure="use --port 8080"
+                ) from None
+            except OSError as error:
+                if fixed:
+                    raise Unavailable(
+                        f"port {port} on {host} cannot be used: {error.strerror}",
+                        cure="choose another with --port",
+                    ) from None
+                continue
+            return port
+    raise Unavailable(
+        f"no free port from {wanted} on {host}", cure=f"choose one up to {_LAST_PORT} with --port"
+    )
+
+
+def _owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
+    """See that there is an owner key: the operator's own, or one made and kept for its user."""
+    from opencrab.domain.access.authority import Scope
+    from opencrab.engine.access.api_keys import admit_key, create_key
+
+    given = settings.owner_key()
+    if given is not None:
+        admit_key(runtime, name=name, scope=Scope.OWNER, secret=given)
+        return None
+    path = data / "owner.key"
+    if path.exists():
+        path.chmod(0o600)
+        secret = path.read_text(encoding="utf-8").strip()
+        if secret:
+            admit_key(runtime, name=name, scope=Scope.OWNER, secret=secret)
+            return path
+    secret, _ = create_key(runtime, name=name, scope=Scope.OWNER)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f"{secret}\n")
+    return path
+
+
+def _setup(
+    runtime: "Runtime", configured: "Settings", thinking: Thinking, place: _Place
+) -> dict[str, Any]:
+    """What is configured, what is missing, and what to do about it."""
+    from opencrab.bootstrap.rules import budget_of
+
+    now = configured
+    if runtime.secrets is not None:
+        now = settings.load({}, secret=runtime.secrets.get)
+    missing = [
+        {"part": section, "variable": variable, "cure": f"set {variable} and start again"}
+        for section, variable in sorted(now.absent.items())
+    ]
+    return {
+        "version": __version__,
+        "home": {"kind": "sqlite", "data": str(place.data.resolve())},
+        "model": {
+            "default": runtime.models.routing.default,
+            "notes": list(thinking.notes),
+        },
+        "budget": budget_of(runtime.rules.limits, runtime.home.budgets.limits()),
+        "missing": missing,
+    }

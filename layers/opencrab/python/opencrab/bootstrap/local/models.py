@@ -1,0 +1,129 @@
+"""Local models: what OpenCrab thinks with on this machine, and its way to the network."""
+
+import socket
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from opencrab import settings
+from opencrab.domain.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opencrab.adapters.providers.catalogue.configuration import ModelsSettings
+    from opencrab.adapters.providers.catalogue.detect import LocalServer
+    from opencrab.adapters.providers.transport.exchange import Transport
+    from opencrab.ports.access.secrets import Secrets
+
+_NO_MODEL = (
+    "this is no language model: set OPENAI_API_KEY, or start Ollama or a llama.cpp",
+    "server, and start again; until then answers follow simple rules",
+)
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """The models' settings, and what the owner should be told about how they came about.
+
+    `again` makes them anew, since keys may have changed.
+    """
+
+    settings: "ModelsSettings"
+    notes: tuple[str, ...]
+    again: "Callable[[], ModelsSettings]"
+
+
+class Network:
+    """One HTTP client, made when the first model needs it."""
+
+    def __init__(self) -> None:
+        self._client: Any = None
+
+    def transport(self) -> "Transport":
+        from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
+
+        if self._client is None:
+            self._client = new_client()
+        return HttpxTransport(self._client)
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+
+def thinking_of(secrets: "Secrets", provider: str | None) -> Thinking:
+    """The models that can be used here: what is configured, else a local server, else scripted."""
+    from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
+    from opencrab.adapters.providers.registry import usable
+
+    known = configured_models(secrets)
+    if provider is not None:
+        chosen = _chosen(known, provider)
+        return Thinking(chosen, ("chosen with --provider",), lambda: _only(secrets, provider))
+    found, notes = _found(known)
+    thinking = usable(known, found)
+    if thinking.default == SCRIPTED:
+        notes = (*notes, *_NO_MODEL)
+    return Thinking(thinking, notes, lambda: usable(configured_models(secrets), found))
+
+
+def _found(known: "ModelsSettings") -> "tuple[LocalServer | None, tuple[str, ...]]":
+    """A server of models that runs on this computer, and what its owner should know of it."""
+    from opencrab.adapters.providers.catalogue.detect import LLAMACPP_URL, OLLAMA_URL, detect_local
+
+    ollama = _address(known, "ollama", OLLAMA_URL)
+    llamacpp = _address(known, "llamacpp", LLAMACPP_URL)
+    if not _answers(ollama) and not _answers(llamacpp):
+        return None, ()
+    network = Network()
+    detection = detect_local(network.transport(), ollama, llamacpp)
+    network.close()
+    return detection.server, detection.notes
+
+
+def configured_models(secrets: "Secrets") -> "ModelsSettings":
+    """What the files, the environment and the kept keys say now."""
+    from opencrab.adapters.providers.catalogue.configuration import models_settings
+
+    secrets.forget()
+    configured = settings.load({}, secret=secrets.get)
+    return models_settings(
+        configured.table("llm"),
+        configured.pricing,
+        configured.absent_below("llm.providers"),
+        key_names=configured.variables_of("api_key", "llm.providers"),
+        listing=settings.listed_models,
+        stored_key=secrets.get,
+    )
+
+
+def _only(secrets: "Secrets", provider: str) -> "ModelsSettings":
+    return _chosen(configured_models(secrets), provider)
+
+
+def _chosen(known: "ModelsSettings", provider: str) -> "ModelsSettings":
+    """The settings with which all thinking goes to one provider, or to one model of it."""
+    from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
+
+    name, _, model = provider.partition(":")
+    if name != "scripted" and name not in known.providers:
+        names = ", ".join(sorted({"scripted", *known.providers}))
+        raise Invalid(f"there is no provider {name!r}", cure=f"choose one of {names}")
+    return known.only(SCRIPTED if provider == "scripted" else f"{name}:{model}")
+
+
+def _address(known: "ModelsSettings", name: str, default: str) -> str:
+    provider = known.providers.get(name)
+    return (provider.base_url if provider else "") or default
+
+
+def _answers(url: str) -> bool:
+    """Whether anything listens there; asked first, since most machines run no model server."""
+    from urllib.parse import urlsplit
+
+    address = urlsplit(url)
+    with socket.socket() as probe, suppress(OSError):
+        probe.settimeout(0.2)
+        return probe.connect_ex((address.hostname or "localhost", address.port or 80)) == 0
+    return False

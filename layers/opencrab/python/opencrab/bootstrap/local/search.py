@@ -1,0 +1,29 @@
+"""Search on this machine: indexes below the data folder, and what keeps them up to date."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from opencrab.adapters.local_files.snapshots import DirectorySnapshots
+from opencrab.adapters.search_rows import Past
+from opencrab.adapters.sqlite_search.search import SqliteSearch
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
+from opencrab.ports.home import Home
+from opencrab.ports.memory.search import Indexing
+
+if TYPE_CHECKING:
+    from opencrab.adapters.sqlite_search.vectors import Vectors
+
+
+def local_search(
+    home: Home, data: Path, clock: Clock, vectors: "Vectors | None" = None
+) -> SqliteSearch:
+    """Snapshots in `search`, and this process's own copies in `search-copies` beside it."""
+    past = Past(home.journal, home.sessions, home.facts, home.usage, clock)
+    snapshots = DirectorySnapshots(data / "search", clock)
+    return SqliteSearch(past, snapshots, data / "search-copies", clock, vectors=vectors)
+
+
+def indexing_of(runtime: Runtime) -> Indexing:
+    """Of a runtime that was made here: who searches also keeps its indexes up to date."""
+    return cast("SqliteSearch", runtime.search)

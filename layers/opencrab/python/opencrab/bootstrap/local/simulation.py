@@ -1,0 +1,96 @@
+"""The composition of a simulated installation: a passing home, and a clock of its own."""
+
+import logging
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Language
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opencrab.adapters.system_clock import FakeClock
+    from opencrab.engine.runtime import Runtime
+    from opencrab.engine.simulation.day import Simulated
+
+START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+"""A Monday; the clock begins anew there with each simulation."""
+
+
+def simulation(agents: int, hours: float, seed: int, language: Language) -> "Simulated":
+    """Let the founders live so many hours with a stand-in for a model.
+
+    With more agents than founders these come again. Raises Invalid for a number out of range.
+    """
+    from opencrab.domain.world.founders import founders
+    from opencrab.engine.agents.creation import create_agent
+    from opencrab.engine.agents.presets import drafted
+    from opencrab.engine.simulation.day import MOST_AGENTS, MOST_HOURS, simulate
+
+    if not 1 <= agents <= MOST_AGENTS:
+        raise Invalid(f"--agents must be from 1 to {MOST_AGENTS}", field="agents")
+    if not 0 < hours <= MOST_HOURS:
+        raise Invalid(f"--hours must be above 0, {MOST_HOURS} at most", field="hours")
+    with (
+        _quietly(),
+        TemporaryDirectory() as folder,
+        installation(Path(folder), seed) as (runtime, clock),
+    ):
+        names, known = dict[str, str](), founders()
+        for place in range(agents):
+            new = drafted(known[place % len(known)], language)
+            created = create_agent(
+                runtime, new, owner="simulation", agent_id=f"founder-{place + 1:04d}"
+            ).agent
+            again = f" {place // len(known) + 1}" if place >= len(known) else ""
+            names[created.id] = f"{created.name}{again}"
+        return simulate(runtime, clock, names, hours=hours, seed=seed)
+
+
+@contextmanager
+def _quietly() -> "Iterator[None]":
+    """What agents of a made-up day log is nobody's concern."""
+    logger = logging.getLogger("opencrab")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@contextmanager
+def installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]]":
+    """A whole installation in a folder, whose model is none and whose clock stands still."""
+    from opencrab import settings
+    from opencrab.actions import GROUPS, Registry
+    from opencrab.adapters.local_files import LocalBlobs, LocalFiles
+    from opencrab.adapters.providers.scripted.simulated import OnlyModel, SimulatedModel
+    from opencrab.adapters.skill_files import FileSkills
+    from opencrab.adapters.sqlite.home import open_home
+    from opencrab.adapters.system_clock import FakeClock
+    from opencrab.bootstrap.rules import rules_of
+    from opencrab.engine.runtime import Runtime
+
+    clock = FakeClock(START)
+    files = LocalFiles(folder, quota_bytes=2**20 * 100)
+    home, database = open_home(folder, clock, files=files, blobs=LocalBlobs(folder), durable=False)
+    skills = FileSkills(settings.skills_folder())
+    try:
+        yield (
+            Runtime(
+                home=home,
+                clock=clock,
+                models=OnlyModel(SimulatedModel(seed)),
+                actions=Registry(GROUPS, skills),
+                rules=rules_of(settings.load({})),
+                skills=skills,
+            ),
+            clock,
+        )
+    finally:
+        database.close()

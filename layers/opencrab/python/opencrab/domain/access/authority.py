@@ -1,0 +1,82 @@
+"""Authority: who is behind a turn and what that allows, derived from source and sender only."""
+
+from enum import StrEnum
+
+from opencrab.domain.turn.action import Impact
+
+
+class Source(StrEnum):
+    """The door that something came in through."""
+
+    REST = "rest"
+    WEBSOCKET = "websocket"
+    DISCORD = "discord"
+    CLI = "cli"
+    WEBHOOK = "webhook"
+    SCHEDULE = "schedule"
+    HEARTBEAT = "heartbeat"
+    PEER = "peer"
+    WORLD = "world"
+
+
+class Scope(StrEnum):
+    """What an API key may do; owner includes chat, chat includes read."""
+
+    READ = "read"
+    CHAT = "chat"
+    OWNER = "owner"
+
+
+class Authority(StrEnum):
+    """On whose behalf a turn acts."""
+
+    OWNER = "owner"
+    USER = "user"
+    PEER = "peer"
+    SELF = "self"
+    PUBLIC = "public"
+
+
+_BY_SOURCE = {
+    Source.WEBHOOK: Authority.PUBLIC,
+    Source.DISCORD: Authority.PUBLIC,
+    Source.WORLD: Authority.PUBLIC,
+    Source.PEER: Authority.PEER,
+    Source.SCHEDULE: Authority.SELF,
+    Source.HEARTBEAT: Authority.SELF,
+}
+
+_IMPACTS = {
+    Authority.OWNER: frozenset(Impact),
+    Authority.USER: frozenset(Impact),
+    Authority.SELF: frozenset(Impact),
+    Authority.PEER: frozenset({Impact.SPEECH, Impact.READ}),
+    Authority.PUBLIC: frozenset({Impact.SPEECH, Impact.READ}),
+}
+
+
+def authority(source: Source, scope: Scope | None) -> Authority:
+    """Who a sender is: the key's scope on keyed doors, the door itself elsewhere.
+
+    A door that proves nothing about its sender gives `public`: an unset owner is nobody.
+    """
+    if source in _BY_SOURCE:
+        return _BY_SOURCE[source]
+    if scope is Scope.OWNER:
+        return Authority.OWNER
+    return Authority.USER if scope is Scope.CHAT else Authority.PUBLIC
+
+
+def may(on_behalf_of: Authority, impact: Impact, *, for_peers: bool = False) -> bool:
+    """Whether a turn of this authority may use actions of this impact at all.
+
+    `for_peers` is said of the few actions beyond speech and reading that a peer may cause.
+    """
+    if for_peers and on_behalf_of is Authority.PEER:
+        return True
+    return impact in _IMPACTS[on_behalf_of]
+
+
+def taints(on_behalf_of: Authority) -> bool:
+    """Whether words from such a sender taint the turn that reads them."""
+    return on_behalf_of in {Authority.PUBLIC, Authority.PEER}

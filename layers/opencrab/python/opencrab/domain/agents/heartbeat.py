@@ -1,0 +1,124 @@
+"""Heartbeat: how often an agent wakes of its own accord, when it sleeps, and what it does then."""
+
+from datetime import datetime
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from opencrab.domain.agents.event import EventFilter
+from opencrab.domain.conversation.message import Channel
+from opencrab.domain.value import ShortText, Value
+
+SHORTEST_SECONDS, LONGEST_SECONDS = 29, 86_399
+"""The shortest and the longest interval; both are primes, the longest is just within a day."""
+
+DEFAULT_SECONDS = 61
+"""The first prime over a minute: beats of agents with different primes rarely coincide."""
+
+FILTERS = 20
+
+
+def is_prime(number: int) -> bool:
+    """Whether a number has no divisors but 1 and itself."""
+    if number < 2:  # noqa: PLR2004  - the first prime
+        return False
+    return all(number % divisor for divisor in range(2, int(number**0.5) + 1))
+
+
+def prime_from(number: int) -> int:
+    """The first prime that is not below a number."""
+    while not is_prime(number):
+        number += 1
+    return number
+
+
+def _prime(seconds: int) -> int:
+    if SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS and is_prime(seconds):
+        return seconds
+    nearest = prime_from(min(max(seconds, SHORTEST_SECONDS), LONGEST_SECONDS))
+    raise ValueError(
+        f"must be a prime number of seconds from {SHORTEST_SECONDS} to {LONGEST_SECONDS}: "
+        f"take {nearest}"
+    )
+
+
+_PLACELESS = frozenset({"localtime", "posixrules", "Factory"})
+"""Files of the zone database that are no zones, or another one on each machine."""
+
+
+def _zone(name: str) -> str:
+    if not _is_zone(name):
+        raise ValueError("must be an IANA time zone such as Asia/Tokyo or UTC")
+    return name
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return False
+    return name not in _PLACELESS
+
+
+Zone = Annotated[str, StringConstraints(max_length=64), AfterValidator(_zone)]
+"""The name of an IANA time zone."""
+
+Interval = Annotated[
+    int,
+    Field(
+        strict=True,
+        json_schema_extra={"minimum": SHORTEST_SECONDS, "maximum": LONGEST_SECONDS},
+    ),
+    AfterValidator(_prime),
+]
+"""Seconds between two heartbeats: a prime number."""
+
+TimeOfDay = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+
+
+class ActiveHours(Value):
+    """When an agent is awake; `start` after `end` goes over midnight, both equal is all day."""
+
+    start: TimeOfDay = "00:00"
+    end: TimeOfDay = "00:00"
+    zone: Zone = "UTC"
+
+    def includes(self, now: datetime) -> bool:
+        """Whether a moment lies within them, by the clocks of their time zone."""
+        told = now.astimezone(ZoneInfo(self.zone)).strftime("%H:%M")
+        if self.start <= self.end:
+            return self.start == self.end or self.start <= told < self.end
+        return told >= self.start or told < self.end
+
+
+class Heartbeat(Value):
+    """How an agent lives on its own.
+
+    Without `initiative`, or without `instructions`, it does only what others cause: nothing that it
+    would only want itself. What it says of its own accord goes to `channel`, at most once in
+    `cooldown_seconds`. `subscriptions` choose which events it is told of; none are all.
+    """
+
+    enabled: bool = True
+    interval_seconds: Interval = DEFAULT_SECONDS
+    initiative: bool = True
+    instructions: ShortText = ""
+    active_hours: ActiveHours | None = None
+    channel: Channel | None = None
+    cooldown_seconds: Annotated[int, Field(ge=0, le=86_400)] = 300
+    subscriptions: Annotated[tuple[EventFilter, ...], Field(max_length=FILTERS)] = ()
+
+    @property
+    def acts_unasked(self) -> bool:
+        """Whether it may want something of its own accord."""
+        return self.initiative and bool(self.instructions.strip())
+
+    @property
+    def essence(self) -> "Heartbeat":
+        """What a beat needs to know of it, whatever the instructions are: each byte costs."""
+        return self.replaced(instructions=self.instructions.strip()[:1])
+
+    def hears(self, kind: str, source: str) -> bool:
+        """Whether it is told of events of a kind from a source."""
+        return not self.subscriptions or any(f.fits(kind, source) for f in self.subscriptions)

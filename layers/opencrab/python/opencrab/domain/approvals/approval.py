@@ -1,0 +1,92 @@
+"""Approvals: what waits for a human, who may decide, and what was granted for a while."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from opencrab.domain.turn.action import Impact
+from opencrab.domain.value import Identifier, ShortText, Text, Value
+
+ActionName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+
+DECIDED = "decided_approval"
+OPEN = "approval"
+GRANT = "grant"
+"""Kinds of facts: the first two belong to the installation, grants to their agent."""
+
+
+class ApprovalRules(Value):
+    """How an agent's approvals run out: minutes until others may decide, and until they expire.
+
+    `delegates` are principals (ids of API keys) who may decide in the owner's place; with
+    `escalate_minutes` only after that time, else at once.
+    """
+
+    expire_minutes: Annotated[int, Field(ge=1, le=525_600)] | None = None
+    escalate_minutes: Annotated[int, Field(ge=1, le=525_600)] | None = None
+    delegates: Annotated[tuple[Identifier, ...], Field(max_length=20)] = ()
+
+
+class ApprovalState(StrEnum):
+    """What became of an approval."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+
+
+class Approval(Value):
+    """One call that waits for a human, bound to its exact arguments.
+
+    Two lines say what it is and what it touches; `withdrawn` is one whose turn was stopped.
+    """
+
+    id: Identifier
+    agent_id: Identifier
+    session_id: Identifier
+    turn_id: Identifier
+    n: int
+    call_id: str
+    action: str
+    impact: Impact
+    argument_hash: str
+    what: str
+    touches: str
+    tainted: bool = False
+    goal: str | None = None
+    state: ApprovalState = ApprovalState.PENDING
+    by: str | None = None
+    reason: ShortText = ""
+    created_at: datetime
+    escalates_at: datetime | None = None
+    escalated: bool = False
+    expires_at: datetime | None = None
+    decided_at: datetime | None = None
+
+
+class Grant(Value):
+    """Leave given beforehand: so many calls of some actions or impacts until an end.
+
+    `touches` narrows it to calls whose second line begins so. It never covers a tainted turn.
+    """
+
+    id: Identifier
+    agent_id: Identifier
+    actions: Annotated[tuple[ActionName, ...], Field(max_length=50)] = ()
+    impacts: tuple[Impact, ...] = ()
+    touches: Annotated[Text, StringConstraints(max_length=300)] = ""
+    calls: Annotated[int, Field(ge=1, le=100_000)]
+    used: int = 0
+    until: datetime
+    by: str
+    created_at: datetime
+
+    def covers(self, action: str, impact: Impact, touches: str, now: datetime) -> bool:
+        """Whether a call may run by it now."""
+        named = action in self.actions or impact in self.impacts
+        left = self.used < self.calls and now < self.until
+        return named and left and touches.startswith(self.touches)

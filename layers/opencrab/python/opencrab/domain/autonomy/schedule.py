@@ -1,0 +1,208 @@
+"""Schedules: instructions that an agent gets at set times, and when those times are.
+
+Where clocks change, a cron line of set times goes by Debian's cron: what falls into the hour that
+is left out comes right after it, what falls into the hour that comes twice comes once. A line whose
+minute or hour begins with `*` goes by the time that passes.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from opencrab.domain.agents.heartbeat import Zone
+from opencrab.domain.conversation.message import Channel
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Identifier, MessageText, Name, Value
+
+SCHEDULE = "schedule"
+"""The kind of facts that schedules are; they are due when their next time is."""
+
+SCHEDULES = 50
+"""Most schedules of one agent."""
+
+_FIELDS = 5
+_LONGEST = timedelta(days=366)
+_LATE = timedelta(hours=1)
+_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
+_EVERY = re.compile(r"@every ([1-9][0-9]{0,5})([mhd])")
+_HOW = "write @every 5m, 2h or 1d, or five cron fields such as 0 9 * * 1-5"
+
+
+def _rule(text: str) -> str:
+    rule = " ".join(text.split())
+    _times(rule, "UTC", datetime(2000, 1, 1, tzinfo=UTC))
+    return rule
+
+
+Rule = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_rule)]
+"""When something is to be done: `@every` with minutes, hours or days, or five fields of cron."""
+
+
+class ScheduleDraft(Value, defer_build=False):
+    """What an owner decides about a schedule.
+
+    What the agent says goes to the session, or to its own one, and to `channel` where that is set.
+    """
+
+    name: Name
+    when: Rule = Field(description="`@every 5m`, `2h` or `1d`, or five cron fields")
+    zone: Zone = Field(default="UTC", description="whose clocks a cron line goes by")
+    instructions: MessageText
+    enabled: bool = True
+    session_id: Identifier | None = Field(
+        default=None, description="where it is done; by default in the agent's own session"
+    )
+    channel: Channel | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "ScheduleDraft":
+        if not self.instructions.strip():
+            raise ValueError("instructions have no word in them: write something")
+        return self
+
+
+class WhyOff(StrEnum):
+    """Why OpenCrab itself switched a schedule off."""
+
+    RETIRED = "agent_retired"
+    NOT_THERE = "session_over"
+    NEVER = "never_again"
+
+
+class Schedule(Value):
+    """A schedule as it is kept.
+
+    `next_at` is set while it is enabled. `fired` counts how often it was done, `run now` included;
+    `last_turn_id` is the turn of the newest. `version` counts what its owner changed. Rule and zone
+    were checked when they were written: what cannot be read any more is switched off, not lost.
+    """
+
+    id: Identifier
+    agent_id: Identifier
+    name: Name
+    when: str
+    zone: str = "UTC"
+    instructions: MessageText
+    enabled: bool = True
+    session_id: Identifier | None = None
+    channel: Channel | None = None
+    next_at: datetime | None = None
+    last_at: datetime | None = None
+    last_turn_id: str | None = None
+    fired: Annotated[int, Field(ge=0)] = 0
+    why_off: WhyOff | None = None
+    created_at: datetime
+    updated_at: datetime
+    version: Annotated[int, Field(ge=1)] = 1
+
+    @property
+    def slot(self) -> int:
+        """What its next time is known by: its second since 1970."""
+        return 0 if self.next_at is None else int(self.next_at.timestamp())
+
+    def changed(self, draft: ScheduleDraft, now: datetime) -> "Schedule":
+        """The schedule as its owner wants it; what is over does not come again.
+
+        A time that has come and was not looked at yet stays due unless the times themselves change.
+        """
+        same = (draft.when, draft.zone, draft.enabled) == (self.when, self.zone, self.enabled)
+        next_at = self.next_at if same else None
+        if draft.enabled and next_at is None:
+            next_at = next_time(draft.when, draft.zone, now)
+        return self.replaced(
+            **dict(draft),
+            next_at=next_at,
+            why_off=None if draft.enabled else self.why_off,
+            updated_at=now,
+            version=self.version + 1,
+        )
+
+    def done(self, turn_id: str, now: datetime) -> "Schedule":
+        """The schedule after it was done once more."""
+        return self.replaced(last_at=now, last_turn_id=turn_id, fired=self.fired + 1)
+
+    def moved(self, now: datetime) -> "Schedule":
+        """The schedule with its next time after now; those that were missed are skipped.
+
+        Raises Invalid where there is none.
+        """
+        planned = now if self.next_at is None else self.next_at
+        return self.replaced(next_at=next_time(self.when, self.zone, now, planned))
+
+    def in_time(self, now: datetime) -> "Schedule":
+        """The schedule with a next time that is no farther away than its rule says from now.
+
+        It is farther after a clock was ahead. Raises Invalid where there is none.
+        """
+        if self.next_at is None:
+            return self
+        soonest = next_time(self.when, self.zone, now)
+        return self if self.next_at <= soonest + _LATE else self.replaced(next_at=soonest)
+
+    def off(self, why: WhyOff, now: datetime) -> "Schedule":
+        """The schedule switched off for a reason that is nobody's wish."""
+        return self.replaced(enabled=False, next_at=None, why_off=why, updated_at=now)
+
+
+def new_schedule(schedule_id: str, agent_id: str, draft: ScheduleDraft, now: datetime) -> Schedule:
+    """A schedule whose first time is still to come."""
+    next_at = next_time(draft.when, draft.zone, now) if draft.enabled else None
+    return Schedule(
+        id=schedule_id,
+        agent_id=agent_id,
+        **dict(draft),
+        next_at=next_at,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def next_time(when: str, zone: str, after: datetime, planned: datetime | None = None) -> datetime:
+    """The first time after a moment, in UTC.
+
+    `@every` counts from the planned time if there is one, so that being late adds nothing up.
+    Raises Invalid for a rule or a zone that cannot be read, and where no such time ever comes.
+    """
+    try:
+        return _times(when, zone, after, planned)
+    except ValueError as error:
+        wrong, _, cure = str(error).partition(": ")
+        raise Invalid(f"when {wrong}", field="when", cure=cure) from error
+
+
+def _times(when: str, zone: str, after: datetime, planned: datetime | None = None) -> datetime:
+    """The same, with ValueErrors that say what is wrong, then what to do."""
+    if not when.startswith("@"):
+        return _by_cron(when, zone, after)
+    every = _EVERY.fullmatch(when)
+    interval = None if every is None else int(every[1]) * _UNITS[every[2]]
+    if interval is None or interval > _LONGEST:
+        raise ValueError(f"must be 1m to 366d after @every: {_HOW}")
+    after = after.astimezone(UTC)
+    if planned is None or planned > after:
+        return after.replace(microsecond=0) + interval
+    return planned.astimezone(UTC) + ((after - planned) // interval + 1) * interval
+
+
+def _by_cron(line: str, zone: str, after: datetime) -> datetime:
+    # Loaded with the first cron line, not with every worker that could meet one.
+    from cronsim import CronSim, CronSimError  # noqa: PLC0415
+
+    if len(line.split()) != _FIELDS:
+        raise ValueError(f"must have five fields (minute hour day month weekday): {_HOW}")
+    try:
+        here = ZoneInfo(zone)
+    except (KeyError, ValueError, OSError) as error:
+        raise ValueError("goes by a time zone that is not known here: name another") from error
+    try:
+        times = CronSim(line, after.astimezone(here))
+        # In the second of two like hours cronsim goes on in the first.
+        return next(found for each in times if (found := each.astimezone(UTC)) > after)
+    except CronSimError as error:
+        raise ValueError(f"has a field that cannot be ({str(error).lower()}): {_HOW}") from error
+    except (StopIteration, OverflowError) as error:
+        raise ValueError(f"names a date that never comes: {_HOW}") from error

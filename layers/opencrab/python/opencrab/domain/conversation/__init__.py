@@ -1,0 +1,4 @@
+"""Sessions, messages, journal lines and utterances.
+
+Who speaks next among several agents is `domain/discussion`.
+"""

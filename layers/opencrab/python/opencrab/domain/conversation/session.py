@@ -1,0 +1,365 @@
+"""Session: who talks where, and how it moves from its first turn to its end."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from opencrab.domain.discord.loop_guard import ALIKE, NEARLY, likeness
+from opencrab.domain.erasure.request import FORGOTTEN_PERSON
+from opencrab.domain.errors import Conflict
+from opencrab.domain.goals.goal import GoalId
+from opencrab.domain.models.routing import ModelReference, Use
+from opencrab.domain.value import Identifier, MicroUsd, Name, ShortText, Value
+
+PARTICIPANTS = 20
+"""Most agents in one session: one message to all of them is one transaction of at most 25 items."""
+
+DISCUSSANT, FACILITATOR, OBSERVER = "discussant", "facilitator", "observer"
+"""Roles in a session; any other name is one too. Observers never get the floor."""
+
+RECENT = 4
+"""Earlier speeches that a new one is compared with: two speakers in turn repeat within them."""
+
+Marks = Annotated[tuple[str, ...], Field(max_length=32)]
+
+
+class Mode(StrEnum):
+    """Who gives the floor: a facilitator, everybody themselves, or one person to one agent."""
+
+    FACILITATED = "facilitated"
+    AUTONOMOUS = "autonomous"
+    DIRECT = "direct"
+
+
+class Phase(StrEnum):
+    """How far a discussion has come."""
+
+    DIVERGENT = "divergent"
+    CONVERGENT = "convergent"
+    CONCLUDED = "concluded"
+
+
+class SessionStatus(StrEnum):
+    """Whether the session still takes messages."""
+
+    ACTIVE = "active"
+    ENDED = "ended"
+
+
+class Ending(StrEnum):
+    """Why a session is over."""
+
+    DONE = "done"
+    QUORUM = "quorum"
+    MAX_TURNS = "max_turns"
+    BUDGET = "budget"
+    CONCLUDED = "concluded"
+    NO_NOVELTY = "no_novelty"
+    HOPS = "hops"
+    QUIET = "quiet"
+    BY_HAND = "by_hand"
+
+
+class Hearing(StrEnum):
+    """Who may hear of something, fewest first."""
+
+    PRIVATE = "private"
+    SESSION = "session"
+    GUILD = "guild"
+    PUBLIC = "public"
+
+
+class Participant(Value):
+    """One agent's part in a session; `models` are those that it chose for this session.
+
+    `last_turn` is the number of the session's turn that was its last, `last_speech` the number of
+    the session's speech that was.
+    """
+
+    agent_id: Identifier
+    role: Name = DISCUSSANT
+    last_speech_at: datetime | None = None
+    done_declared: bool = False
+    turns: int = 0
+    speeches: int = 0
+    characters: int = 0
+    last_turn: int = 0
+    last_speech: int = 0
+    models: dict[Use, ModelReference] = Field(default_factory=dict)
+
+    @property
+    def may_speak(self) -> bool:
+        """Whether it may get the floor at all."""
+        return self.role != OBSERVER and not self.done_declared
+
+
+class SessionChange(Value):
+    """What one closing turn changes in its session; applied to the newest session, never lost.
+
+    `heard` is the human message that it answers, None where an agent was not asked by one; `floor`
+    is which turn of the discussion it was. `payer` is whose day it draws from, where that is a
+    public person's. `speeches` and `characters` say how much was said, `marks` what about. `phase`
+    is what the facilitator set.
+    """
+
+    agent_id: Identifier
+    spoke_at: datetime | None = None
+    declared_done: bool = False
+    models: dict[Use, ModelReference] = Field(default_factory=dict)
+    heard: str | None = None
+    payer: Identifier | None = None
+    floor: int | None = None
+    speeches: int = 0
+    characters: int = 0
+    marks: Marks = ()
+    spent_micro_usd: MicroUsd = 0
+    phase: Phase | None = None
+
+
+class Session(Value):
+    """A conversation: its participants and its counters.
+
+    `goal` names what it exists for, where an instruction is carried out in a session of its own.
+    `hearing` is who may hear later of what was said in it, `guild_id` the community it belongs to.
+    `left` are agents that took part once: what was said in it is their past too.
+
+    With a `hop_limit` its agents discuss: they answer each other until one of the limits is
+    reached, or `quorum` of them (None: all) have declared done. `round` is the message that they
+    talk about, a human's or a schedule's, `round_turn` the number of the last turn before it, and
+    `payer` who said it where that is a public person; since then agents had `hops` turns, `floor`
+    of them because they got the floor. `speaker_id` spoke last, in turn `spoken_turn`; `speeches`
+    counts turns with words, `recent` holds marks of the last ones.
+    """
+
+    id: Identifier
+    mode: Mode = Mode.DIRECT
+    theme: Annotated[ShortText, Field(max_length=500)] = ""
+    phase: Phase = Phase.DIVERGENT
+    turn_number: int = 0
+    done_count: int = 0
+    max_turns: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    status: SessionStatus = SessionStatus.ACTIVE
+    participants: Annotated[tuple[Participant, ...], Field(min_length=1, max_length=PARTICIPANTS)]
+    left: Annotated[tuple[Identifier, ...], Field(max_length=PARTICIPANTS)] = ()
+    facilitator_id: Identifier | None = None
+    name: Name | None = None
+    goal: GoalId | None = None
+    hearing: Hearing = Hearing.SESSION
+    guild_id: Identifier | None = None
+    hop_limit: Annotated[int, Field(ge=1, le=50)] | None = None
+    quorum: Annotated[int, Field(ge=1, le=PARTICIPANTS)] | None = None
+    budget_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] | None = None
+    spent_micro_usd: MicroUsd = 0
+    round: str = ""
+    round_turn: int = 0
+    payer: Identifier | None = None
+    hops: int = 0
+    floor: int = 0
+    speeches: int = 0
+    spoken_turn: int = 0
+    speaker_id: Identifier | None = None
+    recent: Annotated[tuple[Marks, ...], Field(max_length=RECENT)] = ()
+    ended_by: Ending | None = None
+    created_by: Identifier
+    created_at: datetime
+    updated_at: datetime
+
+    @model_validator(mode="after")
+    def _participants_are_distinct(self) -> "Session":
+        ids = [participant.agent_id for participant in self.participants]
+        if len(set(ids)) != len(ids):
+            raise ValueError("participants must be distinct")
+        if self.facilitator_id is not None and self.facilitator_id not in ids:
+            raise ValueError("facilitator_id must be one of the participants")
+        return self
+
+    @property
+    def agent_ids(self) -> tuple[str, ...]:
+        """The participants in the order in which they answer."""
+        return tuple(participant.agent_id for participant in self.participants)
+
+    @property
+    def ever_ids(self) -> tuple[str, ...]:
+        """All who ever took part: it is in the past of each of them."""
+        return (*self.agent_ids, *self.left)
+
+    @property
+    def discusses(self) -> bool:
+        """Whether its agents answer each other."""
+        several = len(self.participants) > 1 and self.mode is not Mode.DIRECT
+        return several and self.hop_limit is not None and self.goal is None
+
+    @property
+    def candidates(self) -> tuple[Participant, ...]:
+        """Who may get the floor now: who has not had a turn since somebody else spoke last.
+
+        The last speaker itself only when all others have declared done since it spoke.
+        """
+        able = tuple(each for each in self.participants if each.may_speak)
+        fresh = tuple(
+            each
+            for each in able
+            if each.agent_id != self.speaker_id and each.last_turn <= self.spoken_turn
+        )
+        alone = len(able) == 1 and able[0].last_turn == self.spoken_turn < self.turn_number
+        return able if alone else fresh
+
+    @property
+    def awaited(self) -> bool:
+        """Whether somebody has not answered the human message of this round yet."""
+        return any(each.last_turn <= self.round_turn for each in self.participants)
+
+    def participant(self, agent_id: str) -> Participant | None:
+        """An agent's part in it."""
+        return next((each for each in self.participants if each.agent_id == agent_id), None)
+
+    def after(self, change: SessionChange, now: datetime) -> "Session":
+        """The session after a turn closed: counted, and ended where a reason for that is reached.
+
+        One that discusses becomes convergent in the turn in which half of its hops, or of its
+        turns, are over. What has ended stays so, and why.
+        """
+        counted = _counted(self, change, now)
+        if self.status is SessionStatus.ENDED:
+            return counted
+        ending = _ending(counted, change, self.recent)
+        if ending is not None:
+            return _over(counted, ending, now)
+        halfway = _is_halfway(counted) and not _is_halfway(self)
+        phase = Phase.CONVERGENT if halfway and self.phase is Phase.DIVERGENT else self.phase
+        return counted.replaced(phase=change.phase or phase)
+
+    def seated(self, agent_ids: tuple[str, ...], now: datetime) -> "Session":
+        """The session with these participants, who may be others than before.
+
+        Raises Conflict once it has ended, and when too many took part in it, those who left too.
+        """
+        if self.status is SessionStatus.ENDED:
+            raise Conflict(f"session {self.id!r} has ended", cure="start a new one")
+        left = tuple(each for each in self.ever_ids if each not in agent_ids)
+        require_room(len(agent_ids) + len(left))
+        known = {participant.agent_id: participant for participant in self.participants}
+        leads = self.facilitator_id in agent_ids
+        mode = self.mode
+        if not leads and (len(agent_ids) > 1 or mode is Mode.FACILITATED):
+            mode = Mode.AUTONOMOUS if len(agent_ids) > 1 else Mode.DIRECT
+        return self.replaced(
+            participants=tuple(known.get(each) or Participant(agent_id=each) for each in agent_ids),
+            left=left,
+            facilitator_id=self.facilitator_id if leads else None,
+            mode=mode,
+            updated_at=now,
+        )
+
+    def stripped(self) -> "Session":
+        """The session without the words that it was opened with, and without who opened it."""
+        return self.replaced(
+            name=None, theme="", recent=(), payer=None, created_by=FORGOTTEN_PERSON
+        )
+
+    def ended(self, now: datetime) -> "Session":
+        """The session after somebody ended it."""
+        return _over(self, Ending.BY_HAND, now)
+
+
+def require_room(count: int) -> None:
+    """Raise Conflict where more agents than fit would ever take part in one session."""
+    if count > PARTICIPANTS:
+        raise Conflict(
+            f"a session has at most {PARTICIPANTS} agents, counted with those who left",
+            cure="start a new session",
+        )
+
+
+def _counted(session: Session, change: SessionChange, now: datetime) -> Session:
+    turn_number = session.turn_number + 1
+    speeches = session.speeches + (change.spoke_at is not None)
+    participants = tuple(
+        _after(participant, change, turn_number, speeches)
+        if participant.agent_id == change.agent_id
+        else participant
+        for participant in session.participants
+    )
+    counted = session.replaced(
+        participants=participants,
+        turn_number=turn_number,
+        done_count=sum(p.done_declared and p.role != OBSERVER for p in participants),
+        spent_micro_usd=session.spent_micro_usd + change.spent_micro_usd,
+        speeches=speeches,
+        updated_at=now,
+    )
+    return _talked(counted, change) if session.discusses else counted
+
+
+def _talked(session: Session, change: SessionChange) -> Session:
+    """The session with what a turn, which is counted, was in its discussion."""
+    if change.heard is None:
+        held = change.floor == session.floor + 1
+        session = session.replaced(hops=session.hops + 1, floor=session.floor + held)
+    elif change.heard != session.round:
+        before = session.turn_number - 1
+        session = session.replaced(
+            round=change.heard, round_turn=before, payer=change.payer, hops=0, floor=0
+        )
+    if change.spoke_at is None:
+        return session
+    return session.replaced(
+        speaker_id=change.agent_id,
+        spoken_turn=session.turn_number,
+        recent=(*session.recent, change.marks)[-RECENT:] if change.marks else session.recent,
+    )
+
+
+def _is_halfway(session: Session) -> bool:
+    if session.discusses and session.hops * 2 >= (session.hop_limit or 0):
+        return True
+    return session.max_turns is not None and session.turn_number * 2 >= session.max_turns
+
+
+def _ending(session: Session, change: SessionChange, earlier: tuple[Marks, ...]) -> Ending | None:
+    """Why it is over after a turn that is counted; the first reason that holds."""
+    able = sum(each.role != OBSERVER for each in session.participants)
+    most, quorum, budget = session.max_turns, session.quorum, session.budget_micro_usd
+    unasked = session.discusses and change.heard is None
+    reasons = {
+        Ending.DONE: 0 < able == session.done_count,
+        Ending.QUORUM: quorum is not None and session.done_count >= quorum,
+        Ending.MAX_TURNS: most is not None and session.turn_number >= most,
+        Ending.BUDGET: budget is not None and session.spent_micro_usd >= budget,
+        Ending.CONCLUDED: change.phase is Phase.CONCLUDED,
+        Ending.NO_NOVELTY: unasked and _says_it_again(change, earlier),
+        Ending.HOPS: unasked and session.hops >= (session.hop_limit or 0),
+        Ending.QUIET: unasked and not session.candidates,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def _over(session: Session, ending: Ending, now: datetime) -> Session:
+    return session.replaced(
+        status=SessionStatus.ENDED, phase=Phase.CONCLUDED, ended_by=ending, updated_at=now
+    )
+
+
+def _after(
+    participant: Participant, change: SessionChange, turn_number: int, speeches: int
+) -> Participant:
+    return participant.replaced(
+        last_speech_at=change.spoke_at or participant.last_speech_at,
+        done_declared=participant.done_declared or change.declared_done,
+        turns=participant.turns + 1,
+        speeches=participant.speeches + change.speeches,
+        characters=participant.characters + change.characters,
+        last_turn=turn_number,
+        last_speech=participant.last_speech if change.spoke_at is None else speeches,
+        models=participant.models | change.models,
+    )
+
+
+def _says_it_again(change: SessionChange, earlier: tuple[Marks, ...]) -> bool:
+    """Whether nearly the same was said in two of the last speeches, and now once more."""
+    if not change.marks:
+        return False
+    alike = sum(likeness(each, change.marks) >= NEARLY for each in earlier)
+    return alike + 1 >= ALIKE

@@ -1,0 +1,98 @@
+"""Discussion: who of several agents speaks next, and how evenly they spoke."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from opencrab.domain.agents.heartbeat import SHORTEST_SECONDS, prime_from
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.autonomy.settings import Autonomy
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.value import Unit, Value
+
+EXTRAVERSION, ASSERTIVENESS, COLLABORATION, NAMED = 0.2, 0.15, 0.15, 0.4
+"""What each adds to the hazard at most; together less than 1, so that seats never lose all say."""
+
+
+class Contender(Value):
+    """Somebody who may get the floor: by seat, by how likely it speaks up, by whether it may yet.
+
+    `leads` marks the facilitator, who answers each speech of another.
+    """
+
+    agent_id: str
+    seat: int
+    hazard: Unit = 0.0
+    ready: bool = True
+    leads: bool = False
+
+    @property
+    def waits(self) -> float:
+        """How long it lets others go first: offset · (1 − hazard)."""
+        return offset(self.seat) * (1 - self.hazard)
+
+
+def offset(seat: int) -> int:
+    """The prime of a seat, 29 for the first (OpenCrab seed, Heartbeat: 29, 31, 37 …)."""
+    prime = SHORTEST_SECONDS
+    for _ in range(seat):
+        prime = prime_from(prime + 1)
+    return prime
+
+
+def hazard(soul: Soul, *, named: bool) -> float:
+    """How likely somebody speaks up, from 0 to 0.9 (Kingdom: a hazard from personality).
+
+    0.2·extraversion + 0.15·(assertiveness + 1)/2 + 0.15·collaboration, and 0.4 for who was named.
+    """
+    telling = (soul.social_style.assertiveness + 1) / 2
+    drawn = EXTRAVERSION * soul.personality.extraversion + ASSERTIVENESS * telling
+    return drawn + COLLABORATION * soul.weights.collaboration + (NAMED if named else 0.0)
+
+
+def first(contenders: Iterable[Contender]) -> str | None:
+    """Who gets the floor: the facilitator, else who is ready and waits least, else by seat."""
+    found = min(
+        contenders,
+        key=lambda each: (not each.leads, not each.ready, each.waits, each.seat),
+        default=None,
+    )
+    return None if found is None else found.agent_id
+
+
+def ready_at(session: Session, participant: Participant, autonomy: Autonomy) -> datetime | None:
+    """When somebody may speak again; None for at once.
+
+    At once after two speeches of others, else 30 seconds after the own one (OpenCrab seed, skill
+    autonomous; both are settings). A facilitator need not wait.
+    """
+    spoken_at = participant.last_speech_at
+    others = session.speeches - participant.last_speech
+    leads = participant.agent_id == session.facilitator_id
+    if spoken_at is None or leads or others >= autonomy.others_speeches:
+        return None
+    return spoken_at + timedelta(seconds=autonomy.own_speech_seconds)
+
+
+def is_named(name: str, text: str) -> bool:
+    """Whether a text names somebody; Latin names as whole words, others anywhere."""
+    name, text = _plain(name), _plain(text)
+    if not name.isascii():
+        return name in text
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.ASCII) is not None
+
+
+def evenness(amounts: Iterable[int]) -> float:
+    """Jain's index of fairness: (Σx)² ÷ (n · Σx²), 1 for equal parts, 1/n for one who has all.
+
+    R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource
+    Allocation in Shared Computer Systems", DEC-TR-301, 1984. Where nobody has anything it is 1.
+    """
+    listed = tuple(amounts)
+    squares = sum(each * each for each in listed)
+    return 1.0 if squares == 0 else sum(listed) ** 2 / (len(listed) * squares)
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()

@@ -1,0 +1,156 @@
+"""Traces: by what it is told that a text repeats something which is to be forgotten."""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+
+from opencrab.domain.text.query import is_common
+
+SENTENCE_WEIGHT = 12
+"""Shorter sentences are everybody's; a letter counts 1, a character of Chinese or Japanese 2."""
+
+MOST_NAMES = 100
+"""Names that are looked for; the first ones are those by which the person is known."""
+
+_NAME_WEIGHT = 12
+_KANJI_WEIGHS, _KANA_WEIGHS, _LETTER_WEIGHS = 6, 4, 3
+_NUMBER_DIGITS = 8
+_ENDS = re.compile(r'[。\uff0e.!?\uff01\uff1f…\n\r「」『』“”"]+|[:\uff1a]\s')
+_PLACE = re.compile(r"([A-Za-z0-9_\-]{1,64}):([0-9]{1,10})(?![0-9])")
+_ID = re.compile(r"[A-Za-z0-9_\-]+")
+_KANA = re.compile(r"[ぁ-ゖゝ-ゟァ-ヺー-ヿ]")
+_WIDE = 0x2E80
+_NARROW = f"[^\\W_{chr(_WIDE)}-\U0010ffff]"
+
+
+@dataclass
+class Traces:
+    """Names, sentences, ids and places of what is forgotten.
+
+    `lines` are the places: sessions with the numbers of their lines. Sentences are kept as short
+    hashes, so that what is stored of them tells nobody what was said. `others` are the names of
+    everybody else, which are no traces; `common` are sentences that somebody else said before.
+    """
+
+    lines: dict[str, AbstractSet[int]] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
+    sentences: set[str] = field(default_factory=set)
+    ids: set[str] = field(default_factory=set)
+    others: set[str] = field(default_factory=set)
+    common: set[str] = field(default_factory=set)
+
+    def add_name(self, *names: str) -> None:
+        """What somebody is called, or is known by, unless too many may be called so."""
+        for name in map(_folded, names):
+            if len(self.names) < MOST_NAMES and is_naming(name):
+                self.names[name] = None
+
+    def add_others(self, *names: str) -> None:
+        """What everybody else is called."""
+        self.others.update(map(_folded, names))
+
+    def add_words(self, *texts: str, whole: bool = False) -> None:
+        """What was said: its longer sentences, or with `whole` the whole text however short."""
+        for text in texts:
+            self.sentences.update(digest for digest in digests(text) if digest not in self.common)
+            if whole and text.strip():
+                self.sentences.add(_digest(_folded(text)))
+
+    def add_said(self, own: Mapping[str, datetime], others: Mapping[str, datetime]) -> None:
+        """Sentences with the time when they were said first, by those meant and by all others."""
+        for digest, at in own.items():
+            said = others.get(digest)
+            (self.sentences if said is None or at <= said else self.common).add(digest)
+        self.sentences -= self.common
+
+    def among(self, *texts: str) -> bool:
+        """Whether a text bears one of these traces."""
+        return any(self._are_in(text) for text in texts if text)
+
+    def _are_in(self, text: str) -> bool:
+        folded = _folded(text)
+        names = _naming(frozenset(self.names.keys() - self.others)) if self.names else None
+        return (
+            (names is not None and names.search(folded) is not None)
+            or (bool(self.ids) and not self.ids.isdisjoint(_ID.findall(text)))
+            or any(int(n) in self.lines.get(session, ()) for session, n in _PLACE.findall(text))
+            or (bool(self.sentences) and self._are_said_in(text, folded))
+        )
+
+    def _are_said_in(self, text: str, folded: str) -> bool:
+        whole = _digest(folded) in self.sentences
+        return whole or any(_digest(each) in self.sentences for each in _sentences(text))
+
+
+def is_naming(name: str) -> bool:
+    """Whether a name has enough weight to mean one person and no common word.
+
+    That is 2 kanji, 3 kana or 4 letters, or a mixture that weighs as much; numbers are longer.
+    """
+    folded = _folded(name)
+    if folded.isdigit():
+        return len(folded) >= _NUMBER_DIGITS
+    return sum(map(_weight, folded)) >= _NAME_WEIGHT and not is_common(folded)
+
+
+def digests(text: str) -> set[str]:
+    """The longer sentences of a text, as they are compared."""
+    return {_digest(each) for each in _sentences(text) if is_telling(each)}
+
+
+def is_telling(sentence: str) -> bool:
+    """Whether a sentence is long enough to be somebody's own."""
+    return sum(2 if ord(letter) >= _WIDE else 1 for letter in sentence) >= SENTENCE_WEIGHT
+
+
+def texts_in(value: object) -> Iterable[str]:
+    """All texts in a value from JSON; one that is JSON itself is read without its escapes."""
+    if isinstance(value, str):
+        yield value.replace("\\n", "\n").replace('\\"', '"')
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from texts_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from texts_in(inner)
+
+
+def _sentences(text: str) -> Iterable[str]:
+    return (_folded(part) for part in _ENDS.split(text) if part.strip())
+
+
+def _weight(letter: str) -> int:
+    if not letter.isalnum():
+        return 0
+    if ord(letter) < _WIDE:
+        return _LETTER_WEIGHS
+    return _KANA_WEIGHS if _KANA.match(letter) else _KANJI_WEIGHS
+
+
+@lru_cache(maxsize=8)
+def _naming(names: frozenset[str]) -> re.Pattern[str] | None:
+    """What finds these names: no part of a longer word, where words have ends."""
+    return re.compile("|".join(map(_whole, sorted(names)))) if names else None
+
+
+def _whole(name: str) -> str:
+    before = f"(?<!{_NARROW})" if _is_narrow(name[0]) else ""
+    after = f"(?!{_NARROW})" if _is_narrow(name[-1]) else ""
+    return f"{before}{re.escape(name)}{after}"
+
+
+def _is_narrow(letter: str) -> bool:
+    return ord(letter) < _WIDE and letter.isalnum()
+
+
+def _digest(folded: str) -> str:
+    return hashlib.blake2b(folded.encode(errors="surrogatepass"), digest_size=12).hexdigest()
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold().strip()

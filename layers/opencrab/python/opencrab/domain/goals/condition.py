@@ -1,0 +1,47 @@
+"""Condition: those parts of what must hold before and after a task that code can check.
+
+`file:PATH` is a file of the workspace, `task:G1-T1` a task that is done; each stands alone between
+spaces or commas. Everything else in the text is for whoever carries the task out.
+"""
+
+import re
+from collections.abc import Callable
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.goals.goal import PlannedTask
+from opencrab.domain.workspace.path import workspace_path
+
+_FOUND = re.compile(r"(?<![^\s,、。(（])(file|task):([^\s,、。)）]+)")
+_TASK = re.compile(r"G[1-9][0-9]{0,5}-T[1-9][0-9]?")
+
+
+def conditions(text: str) -> tuple[tuple[str, str], ...]:
+    """The conditions in a text, by kind and what they name; raises Invalid for a bad one."""
+    return tuple((kind, _named(kind, name.rstrip(".;"))) for kind, name in _FOUND.findall(text))
+
+
+def require_checkable(tasks: tuple[PlannedTask, ...]) -> None:
+    """Raise Invalid where a plan has a condition that can never hold as it is written."""
+    for task in tasks:
+        conditions(task.precondition)
+        conditions(task.postcondition)
+
+
+def unmet(text: str, has_file: Callable[[str], bool], is_done: Callable[[str], bool]) -> str | None:
+    """The first condition in a text that does not hold, as it is written there."""
+    holds = {"file": has_file, "task": is_done}
+    try:
+        found = conditions(text)
+    except Invalid as error:
+        return error.message
+    return next((f"{kind}:{name}" for kind, name in found if not holds[kind](name)), None)
+
+
+def _named(kind: str, name: str) -> str:
+    if kind == "file":
+        return workspace_path(name)
+    if _TASK.fullmatch(name) is None:
+        raise Invalid(
+            f"task:{name[:40]} names no task", field="tasks", cure="name one like task:G1-T1"
+        )
+    return name

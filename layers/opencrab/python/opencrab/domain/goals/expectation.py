@@ -1,0 +1,137 @@
+"""Expecting: what came of an agent's own goals, and what it therefore expects of the next ones."""
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus, TaskStatus
+from opencrab.domain.goals.value_estimate import Satisfaction
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.value import Signed, Unit, Value
+
+EXPECTATIONS = "expectations"
+"""Kind and id of the fact that holds an agent's expectations."""
+
+REMEMBERED = 10
+"""Goals of one source that count in the mean of what such goals bring."""
+
+ON_ITS_WORD = 0.5
+"""What something counts that is said to be done and of which the journal knows nothing."""
+
+_CLAIMED = {Outcome.FAILURE: 0.0, Outcome.PARTIAL: 0.5}
+_COUNTED = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5}
+
+
+class Expected(Value):
+    """What goals of one source brought: the mean of the last ones, their number, the last end."""
+
+    reward: Unit
+    goals: Annotated[int, Field(ge=1)]
+    ended_at: datetime
+
+
+class Expectations(Value):
+    """What an agent expects of itself.
+
+    `succeeded` counts its own goals that went well, a partial success half, of those `tried`.
+    `noticed` is the newest event that was looked at as an opportunity.
+    """
+
+    rewards: dict[GoalSource, Expected] = Field(default_factory=dict)
+    tried: Annotated[int, Field(ge=0)] = 0
+    succeeded: Annotated[float, Field(ge=0)] = 0.0
+    noticed: str = ""
+
+    @property
+    def capability(self) -> Unit:
+        """How well its own goals go: (1 + succeeded) ÷ (2 + tried), 0.5 before the first one."""
+        return min((1 + self.succeeded) / (2 + self.tried), 1.0)
+
+    def reward(self, source: GoalSource, first: Unit) -> Unit:
+        """What a goal of this source will bring; `first` where there was none yet."""
+        known = self.rewards.get(source)
+        return first if known is None else known.reward
+
+    def ended_at(self, source: GoalSource) -> datetime | None:
+        """When the last goal of a source ended."""
+        known = self.rewards.get(source)
+        return None if known is None else known.ended_at
+
+    def after(self, source: GoalSource, came: Satisfaction) -> "Expectations":
+        """The expectations after one more goal has ended.
+
+        The mean moves by the difference, divided by the number of goals, by REMEMBERED at most.
+        """
+        known = self.rewards.get(source)
+        goals = 1 if known is None else known.goals + 1
+        before = came.reward_actual if known is None else known.reward
+        reward = before + (came.reward_actual - before) / min(goals, REMEMBERED)
+        expected = Expected(reward=min(max(reward, 0.0), 1.0), goals=goals, ended_at=came.at)
+        return self.replaced(
+            rewards={**self.rewards, source: expected},
+            tried=self.tried + 1,
+            succeeded=self.succeeded + _COUNTED.get(came.outcome, 0.0),
+        )
+
+
+def satisfaction(goal: Goal, at: datetime, reputation: Unit | None = None) -> Satisfaction:
+    """What came of a completed goal (Kingdom 3.9).
+
+    The actual reward is the share of its tasks that are done, each that the journal knows nothing
+    of counting ON_ITS_WORD; half of that where its report says partial, nothing where it says
+    failure. A goal without tasks is one task. It is a success when all is done and the report says
+    nothing else, and a failure when nothing is. Where the journal knows of nothing at all, and no
+    task or report was stated with an action, what came of it is unknown. `reputation` is what the
+    agent counts in its world at the end; the difference is told where that is known of the goal's
+    begin too.
+    """
+    done = [] if _is_unknown(goal) else _done(goal)
+    share = sum(done) / max(len(goal.tasks), 1)
+    actual = share * (1.0 if goal.claim is None else _CLAIMED.get(goal.claim, 1.0))
+    return Satisfaction(
+        outcome=Outcome.UNKNOWN if _is_unknown(goal) else _outcome(goal, actual),
+        reward_expected=goal.worth.expected_reward,
+        reward_actual=actual,
+        reputation_delta=_gained(goal.reputation, reputation),
+        novelty=goal.worth.novelty,
+        effort=goal.runs,
+        spent_micro_usd=goal.spent_micro_usd,
+        at=at,
+    )
+
+
+def _is_unknown(goal: Goal) -> bool:
+    """Whether a goal that is over shows nothing but words.
+
+    One without a plan needs a deed, whatever its report says; one with a plan a deed or a report.
+    """
+    if goal.status is not GoalStatus.COMPLETED or goal.claim is Outcome.FAILURE:
+        return False
+    if goal.receipts or any(task.confirmed for task in goal.tasks):
+        return False
+    if goal.tasks and not any(task.status is TaskStatus.DONE for task in goal.tasks):
+        return False
+    return goal.claim is None or not goal.tasks
+
+
+def _gained(before: Unit | None, after: Unit | None) -> Signed:
+    return 0.0 if before is None or after is None else after - before
+
+
+def _done(goal: Goal) -> list[float]:
+    """What each task that is done counts."""
+    if goal.tasks:
+        finished = [task for task in goal.tasks if task.status is TaskStatus.DONE]
+        return [1.0 if task.confirmed else ON_ITS_WORD for task in finished]
+    if goal.status is not GoalStatus.COMPLETED:
+        return []
+    return [1.0 if goal.receipts else ON_ITS_WORD]
+
+
+def _outcome(goal: Goal, actual: float) -> Outcome:
+    if actual <= 0:
+        return Outcome.FAILURE
+    whole = all(task.status is TaskStatus.DONE for task in goal.tasks)
+    says_less = goal.claim is not None and goal.claim is not Outcome.SUCCESS
+    return Outcome.SUCCESS if whole and not says_less else Outcome.PARTIAL

@@ -1,0 +1,94 @@
+"""Plan: where a goal's tasks stand as a whole, and the plans that it gave up."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.goals.goal import (
+    MOST_TASKS,
+    Goal,
+    GoalId,
+    GoalStatus,
+    PlannedTask,
+    Task,
+    TaskStatus,
+    goal_key,
+    numbered,
+)
+from opencrab.domain.value import ShortText, Value
+
+PLAN = "plan"
+"""Kind of the facts that hold plans that were given up; their ids are `plan_key`s."""
+
+REPAIRS = 2
+"""How often a goal gets another plan before it asks its owner."""
+
+
+class PlanStatus(StrEnum):
+    """Where a plan stands: made, being carried out, or over."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    ABANDONED = "abandoned"
+
+
+class GivenUp(Value):
+    """A plan that another one took the place of, and why."""
+
+    goal_id: GoalId
+    revision: int
+    tasks: tuple[Task, ...]
+    why: ShortText = ""
+    given_up_at: datetime
+
+
+def plan_status(goal: Goal) -> PlanStatus | None:
+    """Where the plan that a goal has now stands; None where it has none."""
+    if not goal.tasks:
+        return None
+    if goal.status is GoalStatus.COMPLETED:
+        return PlanStatus.COMPLETED
+    if goal.status is GoalStatus.ABANDONED:
+        return PlanStatus.ABANDONED
+    begun = any(task.status is not TaskStatus.PENDING for task in goal.tasks)
+    return PlanStatus.ACTIVE if begun else PlanStatus.DRAFT
+
+
+def plan_key(goal_id: str, revision: int) -> str:
+    """The id of the fact that holds a plan that was given up."""
+    return f"{goal_key(goal_id)}.{revision:02d}"
+
+
+def is_repairable(goal: Goal) -> bool:
+    """Whether a goal may get another plan."""
+    return goal.revision <= REPAIRS
+
+
+def replanned(goal: Goal, tasks: tuple[PlannedTask, ...], now: datetime) -> tuple[Goal, GivenUp]:
+    """The goal with other tasks for what is not done, and the plan that it gave up.
+
+    What is done stays. Raises Conflict where a task is being carried out or it was replanned often
+    enough, and Invalid for a plan that is empty, too long or cyclic.
+    """
+    if goal.current is not None:
+        raise Conflict(f"{goal.current.id} is being carried out", cure="finish it or fail it first")
+    if not is_repairable(goal):
+        raise Conflict(
+            f"{goal.id} was planned anew {REPAIRS} times", cure="ask your owner how to go on"
+        )
+    if not 1 <= len(tasks) <= MOST_TASKS:
+        raise Invalid(
+            f"the plan has {len(tasks)} tasks; there may be 1 to {MOST_TASKS}", field="tasks"
+        )
+    old = GivenUp(
+        goal_id=goal.id,
+        revision=goal.revision,
+        tasks=goal.tasks,
+        why=goal.stuck,
+        given_up_at=now,
+    )
+    done = tuple(task for task in goal.tasks if task.status is TaskStatus.DONE)
+    last = max((int(task.id.rpartition("-T")[2]) for task in goal.tasks), default=0)
+    fresh = (*done, *numbered(goal.id, tasks, after=last))
+    return goal.replaced(tasks=fresh, revision=goal.revision + 1, stuck=""), old

@@ -1,0 +1,220 @@
+"""Figures: what counted calls of models came to, and what they were worth.
+
+Quality is what is known of all time, from evidence: it belongs to turns, and no tally knows it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Literal
+
+from opencrab.domain.learning.evidence import ALL, Evidence, worth_key
+from opencrab.domain.models.routing import Use
+from opencrab.domain.statistics.confidence import Estimate, Sums, estimate
+from opencrab.domain.usage.counters import Cell, Tally, day_of
+from opencrab.domain.usage.ledger import Grouping, Period
+from opencrab.domain.value import MicroUsd, Unit, Value
+
+BEGINNING = "2026-01-01"
+"""The first day of which there can be tallies."""
+
+SHORT = {Period.LAST_HOUR: timedelta(hours=1), Period.LAST_DAY: timedelta(days=1)}
+"""Periods that are counted by hours."""
+
+_MILLION = 1_000_000
+_MOST = 0.95
+_PIECE = 7
+
+Counts = dict[str, int]
+Efficiency = float | Literal["free"] | None
+"""The quality that a dollar buys; "free" for what cost nothing, None where quality is unknown."""
+
+
+class Figures(Value):
+    """What some calls came to; None is what no call told, and never a low mark.
+
+    `share` is that of all calls of the period. `p95_latency_ms` is exact to a power of two, and
+    only told of whole days. `success_rate` is the share of calls that did not fail. `quality` is
+    of all time. `cost_efficiency` is mean quality times calls over dollars.
+    """
+
+    calls: int = 0
+    failed: int = 0
+    share: Unit = 0.0
+    success_rate: Unit | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_micro_usd: MicroUsd = 0
+    mean_latency_ms: float | None = None
+    p95_latency_ms: int | None = None
+    quality: Estimate | None = None
+    cost_efficiency: Efficiency = None
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens of both directions."""
+        return self.input_tokens + self.output_tokens
+
+
+def days_of(period: Period, now: datetime) -> tuple[str, str]:
+    """The first and last day (UTC) whose tallies a period needs."""
+    since = period.since(now)
+    return (BEGINNING if since is None else day_of(since)), day_of(now)
+
+
+def stretches(period: Period, now: datetime) -> Iterator[tuple[str, str]]:
+    """The same days week by week: whoever reads one after the other holds few tallies."""
+    first, last = map(date.fromisoformat, days_of(period, now))
+    while first <= last:
+        until = min(first + timedelta(days=_PIECE - 1), last)
+        yield first.isoformat(), until.isoformat()
+        first = until + timedelta(days=1)
+
+
+def beginning(period: Period, now: datetime) -> datetime | None:
+    """Where a period really begins: at a full hour or day (UTC), since nothing finer is counted."""
+    since = period.since(now)
+    if since is None:
+        return None
+    full = since.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    return full if period in SHORT else full.replace(hour=0)
+
+
+def counted(tallies: Iterable[Tally], period: Period, now: datetime) -> dict[Cell, Counts]:
+    """What was counted in each cell in a period."""
+    first = beginning(period, now)
+    if period not in SHORT or first is None:
+        return summed(tallies)
+    cells: dict[Cell, Counts] = {}
+    for tally in tallies:
+        midnight = datetime.fromisoformat(tally.day).replace(tzinfo=UTC)
+        for hour, counts in tally.hours.items():
+            if first <= midnight + timedelta(hours=hour) <= now:
+                _add(cells.setdefault(tally.cell, {}), counts)
+    return cells
+
+
+def summed(tallies: Iterable[Tally]) -> dict[Cell, Counts]:
+    """What was counted in each cell, days put together."""
+    cells: dict[Cell, Counts] = {}
+    for tally in tallies:
+        _add(cells.setdefault(tally.cell, {}), tally.counts)
+    return cells
+
+
+def grouped(
+    cells: Mapping[Cell, Counts], evidence: Evidence, by: Grouping | None
+) -> dict[str, Figures]:
+    """Figures for each group of calls; None groups by "purpose/task_type/model"."""
+    counts: dict[str, Counts] = {}
+    for cell, more in cells.items():
+        _add(counts.setdefault(_group(cell, by), {}), more)
+    calls = sum(each.get("calls", 0) for each in counts.values())
+    known = _qualities(evidence, by)
+    return {key: figures(each, known.get(key), calls) for key, each in counts.items()}
+
+
+def totals(cells: Mapping[Cell, Counts], evidence: Evidence) -> Figures:
+    """Figures of all calls together."""
+    counts: Counts = {}
+    for more in cells.values():
+        _add(counts, more)
+    return figures(counts, evidence.worths.get(ALL), counts.get("calls", 0))
+
+
+def qualities(evidence: Evidence) -> dict[str, Estimate]:
+    """What is known of each model's quality, all purposes together."""
+    found = {name: estimate(sums) for name, sums in _qualities(evidence, Grouping.MODEL).items()}
+    return {name: known for name, known in sorted(found.items()) if known is not None}
+
+
+def figures(counts: Counts, quality: Sums | None, all_calls: int) -> Figures:
+    """What some counts come to; nothing is divided by nothing."""
+    calls, cost = counts.get("calls", 0), counts.get("cost", 0)
+    failed, timed = min(counts.get("failed", 0), calls), counts.get("timed", 0)
+    known = estimate(quality) if quality is not None else None
+    return Figures(
+        calls=calls,
+        failed=failed,
+        share=min(calls / all_calls, 1.0) if all_calls else 0.0,
+        success_rate=1 - failed / calls if calls else None,
+        input_tokens=counts.get("input", 0),
+        output_tokens=counts.get("output", 0),
+        cost_micro_usd=cost,
+        mean_latency_ms=round(counts.get("latency", 0) / timed, 1) if timed else None,
+        p95_latency_ms=_quantile(counts, _MOST),
+        quality=known,
+        cost_efficiency=efficiency(known, calls, cost),
+    )
+
+
+def efficiency(quality: Estimate | None, calls: int, cost: MicroUsd) -> Efficiency:
+    """The quality that a dollar buys."""
+    if quality is None or not calls:
+        return None
+    return "free" if cost <= 0 else round(quality.mean * calls * _MILLION / cost, 3)
+
+
+def task_key(purpose: Use, task_type: str, model: str) -> str:
+    """How evidence names a model for a purpose and a type of task."""
+    return f"{purpose.value}/{task_type}/{model}"
+
+
+def parts_of(key: str) -> tuple[str, str, str]:
+    """Purpose, type of task and model of such a name; models may have slashes of their own."""
+    purpose, task_type, model = key.split("/", 2)
+    return purpose, task_type, model
+
+
+def answered_by(key: str) -> str:
+    """The model of "task_type/model", by which `Evidence.answers` is."""
+    return key.partition("/")[2]
+
+
+def _qualities(evidence: Evidence, by: Grouping | None) -> dict[str, Sums]:
+    """Sums of quality by group, in which a turn counts once for each group.
+
+    There are none by complexity, which evidence does not tell apart.
+    """
+    if by is None:
+        return {key: of.worth for key, of in evidence.models.items()}
+    sums: dict[str, Sums] = {}
+    if by is Grouping.MODEL:
+        for key, of in evidence.answers.items():
+            model = answered_by(key)
+            sums[model] = sums.get(model, Sums()) + of.worth
+        return sums
+    start = worth_key(by, "")
+    return {
+        key.removeprefix(start): of for key, of in evidence.worths.items() if key.startswith(start)
+    }
+
+
+_GROUPS: dict[Grouping | None, Callable[[Cell], str]] = {
+    None: lambda cell: task_key(cell.purpose, cell.task_type, cell.name),
+    Grouping.MODEL: lambda cell: cell.name,
+    Grouping.PURPOSE: lambda cell: cell.purpose.value,
+    Grouping.TASK_TYPE: lambda cell: cell.task_type,
+    Grouping.COMPLEXITY: lambda cell: cell.complexity,
+}
+
+
+def _group(cell: Cell, by: Grouping | None) -> str:
+    return _GROUPS[by](cell)
+
+
+def _add(counts: Counts, more: Mapping[str, int]) -> None:
+    for name, count in more.items():
+        counts[name] = counts.get(name, 0) + count
+
+
+def _quantile(counts: Counts, share: float) -> int | None:
+    """The least power of two of milliseconds under which a share of the latencies lie."""
+    bins = {
+        int(name[1:]): n for name, n in counts.items() if name[:1] == "l" and name[1:].isdigit()
+    }
+    left = sum(bins.values()) * share
+    for bits, n in sorted(bins.items()):
+        left -= n
+        if left <= 0:
+            return 1 << bits
+    return None

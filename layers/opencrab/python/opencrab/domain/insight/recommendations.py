@@ -1,0 +1,361 @@
+"""Analysis: what an agent's calls of models came to, and what follows from that.
+
+Figures are those of a period, from tallies; quality is of all time, from evidence. Nothing here
+reads single calls.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from math import erf, sqrt
+
+from opencrab.domain.insight.figures import (
+    Counts,
+    Efficiency,
+    Figures,
+    answered_by,
+    beginning,
+    counted,
+    figures,
+    grouped,
+    qualities,
+    summed,
+    task_key,
+    totals,
+)
+from opencrab.domain.learning.bandit import LEAST_JUDGED
+from opencrab.domain.learning.evidence import Evidence, ModelEvidence
+from opencrab.domain.models.routing import Use
+from opencrab.domain.statistics.confidence import Estimate, Sums, combined, difference
+from opencrab.domain.usage.counters import Cell, Tally
+from opencrab.domain.usage.ledger import Grouping, Period
+from opencrab.domain.value import Unit, Value
+
+LIKELY = 0.8
+"""How likely an improvement must be to be recommended."""
+
+TOLERANCE = 0.05
+"""How much worse in quality a cheaper or quicker model may be and still be good enough."""
+
+SAVED = 0.2
+"""The share of cost or latency that must be saved to be worth a change."""
+
+
+class Focus(StrEnum):
+    """What an analysis is read for: groups are sorted by it, and only it is recommended for."""
+
+    COST = "cost"
+    QUALITY = "quality"
+    LATENCY = "latency"
+    EFFICIENCY = "efficiency"
+    ALL = "all"
+
+
+class Category(StrEnum):
+    """What a recommendation improves."""
+
+    COST = "cost"
+    QUALITY = "quality"
+    LATENCY = "latency"
+
+
+class Improvement(Value):
+    """What a change is expected to bring: points of quality (0..1), and shares saved (0..1).
+
+    A share is below 0 where more is needed, and None where the present value is not known.
+    """
+
+    quality: float
+    cost_saved: float | None = None
+    latency_saved: float | None = None
+
+
+class Recommendation(Value):
+    """One change that the numbers speak for.
+
+    `current` is the model that is asked most for this purpose and type of task, `suggestion` the
+    alias of one that may be selected. `confidence` is how likely quality is better, or no more
+    than TOLERANCE worse where it is to save something.
+    """
+
+    category: Category
+    purpose: Use
+    task_type: str
+    current: str
+    suggestion: str
+    expected_improvement: Improvement
+    confidence: Unit
+
+
+class Analysis(Value):
+    """What the calls of a period came to.
+
+    `since` is where it really begins. `groups` are by `group_by`, `tasks` by
+    "purpose/task_type/model".
+    """
+
+    period: Period
+    since: datetime | None
+    until: datetime
+    group_by: Grouping
+    focus: Focus
+    totals: Figures
+    groups: dict[str, Figures]
+    by_model: dict[str, Figures]
+    by_purpose: dict[str, Figures]
+    tasks: dict[str, Figures]
+    quality_by_model: dict[str, Estimate]
+    recommendations: tuple[Recommendation, ...]
+
+    @property
+    def cost_efficiency(self) -> Efficiency:
+        """That of all calls together."""
+        return self.totals.cost_efficiency
+
+
+class Outcome(StrEnum):
+    """What two models beside each other show."""
+
+    FIRST = "first_is_better"
+    SECOND = "second_is_better"
+    OPEN = "no_difference_shown"
+    UNKNOWN = "too_little_data"
+
+
+class Difference(Value):
+    """By how much the first of two models is better (-1..1), with the interval of that.
+
+    `judged` are the turns of each that count: those for a type of task that both were
+    asked for. One to which a model had no answer is worth nothing.
+    """
+
+    first: str
+    second: str
+    outcome: Outcome
+    quality: Estimate | None = None
+    judged: tuple[int, int] = (0, 0)
+
+
+class Comparison(Value):
+    """Models beside each other, and each pair of them."""
+
+    models: dict[str, Figures]
+    differences: tuple[Difference, ...]
+
+
+def analysed(
+    tallies: Iterable[Tally],
+    evidence: Evidence,
+    *,
+    period: Period,
+    now: datetime,
+    group_by: Grouping = Grouping.MODEL,
+    focus: Focus = Focus.ALL,
+    choices: Mapping[str, str] | None = None,
+) -> Analysis:
+    """What the calls of a period came to; `tallies` are those of its `figures.days_of`.
+
+    The last hour is the present hour of the clock and the one before it, the last day the present
+    hour and the 24 before it; a week and a month are whole days, from that in which they begin on.
+    `choices` are the models by the aliases that may be recommended.
+    """
+    cells = counted(tallies, period, now)
+    return Analysis(
+        period=period,
+        since=beginning(period, now),
+        until=now,
+        group_by=group_by,
+        focus=focus,
+        totals=totals(cells, evidence),
+        groups=_sorted(grouped(cells, evidence, group_by), focus),
+        by_model=_sorted(grouped(cells, evidence, Grouping.MODEL), focus),
+        by_purpose=_sorted(grouped(cells, evidence, Grouping.PURPOSE), focus),
+        tasks=_sorted(grouped(cells, evidence, None), focus),
+        quality_by_model=qualities(evidence),
+        recommendations=recommendations(cells, evidence, choices or {}, focus),
+    )
+
+
+def compared(
+    tallies: Iterable[Tally],
+    evidence: Evidence,
+    models: Sequence[str],
+    *,
+    purpose: Use | None = None,
+    task_type: str | None = None,
+) -> Comparison:
+    """Models beside each other, for one purpose and type of task or for all of them.
+
+    A turn counts once for each model, however many purposes it served.
+    """
+
+    def fits(of: str, kind: str, model: str) -> bool:
+        same = (purpose is None or of == purpose) and (task_type is None or kind == task_type)
+        return same and model in wanted
+
+    wanted = tuple(dict.fromkeys(models))
+    asked = (
+        tally
+        for tally in tallies
+        if fits(tally.cell.purpose, tally.cell.task_type, tally.cell.name)
+    )
+    known = {
+        key: value
+        for key, value in _answers(evidence, purpose).items()
+        if fits(purpose or "", *key.split("/", 1))
+    }
+    found = grouped(summed(asked), Evidence(answers=known), Grouping.MODEL)
+    for name in wanted:
+        of = (value.worth for key, value in known.items() if answered_by(key) == name)
+        found.setdefault(name, figures({}, sum(of, Sums()), 0))
+    pairs = ((one, two) for place, one in enumerate(wanted) for two in wanted[place + 1 :])
+    return Comparison(
+        models={name: found[name] for name in wanted},
+        differences=tuple(_difference(known, one, two) for one, two in pairs),
+    )
+
+
+def recommendations(
+    cells: Mapping[Cell, Counts],
+    evidence: Evidence,
+    choices: Mapping[str, str],
+    focus: Focus = Focus.ALL,
+) -> tuple[Recommendation, ...]:
+    """What the numbers speak for, most certain first; only for `choices`, models by alias.
+
+    For each purpose and type of task the model that is asked most is held against every other one
+    of which enough is known; of those that improve the same the most certain is taken.
+    """
+    asked: dict[tuple[Use, str], Counts] = {}
+    for cell, counts in cells.items():
+        calls = asked.setdefault((cell.purpose, cell.task_type), {})
+        calls[cell.name] = calls.get(cell.name, 0) + counts.get("calls", 0)
+    best: dict[tuple[Use, str, Category], Recommendation] = {}
+    for (purpose, task_type), calls in asked.items():
+        current = max(sorted(calls), key=lambda name: calls[name])
+        for alias, model in sorted(choices.items()):
+            for each in _better(evidence, (purpose, task_type), current, (alias, model)):
+                place = (purpose, task_type, each.category)
+                if place not in best or each.confidence > best[place].confidence:
+                    best[place] = each
+    sought = (each for each in best.values() if each.category in _SOUGHT[focus])
+    return tuple(sorted(sought, key=lambda each: -each.confidence))
+
+
+def _better(
+    evidence: Evidence, task: tuple[Use, str], current: str, choice: tuple[str, str]
+) -> Iterator[Recommendation]:
+    """In what another model is better than the present one."""
+    alias, model = choice
+    now = evidence.models.get(task_key(*task, current))
+    then = evidence.models.get(task_key(*task, model))
+    if model == current or now is None or then is None:
+        return
+    present, other = now.worth, then.worth
+    if min(present.n, other.n) < LEAST_JUDGED:
+        return
+    improvement = Improvement(
+        quality=(other.mean or 0.0) - (present.mean or 0.0),
+        cost_saved=_saved(now.cost, then.cost),
+        latency_saved=_saved(now.latency, then.latency),
+    )
+    enough = _likely(other, present, -TOLERANCE)
+    for category, confidence, is_worth_it in (
+        (Category.QUALITY, _likely(other, present, 0.0), improvement.quality > 0),
+        (Category.COST, enough, (improvement.cost_saved or 0.0) >= SAVED),
+        (Category.LATENCY, enough, (improvement.latency_saved or 0.0) >= SAVED),
+    ):
+        if is_worth_it and confidence >= LIKELY:
+            yield Recommendation(
+                category=category,
+                purpose=task[0],
+                task_type=task[1],
+                current=current,
+                suggestion=alias,
+                expected_improvement=improvement,
+                confidence=round(confidence, 3),
+            )
+
+
+def _saved(now: Sums, then: Sums) -> float | None:
+    """The share of a mean that another one saves; None where there is nothing to save."""
+    if not now.mean or then.mean is None:
+        return None
+    return round(1 - then.mean / now.mean, 3)
+
+
+def _likely(first: Sums, second: Sums, above: float) -> float:
+    """How likely the first mean is greater by more than `above`, both taken as normal."""
+    spread = sqrt(first.variance / first.n + second.variance / second.n)
+    gap = (first.mean or 0.0) - (second.mean or 0.0) - above
+    return (1 + erf(gap / spread / sqrt(2))) / 2 if spread else float(gap > 0)
+
+
+def _answers(evidence: Evidence, purpose: Use | None) -> dict[str, ModelEvidence]:
+    """What is known of models by "task_type/model": for one purpose, or of whole turns."""
+    if purpose is None:
+        return evidence.answers
+    start = f"{purpose.value}/"
+    return {
+        key.removeprefix(start): of for key, of in evidence.models.items() if key.startswith(start)
+    }
+
+
+def _difference(known: Mapping[str, ModelEvidence], first: str, second: str) -> Difference:
+    """Two models within each type of task, put together with weights n·m/(n+m).
+
+    So one that is asked for harder work is not the worse for it (Cochran, "Some methods for
+    strengthening the common chi-squared tests", Biometrics 1954); limits are put together as those
+    of `interval.difference` are.
+    """
+    pairs = [
+        (of.worth, other.worth)
+        for key, of in known.items()
+        if answered_by(key) == first
+        and (other := known.get(f"{key.removesuffix(first)}{second}")) is not None
+    ]
+    pairs = [(one, two) for one, two in pairs if one.n and two.n]
+    judged = (sum(one.n for one, _ in pairs), sum(two.n for _, two in pairs))
+    if min(judged) < LEAST_JUDGED:
+        return Difference(first=first, second=second, outcome=Outcome.UNKNOWN, judged=judged)
+    weights = [one.n * two.n / (one.n + two.n) for one, two in pairs]
+    parts = (
+        (weight / sum(weights), difference(one, two))
+        for weight, (one, two) in zip(weights, pairs, strict=True)
+    )
+    quality = combined([(share, part) for share, part in parts if part is not None])
+    shown = Outcome.FIRST if quality.low > 0 else Outcome.SECOND if quality.high < 0 else None
+    return Difference(
+        first=first,
+        second=second,
+        outcome=shown or Outcome.OPEN,
+        quality=quality,
+        judged=judged,
+    )
+
+
+def _sorted(parts: Mapping[str, Figures], focus: Focus) -> dict[str, Figures]:
+    """Groups with what needs a look first: the dearest, the worst, the slowest."""
+    return dict(sorted(parts.items(), key=lambda each: (_place(each[1], focus), each[0])))
+
+
+def _place(part: Figures, focus: Focus) -> tuple[float, ...]:
+    match focus:
+        case Focus.QUALITY:
+            return (2.0,) if part.quality is None else (part.quality.mean,)
+        case Focus.LATENCY:
+            return (-(part.mean_latency_ms or 0.0),)
+        case Focus.EFFICIENCY:
+            worth = part.cost_efficiency
+            return (float("inf"),) if worth is None or worth == "free" else (worth,)
+        case _:
+            return (-part.cost_micro_usd, -part.calls)
+
+
+_SOUGHT = {
+    Focus.COST: {Category.COST},
+    Focus.QUALITY: {Category.QUALITY},
+    Focus.LATENCY: {Category.LATENCY},
+    Focus.EFFICIENCY: {Category.COST, Category.QUALITY},
+    Focus.ALL: set(Category),
+}

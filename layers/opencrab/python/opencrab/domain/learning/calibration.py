@@ -1,0 +1,124 @@
+"""Calibration: what a model's grades of itself are worth, learned from what happened."""
+
+from collections.abc import Sequence
+from math import atanh, sqrt, tanh
+
+from opencrab.domain.learning.evidence import BINS, Graded
+from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.value import Unit, Value
+
+SHRUNK_BY = 20.0
+"""So many turns of the model's mean are mixed into each step of the curve."""
+
+MOST_WEIGHT = 0.25
+"""A calibrated grade counts at most as so much of a turn that somebody or something judged."""
+
+
+class Point(Value):
+    """One step of self-given grades: what was said on average, and what it came to."""
+
+    said: Unit
+    came_to: Unit
+    turns: int
+
+
+class Curve(Value):
+    """What grades came to; `weight` is how much they tell at all, 0..1.
+
+    `steps` is what a turn with a grade of each step is held to be worth, never falling, and `mean`
+    what all turns were.
+    """
+
+    points: tuple[Point, ...] = ()
+    steps: tuple[Unit, ...] = ()
+    mean: Unit = 0.5
+    weight: Unit = 0.0
+
+
+def curve(bins: Sequence[Graded]) -> Curve:
+    """A model's curve from its judged turns, by steps of the grade.
+
+    The means of the steps are pooled until they never fall (pool adjacent violators: Ayer, Brunk,
+    Ewing, Reid and Silverman 1955) and drawn towards the model's mean. A model that praises what
+    is bad thus has a flat curve: its grades say nothing, whatever they are. Over its judged turns
+    the curve's mean is the mean of what they were worth: no grades can raise it.
+    """
+    known = [each for each in bins if each.worth.n]
+    together = sum((each.worth for each in known), Sums())
+    if together.mean is None:
+        return Curve()
+    mean = min(max(together.mean, 0.0), 1.0)
+    pooled = _centred(_monotone([each.worth for each in bins], mean), bins, mean)
+    return Curve(
+        points=tuple(
+            Point(said=_unit(each.grades.mean), came_to=_unit(each.worth.mean), turns=each.worth.n)
+            for each in known
+        ),
+        steps=tuple(_unit(each) for each in pooled),
+        mean=mean,
+        weight=_explained(bins, pooled, together),
+    )
+
+
+def supported(bins: Sequence[Graded]) -> Sums:
+    """What the graded turns that nothing else judges add to a model's quality.
+
+    Each counts as at most MOST_WEIGHT of a turn, and as less the less the grades explain; all
+    together as at most that share of the judged turns, on which the curve rests.
+    """
+    found = curve(bins)
+    weight = MOST_WEIGHT * found.weight
+    unjudged = [max(each.grades.n - each.worth.n, 0) * weight for each in bins]
+    n = int(min(sum(unjudged), MOST_WEIGHT * sum(each.worth.n for each in bins)))
+    if not n:
+        return Sums()
+    values = found.steps
+    share = n / sum(unjudged)
+    pairs = list(zip(unjudged, values, strict=True))
+    return Sums(
+        n=n,
+        total=share * sum(count * value for count, value in pairs),
+        squares=share * sum(count * value * value for count, value in pairs),
+    )
+
+
+def _monotone(worths: Sequence[Sums], mean: float) -> list[float]:
+    """Means that never fall, each drawn towards the mean of all."""
+    blocks = list[tuple[Sums, int]]()
+    for each in worths:
+        block, width = each, 1
+        while blocks and _drawn(blocks[-1][0], mean) > _drawn(block, mean):
+            before, steps = blocks.pop()
+            block, width = before + block, width + steps
+        blocks.append((block, width))
+    return [_drawn(block, mean) for block, width in blocks for _ in range(width)]
+
+
+def _centred(steps: Sequence[float], bins: Sequence[Graded], mean: float) -> list[float]:
+    """The steps moved together until the judged turns have their mean on them."""
+    turns = sum(each.worth.n for each in bins)
+    now = sum(each.worth.n * step for each, step in zip(bins, steps, strict=True)) / turns
+    return [step + mean - now for step in steps]
+
+
+def _drawn(sums: Sums, mean: float) -> float:
+    return (sums.total + SHRUNK_BY * mean) / (sums.n + SHRUNK_BY)
+
+
+def _explained(bins: Sequence[Graded], pooled: Sequence[float], together: Sums) -> float:
+    """The share of the worth's variance that the curve explains, at the lower end of its error.
+
+    The correlation's lower bound is that of Fisher's z (Fisher 1921), two standard errors down.
+    """
+    n, mean = together.n, together.total / together.n if together.n else 0.0
+    spread = together.squares - n * mean * mean
+    fit = sum(each.worth.n * (value - mean) ** 2 for each, value in zip(bins, pooled, strict=True))
+    if n < BINS * 2 or spread <= 0:
+        return 0.0
+    correlation = min(sqrt(max(fit, 0.0) / spread), 0.999)
+    bound = tanh(atanh(correlation) - 2 / sqrt(n - 3))
+    return min(max(bound, 0.0), 1.0) ** 2
+
+
+def _unit(value: float | None) -> float:
+    return min(max(value or 0.0, 0.0), 1.0)

@@ -1,0 +1,108 @@
+"""Trimming: evidence is kept to a size that every home can store as one item."""
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from datetime import date, timedelta
+from typing import TypeVar
+
+from opencrab.domain.insight.figures import parts_of
+from opencrab.domain.learning.evidence import Evidence, Graded, ModelEvidence, Paired, Recalled
+
+RECALLED_A_DAY, RECALLED = 300, 500
+"""Memories of which a day, and all closed days, tell: those that were found most often."""
+
+UNSEEN = timedelta(days=90)
+"""A model that had no turn for so long is forgotten."""
+
+MODELS, ANSWERS, SKILLS, GRADED = 250, 80, 600, 40
+"""Models for kinds of work, for types of task, skills with models, and models that grade: those
+with the most turns."""
+
+BYTES = 375_000
+"""Room for one item of every home, with its names and keys (DynamoDB takes 400 KB)."""
+
+_PLACES, _LEAST_SHARE = 6, 0.05
+_Entry = TypeVar("_Entry")
+
+
+def trimmed(evidence: Evidence, recalled: int) -> Evidence:
+    """Evidence with no more entries than these, and numbers of six places.
+
+    Where names are so long that it is larger than BYTES all the same, half of them is tried.
+    """
+    found, share = _told(evidence, recalled, 1.0)
+    while len(found.encode()) > BYTES and share > _LEAST_SHARE:
+        found, share = _told(evidence, recalled, share / 2)
+    return Evidence.model_validate_json(found)
+
+
+def _told(evidence: Evidence, recalled: int, share: float) -> tuple[str, float]:
+    """A share of all entries as they are stored, and the share."""
+    less = evidence.replaced(
+        models=_most(evidence.models, int(share * MODELS), _turns),
+        answers=_most(evidence.answers, int(share * ANSWERS), _turns),
+        skills=_most(evidence.skills, int(share * SKILLS), _paired),
+        grades=_most(evidence.grades, int(share * GRADED), _graded),
+        recalled=_most(evidence.recalled, int(share * recalled), _found),
+    )
+    told = json.loads(less.model_dump_json(), parse_float=lambda text: round(float(text), _PLACES))
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False), share
+
+
+def seen_in(days: Mapping[date, Evidence], before: Mapping[str, str]) -> dict[str, str]:
+    """The last day of each model, from what was known `before` and what further days tell."""
+    seen = dict(before)
+    for day in sorted(days):
+        seen |= dict.fromkeys(_models(days[day]), day.isoformat())
+    return seen
+
+
+def without(evidence: Evidence, skills: Collection[str], models: Collection[str]) -> Evidence:
+    """Evidence about no other skills and no other models than these."""
+
+    def stays(key: str) -> bool:
+        return key.partition("/")[0] in skills and key.partition("/")[2] in models
+
+    return evidence.replaced(
+        models={key: each for key, each in evidence.models.items() if parts_of(key)[2] in models},
+        answers={
+            key: each for key, each in evidence.answers.items() if key.partition("/")[2] in models
+        },
+        skills={key: each for key, each in evidence.skills.items() if stays(key)},
+        grades={key: each for key, each in evidence.grades.items() if key in models},
+    )
+
+
+def _models(evidence: Evidence) -> set[str]:
+    """The models of which evidence tells, by their full names."""
+    return {
+        *(parts_of(key)[2] for key in evidence.models),
+        *(key.partition("/")[2] for key in (*evidence.answers, *evidence.skills)),
+        *evidence.grades,
+    }
+
+
+def _most(
+    named: Mapping[str, _Entry], limit: int, size: Callable[[_Entry], int]
+) -> dict[str, _Entry]:
+    """The largest entries, in order of their names; all where there is room for them."""
+    if len(named) <= limit:
+        return dict(named)
+    largest = sorted(named, key=lambda name: (-size(named[name]), name))[:limit]
+    return {name: named[name] for name in sorted(largest)}
+
+
+def _turns(known: ModelEvidence) -> int:
+    return known.turns
+
+
+def _paired(known: Paired) -> int:
+    return known.given.n + known.held.n
+
+
+def _graded(bins: tuple[Graded, ...]) -> int:
+    return sum(each.grades.n for each in bins)
+
+
+def _found(known: Recalled) -> int:
+    return known.found

@@ -1,0 +1,352 @@
+"""Choosing: what an agent's models are mixed from, and how a mix that is made or proposed is told.
+
+The night and the agent's own action choose by this. Only models that the agent may select are ever
+among the arms.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.insight.figures import parts_of
+from opencrab.domain.learning.bandit import Arm, Mixed, mixes
+from opencrab.domain.learning.bandit import Subject as Mixing
+from opencrab.domain.learning.calibration import supported
+from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
+from opencrab.domain.learning.change_apply import (
+    ALIKE,
+    adjustment_id,
+    alike,
+    is_pinned,
+    mix_of,
+    telling,
+    top,
+)
+from opencrab.domain.learning.evidence import Evidence, ModelEvidence
+from opencrab.domain.learning.regression_watch import about, carried, subject, then_of
+from opencrab.domain.models.optimization import Aim
+from opencrab.domain.models.routing import Basis, Routing, Use
+from opencrab.domain.models.traffic_split import Mix
+from opencrab.domain.money.budget import Price, Usage
+from opencrab.domain.statistics.confidence import Sums
+from opencrab.domain.usage.counters import Tally
+from opencrab.domain.value import MicroUsd, Value
+
+LET_BE = timedelta(days=30)
+"""A mix that was taken back is not made again for so long."""
+
+HELD = timedelta(days=3)
+"""How long a mix whose best model stays only changes to try out another model: shares are drawn."""
+
+_NEARLY = 1e-3
+_TAKEN_BACK = {AdjustmentState.UNDONE, AdjustmentState.ROLLED_BACK}
+
+
+class Choice(Value):
+    """A model that may be chosen, by its full name, with its price."""
+
+    name: str
+    price: Price
+
+
+class Ground(Value):
+    """What a choice of models rests on.
+
+    `days` are the evidence of the open days, whose tallies are `tallies`. `choices` are by alias,
+    `earlier` the agent's adjustments of late, newest first; `day_micro_usd` is what a day may cost.
+    """
+
+    agent: Agent
+    mind: Mind
+    routing: Routing
+    evidence: Evidence
+    days: tuple[Evidence, ...]
+    tallies: tuple[Tally, ...]
+    choices: dict[str, Choice]
+    earlier: tuple[Adjustment, ...] = ()
+    day_micro_usd: MicroUsd
+
+
+class Chosen(Value):
+    """The mixes that are to be made, and why each other kind of work stays as it is."""
+
+    found: dict[str, Mixed]
+    still: dict[str, str]
+
+
+def chosen(
+    ground: Ground, aim: Aim, now: datetime, *, seed: str, skipped: Collection[str] = ()
+) -> Chosen:
+    """What follows for each purpose and type of task but those `skipped`.
+
+    The day's budget is shared by all of them.
+    """
+    free = {name: each for name, each in subjects(ground).items() if name not in skipped}
+    decided = mixes(free, aim, day_micro_usd=left_to_spend(ground, free), seed=seed)
+    still = {name: why for name in names(ground) if (why := fixed(ground, name))}
+    found = dict[str, Mixed]()
+    for name, (mixed, reason) in decided.items():
+        why = reason if mixed is None else _hindrance(ground, aim, name, mixed, now)
+        if mixed is None or why:
+            still[name] = why
+        else:
+            found[name] = mixed
+    return Chosen(found=found, still=still)
+
+
+def day_micro_usd(agent: Agent, limit: MicroUsd, asked_for: MicroUsd | None = None) -> MicroUsd:
+    """What a day may cost: the least of the agent's limit, its owner's aim and what is asked."""
+    said = (agent.llm.aim.day_micro_usd, asked_for)
+    return min([limit, *(each for each in said if each is not None)])
+
+
+def names(ground: Ground) -> tuple[str, ...]:
+    """Each purpose and type of task of the open days; no choice is made of who embeds texts."""
+    found = {_task_of(key) for day in ground.days for key in day.models}
+    return tuple(sorted(name for name in found if _use(name) is not Use.EMBEDDING))
+
+
+class Gain(Value):
+    """What a mix changes for one kind of work: points of quality, and a turn's cost and latency.
+
+    Below 0 is less. None is what is not known of the model that is asked now.
+    """
+
+    subject: str
+    turns_a_day: float
+    quality: float | None = None
+    cost_micro_usd: float | None = None
+    latency_ms: float | None = None
+
+
+def subjects(ground: Ground) -> dict[str, Mixing]:
+    """Those of them that nobody has fixed, with their arms."""
+    return {name: _mixing(ground, name) for name in names(ground) if not fixed(ground, name)}
+
+
+def fixed(ground: Ground, name: str) -> str:
+    """Why a choice stays as it is, whatever the evidence says; "" if it does not."""
+    return fixed_for(ground.agent, ground.mind, name)
+
+
+def fixed_for(agent: Agent, mind: Mind, name: str) -> str:
+    """The same for an agent with such a mind."""
+    if is_pinned(mind, subject(name)):
+        return "pinned"
+    return "chosen" if _use(name) in agent.llm.models else ""
+
+
+def left_to_spend(ground: Ground, free: Collection[str]) -> MicroUsd:
+    """What a day leaves for these choices, once all other calls are paid for."""
+    days = max(len({tally.day for tally in ground.tallies}), 1)
+    others = sum(
+        tally.counts.get("cost", 0)
+        for tally in ground.tallies
+        if f"{tally.cell.purpose.value}/{tally.cell.task_type}" not in free
+    )
+    return max(ground.day_micro_usd - others // days, 0)
+
+
+def _hindrance(ground: Ground, aim: Aim, name: str, mixed: Mixed, now: datetime) -> str:
+    """Why a mix is not to be made; "" for nothing: it holds, is too new, or was taken back."""
+    after, present = telling(mix(name, mixed)), mix_of(ground.mind, name)
+    if present is None and set(mixed.weights) == {current(ground, name)}:
+        return "as_it_is"
+    stays = present is not None and _is_allowed(ground, aim, present, mixed)
+    within = min(ALIKE, aim.explore / 2) if aim.explore else ALIKE
+    tries = present is not None and _tries(mixed, present, within)
+    if stays and not tries and alike(telling(present), after, within):
+        return "as_it_is"
+    for each in about(ground.earlier, name):
+        is_new = each.state is AdjustmentState.APPLIED and each.at > now - HELD
+        if is_new and stays and not tries and top(each.after) == top(after):
+            return "watched"
+        late = each.at >= now - LET_BE
+        if late and each.state in _TAKEN_BACK and alike(each.after, after):
+            return "taken_back"
+    return ""
+
+
+def _tries(mixed: Mixed, held: Mix, within: float) -> bool:
+    """Whether a mix has a share worth the name for a model that the one that holds has not."""
+    return any(share > within and name not in held.weights for name, share in mixed.weights.items())
+
+
+def _is_allowed(ground: Ground, aim: Aim, held: Mix, mixed: Mixed) -> bool:
+    """Whether a mix asks none but models that may be chosen, and tries out no more than it may."""
+    others = sum(share for alias, share in held.weights.items() if alias not in mixed.best)
+    return held.weights.keys() <= ground.choices.keys() and others <= aim.explore + _NEARLY
+
+
+def adjustment(
+    ground: Ground, name: str, mixed: Mixed, now: datetime, *, by: str, state: AdjustmentState
+) -> Adjustment:
+    """The change that makes a mix, or proposes it, with the numbers that it rests on."""
+    return Adjustment(
+        id=adjustment_id(now, by, f"models:{name}"),
+        at=now,
+        kind=AdjustmentKind.MODELS,
+        subject=name,
+        before=telling(mix_of(ground.mind, name)),
+        after=telling(mix(name, mixed)),
+        evidence=_evidence(ground, name, mixed, now if state is AdjustmentState.APPLIED else None),
+        reason=mixed.reason,
+        by=by,
+        state=state,
+    )
+
+
+def over(ground: Ground, change: Adjustment) -> tuple[Adjustment, ...]:
+    """What a change ends: proposals about the same, and what held if the change holds."""
+    ends = {AdjustmentState.PROPOSED, change.state}
+    return tuple(each for each in about(ground.earlier, change.subject) if each.state in ends)
+
+
+def gain(ground: Ground, name: str, mixed: Mixed) -> Gain:
+    """What a mix is expected to change against the model that is asked most now."""
+    now = current(ground, name)
+    named = ground.choices[now].name if now in ground.choices else model_asked(ground, name)
+    known = _known(ground, name, named)
+    quality, cost, latency = known.worth.mean, known.cost.mean, known.latency.mean
+    return Gain(
+        subject=name,
+        turns_a_day=turns_a_day(ground, name),
+        quality=None if quality is None else mixed.quality.mean - quality,
+        cost_micro_usd=None if cost is None else mixed.cost_micro_usd - cost,
+        latency_ms=None
+        if latency is None or mixed.latency_ms is None
+        else mixed.latency_ms - latency,
+    )
+
+
+def expected_savings(gains: Sequence[Gain]) -> float | None:
+    """Micro-dollars that a day costs less; None where no present cost is known."""
+    known = [-each.cost_micro_usd * each.turns_a_day for each in gains if each.cost_micro_usd]
+    return sum(known) if known or any(each.cost_micro_usd == 0 for each in gains) else None
+
+
+def expected_quality(gains: Sequence[Gain]) -> float | None:
+    """How much better a turn becomes on average, each kind of work by its turns."""
+    known = [(each.quality, each.turns_a_day) for each in gains if each.quality is not None]
+    turns = sum(weight for _, weight in known)
+    return sum(quality * weight for quality, weight in known) / turns if turns else None
+
+
+def mix(name: str, mixed: Mixed) -> Mix:
+    """What a mind holds of it."""
+    return Mix(purpose=_use(name), task_type=name.partition("/")[2], weights=mixed.weights)
+
+
+def current(ground: Ground, name: str) -> str:
+    """The alias that is asked most now; "" where it is none of those that may be chosen."""
+    present = mix_of(ground.mind, name)
+    if present is not None:
+        return max(sorted(present.weights), key=lambda alias: present.weights[alias])
+    named = model_asked(ground, name)
+    same = (alias for alias, choice in ground.choices.items() if choice.name == named)
+    return next(same, "")
+
+
+def model_asked(ground: Ground, name: str) -> str:
+    """The full name of the model that routing names for a purpose where nothing is mixed."""
+    basis = Basis(model=ground.agent.model, models=ground.agent.llm.models)
+    chosen = ground.routing.chosen(_use(name), basis).model
+    return ground.routing.aliases.get(chosen, chosen)
+
+
+def turns_a_day(ground: Ground, name: str) -> float:
+    """Turns of an open day, on average."""
+    turns = sum(
+        each.turns
+        for day in ground.days
+        for key, each in day.models.items()
+        if _task_of(key) == name
+    )
+    return turns / max(len(ground.days), 1)
+
+
+def _mixing(ground: Ground, name: str) -> Mixing:
+    tokens = _tokens(ground, name)
+    arms = tuple(
+        Arm(
+            model=alias,
+            name=choice.name,
+            evidence=_known(ground, name, choice.name),
+            price=None if tokens is None else float(choice.price.cost(tokens)),
+            graded=_graded(ground, name, choice.name),
+        )
+        for alias, choice in ground.choices.items()
+    )
+    return Mixing(arms=arms, turns_a_day=turns_a_day(ground, name), current=current(ground, name))
+
+
+def _known(ground: Ground, name: str, model: str) -> ModelEvidence:
+    """What is known of a model; of one that fell, what its turns were worth since."""
+    known = ground.evidence.models.get(f"{name}/{model}", ModelEvidence())
+    for each in about(ground.earlier, name):
+        then = each.evidence.get("then", {})
+        fell = each.evidence.get("fell", then)
+        if each.state is AdjustmentState.ROLLED_BACK and model in then and model in fell:
+            later = known.since(ModelEvidence.of(then[model]))
+            names = ("quality", "turns", "failed")
+            return known.replaced(**{name: getattr(later, name) for name in names})
+    return known
+
+
+def _graded(ground: Ground, name: str, model: str) -> Sums:
+    """What a model's grades of itself add here: its share, by turns, of what they add in all."""
+    known = {
+        _task_of(key): each.turns
+        for key, each in ground.evidence.models.items()
+        if parts_of(key)[2] == model
+    }
+    whole, added = sum(known.values()), supported(ground.evidence.grades.get(model, ()))
+    return added.part(known.get(name, 0) / whole) if whole else Sums()
+
+
+def _tokens(ground: Ground, name: str) -> Usage | None:
+    """What a turn reads and writes on average; None where no call tells."""
+    fitting = [
+        tally.counts
+        for tally in ground.tallies
+        if f"{tally.cell.purpose.value}/{tally.cell.task_type}" == name
+    ]
+    turns = turns_a_day(ground, name) * len(ground.days)
+    read = sum(counts.get("input", 0) for counts in fitting)
+    written = sum(counts.get("output", 0) for counts in fitting)
+    if not turns or not read:
+        return None
+    return Usage(input_tokens=round(read / turns), output_tokens=round(written / turns))
+
+
+def _evidence(ground: Ground, name: str, mixed: Mixed, now: datetime | None) -> dict[str, Any]:
+    """What a mix rests on; one that holds from `now` on is perhaps watched since before."""
+    models = {alias: ground.choices[alias].name for alias in mixed.weights}
+    on = {} if now is None else carried(ground.earlier, name, telling(mix(name, mixed)), now)
+    then, before = (
+        {model: on[key][model] for model in models.values() if model in on.get(key, {})}
+        for key in ("then", "before")
+    )
+    return {
+        **({key: on[key] for key in ("from", "until")} | {"kept": then} if on else {}),
+        "models": models,
+        "quality": mixed.quality.model_dump(mode="json"),
+        "cost_micro_usd": round(mixed.cost_micro_usd, 3),
+        "latency_ms": mixed.latency_ms,
+        "current": current(ground, name),
+        "turns_a_day": round(turns_a_day(ground, name), 2),
+        "day_micro_usd": ground.day_micro_usd,
+        "then": then_of(ground.evidence, name, models.values()) | then,
+        "before": {model: _known(ground, name, model).told for model in models.values()} | before,
+    }
+
+
+def _use(name: str) -> Use:
+    return Use(name.partition("/")[0])
+
+
+def _task_of(key: str) -> str:
+    """The purpose and type of task of what evidence about a model is filed under."""
+    return "/".join(parts_of(key)[:2])

@@ -1,0 +1,98 @@
+"""Signals: what an ended turn tells of the models, skills and memories that were part of it.
+
+They are written with the turn's end and hold ids and numbers, nobody's words.
+"""
+
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+
+from pydantic import Field
+
+from opencrab.domain.memory.memory import LIVED
+from opencrab.domain.models.routing import Use
+from opencrab.domain.turn.turn import Trigger, TurnStatus
+from opencrab.domain.value import MicroUsd, Unit, Value
+
+SIGNALS = "signals"
+"""Kind of the facts that these are; the id is `signals_id`, so that they lie in order of time."""
+
+KEPT_DAYS = 40
+
+
+class Served(Value):
+    """The calls of one turn to one model for one purpose and one type of task.
+
+    `probability` is how likely this model was when it was chosen; 1 where nothing was left to
+    chance. `failed` counts calls without an answer, `stood_in` says that it took another's place.
+    """
+
+    model: str
+    purpose: Use
+    task_type: str
+    complexity: Unit = 0.0
+    chosen_by: str
+    probability: Unit = 1.0
+    calls: int = 1
+    failed: int = 0
+    cost: MicroUsd = 0
+    latency_ms: int = 0
+    last_row: str = ""
+
+    @property
+    def stood_in(self) -> bool:
+        """Whether it answered because another model did not."""
+        return self.chosen_by == "fallback"
+
+
+class Signals(Value):
+    """What one ended turn tells.
+
+    `given` and `held` are the acquired skills on trial that fitted: those whose text the model had,
+    and those that the coin withheld. `asked` are those that the model read by itself. `found` are
+    the memories that searches showed, and the experiences after LIVED. `hidden` says that this
+    turn's searches showed no memories because of the coin, `useful` are those of `found` whose
+    words came back in what the turn said or did. `done` and `undone` count actions that succeeded
+    and failed, `task_success` is whether the task that it served was confirmed or failed; None
+    where there was none. `corrects` and `repeats` name the earlier turn that the message of this
+    one corrected or asked again. `outsider` says that it answered the public or a peer, whose words
+    must not move what an agent learns.
+    """
+
+    turn_id: str
+    session_id: str
+    at: datetime
+    trigger: Trigger
+    status: TurnStatus
+    served: tuple[Served, ...] = ()
+    given: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+    hidden: bool = False
+    could_hide: bool = False
+    useful: tuple[str, ...] = ()
+    done: int = Field(default=0, ge=0)
+    undone: int = Field(default=0, ge=0)
+    repairs: int = Field(default=0, ge=0)
+    task_success: bool | None = None
+    corrects: str = ""
+    repeats: str = ""
+    spoke: bool = False
+    outsider: bool = False
+
+    def without(self, memories: AbstractSet[str]) -> "Signals":
+        """The same, as if these memories and experiences had never been found."""
+        return self.replaced(
+            found=tuple(each for each in self.found if each.removeprefix(LIVED) not in memories),
+            useful=tuple(each for each in self.useful if each.removeprefix(LIVED) not in memories),
+        )
+
+    @property
+    def id(self) -> str:
+        """Where it lies among an agent's signals."""
+        return signals_id(self.at, self.turn_id)
+
+
+def signals_id(at: datetime, turn_id: str = "") -> str:
+    """An id in order of time; without a turn it comes before all of its moment."""
+    return f"{at.strftime('%Y%m%dT%H%M%S.%fZ')}-{turn_id}"

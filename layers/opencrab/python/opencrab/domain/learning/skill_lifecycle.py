@@ -1,0 +1,359 @@
+"""Learning: what may become an acquired skill, on whose word it counts, and where it goes."""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+from datetime import datetime
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.errors import Conflict, Invalid, NoRoom, NotFound, Refused, TooLarge
+from opencrab.domain.learning.holdout import skill_pin, tried
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.skills.skill import (
+    ACQUIRED_SKILLS,
+    BY_EVIDENCE,
+    GUIDANCE_BYTES,
+    QUARANTINED_SKILLS,
+    SKILLS_KEPT,
+    AcquiredSkill,
+    Effectiveness,
+    IndexedSkill,
+    SkillStatus,
+    SourceType,
+)
+from opencrab.domain.turn.turn import Turn
+from opencrab.domain.value import Value
+
+NAME_CHARACTERS = 64
+DESCRIPTION_CHARACTERS = 1_024
+PATTERN_CHARACTERS = 500
+INDEXED_BYTES = 300
+"""Most of a description, and of a pattern, that every turn reads of a live skill."""
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_BETWEEN = re.compile(r"[\s_-]+")
+_KEPT = {"\n", "\t"}
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Characters that show as nothing although Unicode counts them among letters and marks."""
+
+_VOUCHING = frozenset({Authority.OWNER, Authority.USER, Authority.SELF})
+
+
+class Lesson(Value):
+    """A skill as somebody would have it, in visible characters and within all limits."""
+
+    name: str
+    description: str
+    situation_pattern: str
+    guidance: str
+
+
+class Teaching(Value):
+    """Who and what taught a skill; `vouched` when that alone makes it count."""
+
+    source_type: SourceType
+    source_context: str = ""
+    taught_by: str
+    turn_id: str = ""
+    vouched: bool = False
+
+
+def visible(text: str) -> str:
+    """A text without characters that hide, reorder or carry something unseen; lines stay."""
+    lines = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
+    shown = (c for c in lines if c in _KEPT or unicodedata.category(c) not in _HIDDEN)
+    return _BLANK.sub("", "".join(shown)).strip()
+
+
+def on_one_line(text: str) -> str:
+    """The same on one line, each gap a single space."""
+    return " ".join(visible(text).split())
+
+
+def skill_name(given: str) -> str:
+    """The name under which a skill is kept: the given one in lower case, its words hyphenated.
+
+    One that the Agent Skills specification has no characters for gets a stable one of ours.
+    """
+    shown = unicodedata.normalize("NFKC", on_one_line(given)).casefold()
+    if not shown:
+        raise Invalid(
+            "the skill has no name", field="name", cure="give it one, like good-questions"
+        )
+    name = _hyphenated(shown)
+    return name if _fits(name) else f"skill-{hashlib.sha256(shown.encode()).hexdigest()[:8]}"
+
+
+def is_name(given: str) -> bool:
+    """Whether a skill is kept under a given name, up to case and hyphens."""
+    return _fits(_hyphenated(unicodedata.normalize("NFKC", on_one_line(given)).casefold()))
+
+
+def lesson(
+    given_name: str, description: str, *, situation_pattern: str = "", guidance: str
+) -> Lesson:
+    """A skill as it may be kept; a name that had to be replaced begins its description."""
+    name, told, guidance = skill_name(given_name), on_one_line(description), visible(guidance)
+    if told and not is_name(given_name):
+        told = f"{on_one_line(given_name)}: {told}"
+    for field, text in (("description", told), ("guidance", guidance)):
+        if not text:
+            raise Invalid(f"{field} is blank", field=field, cure="say it in visible words")
+    size = len(guidance.encode())
+    if size > GUIDANCE_BYTES:
+        raise TooLarge(
+            f"guidance has {size} bytes, at most {GUIDANCE_BYTES} are allowed",
+            field="guidance",
+            cure="keep what matters, or make two skills of it",
+        )
+    pattern = on_one_line(situation_pattern)
+    _require_length("description", told, DESCRIPTION_CHARACTERS)
+    _require_length("situation_pattern", pattern, PATTERN_CHARACTERS)
+    return Lesson(name=name, description=told, situation_pattern=pattern, guidance=guidance)
+
+
+def vouches(turn: Turn) -> bool:
+    """Whether what a turn learns counts at once: no foreign words in it, and by whose authority."""
+    return not turn.taint and turn.authority in _VOUCHING
+
+
+def learned(
+    stored: AcquiredSkill | None, what: Lesson, teaching: Teaching, now: datetime
+) -> AcquiredSkill:
+    """A skill after it was taught, the stored one of that name included.
+
+    What nobody vouches for waits in quarantine, and never takes the place of words that count. All
+    else is a candidate, as new words were never measured: `placed` says whether it can be one now.
+    A skill that was switched off stays off; one that an owner archived needs an owner's approval.
+    """
+    if stored is not None and not stored.tainted and not teaching.vouched:
+        raise Refused(
+            f"skill {stored.name!r} is {stored.status}, and what is learned from others' words "
+            "may not change it",
+            field="name",
+            cure="choose another name; an owner decides whether it counts",
+        )
+    status = _status(stored, vouched=teaching.vouched)
+    fresh = AcquiredSkill(
+        **dict(what),
+        status=status,
+        source_type=teaching.source_type,
+        source_context=on_one_line(teaching.source_context)[:1_000],
+        taught_by=on_one_line(teaching.taught_by)[:100],
+        turn_id=teaching.turn_id,
+        tainted=status is SkillStatus.QUARANTINED,
+        worded_at=now,
+        created_at=now,
+        updated_at=now,
+    )
+    if stored is None:
+        return fresh
+    return fresh.replaced(
+        version=stored.version + 1,
+        usage_count=stored.usage_count,
+        last_used_at=stored.last_used_at,
+        created_at=stored.created_at,
+    )
+
+
+def owned(skill: AcquiredSkill, owner: str) -> AcquiredSkill:
+    """A skill as an owner wrote it: a candidate, unless it is switched off."""
+    is_off = skill.status is SkillStatus.DISABLED
+    status = SkillStatus.DISABLED if is_off else SkillStatus.CANDIDATE
+    return skill.replaced(status=status, tainted=False, approved_by=owner)
+
+
+def approved(skill: AcquiredSkill, owner: str, now: datetime) -> AcquiredSkill:
+    """A quarantined skill after an owner vouched for it: a candidate."""
+    if skill.status is not SkillStatus.QUARANTINED:
+        raise _conflict(skill, "nothing of it waits for approval", "look at it again")
+    return _moved(skill, SkillStatus.CANDIDATE, now).replaced(tainted=False, approved_by=owner)
+
+
+def toggled(skill: AcquiredSkill, now: datetime, *, on: bool | None = None) -> AcquiredSkill:
+    """A skill that its owner switched on for good, or off, or to what it is not."""
+    if not (skill.status.is_live or skill.status is SkillStatus.DISABLED):
+        cure = "approve it" if skill.status is SkillStatus.QUARANTINED else "restore it first"
+        raise _conflict(skill, "it can be switched neither on nor off", cure)
+    wanted = skill.status is SkillStatus.DISABLED if on is None else on
+    status = SkillStatus.ACTIVE if wanted else SkillStatus.DISABLED
+    return skill if status is skill.status and not skill.waits else _moved(skill, status, now)
+
+
+def promoted(
+    skill: AcquiredSkill, now: datetime, effectiveness: Effectiveness | None = None
+) -> AcquiredSkill:
+    """A candidate whose trial is over: it is active, as it helps or as its owner wants it.
+
+    Raises Conflict for what is no candidate.
+    """
+    if skill.status is not SkillStatus.CANDIDATE:
+        raise _conflict(skill, "it is not on trial", "look at it again")
+    measured = effectiveness or skill.effectiveness
+    return _moved(skill, SkillStatus.ACTIVE, now).replaced(effectiveness=measured)
+
+
+def on_trial(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
+    """A skill that waited for room, or that was promoted, as a candidate; raises Conflict."""
+    if not skill.waits and skill.status is not SkillStatus.ACTIVE:
+        raise _conflict(skill, "it neither waits for a trial nor had one", "look at it again")
+    return _moved(skill, SkillStatus.CANDIDATE, now)
+
+
+def set_aside(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
+    """A skill on trial that makes room for others, and waits for its turn; raises Conflict."""
+    if skill.status is not SkillStatus.CANDIDATE:
+        raise _conflict(skill, "it is not on trial", "look at it again")
+    return _moved(skill, SkillStatus.DISABLED, now).replaced(waits=True)
+
+
+def retired(
+    skill: AcquiredSkill,
+    now: datetime,
+    *,
+    owner: str | None = None,
+    effectiveness: Effectiveness | None = None,
+) -> AcquiredSkill:
+    """An archived skill; what an owner archived only an owner restores.
+
+    With BY_EVIDENCE as its `owner` it was measured to be of no use, and the agent may restore it.
+    """
+    by_an_owner = owner is not None and owner != BY_EVIDENCE
+    if skill.status is SkillStatus.ARCHIVED and (not by_an_owner or _is_owners(skill)):
+        return skill
+    measured = effectiveness or skill.effectiveness
+    gone = _moved(skill, SkillStatus.ARCHIVED, now)
+    return gone.replaced(retired_by=owner, effectiveness=measured)
+
+
+def restored(skill: AcquiredSkill, now: datetime, *, owner: str | None = None) -> AcquiredSkill:
+    """An archived skill that is tried anew, or in quarantine if nobody vouched for it.
+
+    What was measured of it before counts no more: else it would be retired for the same again.
+    """
+    if skill.status is not SkillStatus.ARCHIVED:
+        raise _conflict(skill, "there is nothing to restore", "look at it again")
+    if owner is None and _is_owners(skill):
+        raise Refused(f"skill {skill.name!r} was retired by the owner", cure="ask the owner")
+    status = SkillStatus.QUARANTINED if skill.tainted else SkillStatus.CANDIDATE
+    found = _moved(skill, status, now).replaced(retired_by=None, worded_at=now)
+    return found.replaced(effectiveness=None)
+
+
+def placed(skill: AcquiredSkill, mind: Mind, trials: Trials) -> AcquiredSkill:
+    """A skill that is to be a candidate, as what it can be in this mind.
+
+    It is active where nothing would be withheld: its owner wants it as it is, or there are no
+    trials. Where all places on trial are taken it waits, switched off until one is free.
+    """
+    if skill.status is not SkillStatus.CANDIDATE:
+        return skill
+    if trials.skill_percent == 0 or skill_pin(skill.name) in mind.pinned:
+        return skill.replaced(status=SkillStatus.ACTIVE)
+    if len(tried(mind) - {skill.name}) < trials.candidates:
+        return skill
+    return skill.replaced(status=SkillStatus.DISABLED, waits=True)
+
+
+def require_room(others: Iterable[AcquiredSkill], skill: AcquiredSkill) -> None:
+    """Raise NoRoom where an agent's other skills leave no room for one that is added."""
+    statuses = [each.status for each in others]
+    open_ones = [each for each in statuses if each is not SkillStatus.ARCHIVED]
+    waiting = statuses.count(SkillStatus.QUARANTINED)
+    if len(open_ones) >= ACQUIRED_SKILLS:
+        raise NoRoom(
+            f"{ACQUIRED_SKILLS} skills are learned, and more are not allowed",
+            cure="retire one that is of no use",
+        )
+    if skill.status is SkillStatus.QUARANTINED and waiting >= QUARANTINED_SKILLS:
+        raise NoRoom(
+            f"{QUARANTINED_SKILLS} skills wait for approval, and more are not allowed",
+            cure="wait until the owner has decided on them",
+        )
+    if len(statuses) >= SKILLS_KEPT:
+        raise NoRoom(
+            f"{SKILLS_KEPT} skills are kept with the retired ones, and more are not allowed",
+            cure="use the name of a retired one",
+        )
+
+
+def takes_room(stored: AcquiredSkill | None, skill: AcquiredSkill) -> bool:
+    """Whether a change needs room that the stored skill did not have."""
+    if skill.status is SkillStatus.ARCHIVED:
+        return False
+    return stored is None or stored.status is SkillStatus.ARCHIVED
+
+
+def indexed(mind: Mind, skill: AcquiredSkill) -> Mind:
+    """A mind that knows of a skill exactly if it is live, and whether it is on trial."""
+    others = [each for each in mind.skills if each.name != skill.name]
+    if skill.status.is_live:
+        description = _cut(skill.description, INDEXED_BYTES)
+        pattern = _cut(skill.situation_pattern, INDEXED_BYTES)
+        shown = IndexedSkill(
+            name=skill.name,
+            description=description,
+            situation_pattern=pattern,
+            on_trial=skill.status is SkillStatus.CANDIDATE,
+        )
+        others = sorted((*others, shown), key=lambda each: each.name)
+    return mind.replaced(skills=tuple(others))
+
+
+def no_skill(name: str) -> NotFound:
+    """That there is no skill of this name."""
+    return NotFound(f"there is no skill {name!r}", field="name", cure="name one that there is")
+
+
+def _hyphenated(name: str) -> str:
+    return _BETWEEN.sub("-", name).strip("-")
+
+
+def _fits(name: str) -> bool:
+    return len(name) <= NAME_CHARACTERS and _NAME.fullmatch(name) is not None
+
+
+def _status(stored: AcquiredSkill | None, *, vouched: bool) -> SkillStatus:
+    if not vouched:
+        return SkillStatus.QUARANTINED
+    if stored is None:
+        return SkillStatus.CANDIDATE
+    if stored.status is SkillStatus.ARCHIVED and _is_owners(stored):
+        return SkillStatus.QUARANTINED
+    is_off = stored.status is SkillStatus.DISABLED and not stored.waits
+    return SkillStatus.DISABLED if is_off else SkillStatus.CANDIDATE
+
+
+def _is_owners(skill: AcquiredSkill) -> bool:
+    """Whether an owner archived it, rather than the agent itself or the evidence."""
+    return skill.retired_by is not None and skill.retired_by != BY_EVIDENCE
+
+
+def _moved(skill: AcquiredSkill, status: SkillStatus, now: datetime) -> AcquiredSkill:
+    version = skill.version + 1
+    return skill.replaced(status=status, waits=False, version=version, updated_at=now)
+
+
+def _conflict(skill: AcquiredSkill, why: str, cure: str) -> Conflict:
+    return Conflict(f"skill {skill.name!r} is {skill.status}: {why}", field="status", cure=cure)
+
+
+def _require_length(field: str, text: str, most: int) -> None:
+    if len(text) > most:
+        raise TooLarge(
+            f"{field} has {len(text)} characters, at most {most} are allowed",
+            field=field,
+            cure="shorten it",
+        )
+
+
+def _cut(text: str, most: int) -> str:
+    content = text.encode()
+    if len(content) <= most:
+        return text
+    return content[: most - 3].decode(errors="ignore") + "…"

@@ -1,0 +1,125 @@
+"""Effect: by how much a skill changes what turns are worth, and what follows from that."""
+
+from enum import StrEnum
+from math import erf, sqrt
+
+from opencrab.domain.learning.evidence import Evidence, Paired
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.statistics.confidence import Estimate, difference
+from opencrab.domain.value import Unit, Value
+
+EXPECTED = 0.1
+"""Standard deviation of what skills are expected to change before anything is known (10 points)."""
+
+USEFUL = 0.05
+"""What a skill must change to be worth its place (5 points)."""
+
+SURE, LIKELY, HARMS, HOPELESS = 0.975, 0.95, 0.1, 0.15
+"""Probabilities by which trials end: SURE is that of a 95 % credible interval above 0."""
+
+_NO_ERROR = 1e-9
+
+
+class Effect(Value):
+    """What a skill does with one model, or with all ("").
+
+    `given` and `held` are the judged turns of which it was part and from which it was withheld.
+    `estimate` is the difference of their worths; None where one of both has none. `helps` is how
+    probable it is that the skill does some good, `useful` that it does as much as USEFUL.
+    """
+
+    skill: str
+    model: str = ""
+    estimate: Estimate | None = None
+    given: int = 0
+    held: int = 0
+    helps: Unit = 0.5
+    useful: Unit = 0.5
+
+    @property
+    def turns(self) -> int:
+        """Judged turns on which this rests."""
+        return self.given + self.held
+
+
+class Verdict(StrEnum):
+    """What becomes of a skill on trial."""
+
+    PROMOTE = "promote"
+    KEEP = "keep"
+    RETIRE = "retire"
+
+
+def effects(evidence: Evidence, skill: str) -> tuple[Effect, ...]:
+    """The effect with all models together, then with each; () where nothing is known."""
+    by_model = {
+        model: paired
+        for name, _, model in (key.partition("/") for key in evidence.skills)
+        if name == skill
+        for paired in (evidence.skills[f"{name}/{model}"],)
+    }
+    if not by_model:
+        return ()
+    together = sum(by_model.values(), Paired())
+    return (
+        effect_of(skill, "", together),
+        *(effect_of(skill, model, by_model[model]) for model in sorted(by_model)),
+    )
+
+
+def effect_in(evidence: Evidence, skill: str) -> Effect:
+    """The effect with all models together."""
+    paired = (found for key, found in evidence.skills.items() if key.partition("/")[0] == skill)
+    return effect_of(skill, "", sum(paired, Paired()))
+
+
+def effect_of(skill: str, model: str, paired: Paired) -> Effect:
+    """What two groups of turns tell of a skill."""
+    return Effect(
+        skill=skill,
+        model=model,
+        estimate=difference(paired.given, paired.held),
+        given=paired.given.n,
+        held=paired.held.n,
+        helps=_above(paired, 0.0),
+        useful=_above(paired, USEFUL),
+    )
+
+
+def verdict(effect: Effect, trials: Trials) -> tuple[Verdict, str]:
+    """What becomes of a skill, and the word for why.
+
+    Good must be all but certain: the interval lies above 0 (`helps`), or so does the narrower one
+    of the posterior (`probably_helps`: SURE, and LIKELY once the trial is over). As that one is
+    looked at each night, a few skills pass that do nothing. Harm need not be: where good is as good
+    as ruled out the trial ends (`harms`, `probably_harms`), since every further turn of it costs
+    people something, and a retired skill can come back. So does one that leaves hardly any hope of
+    being useful, or whose trial is over without a sign of it (`no_use_seen`): others wait for its
+    place.
+    """
+    if effect.estimate is None or effect.turns < trials.least_turns:
+        return Verdict.KEEP, "too_little_data"
+    over = effect.turns >= trials.most_turns
+    words = (
+        (effect.estimate.low > 0, Verdict.PROMOTE, "helps"),
+        (effect.estimate.high < 0, Verdict.RETIRE, "harms"),
+        (effect.helps <= HARMS, Verdict.RETIRE, "probably_harms"),
+        (effect.helps >= (LIKELY if over else SURE), Verdict.PROMOTE, "probably_helps"),
+        (over or effect.useful <= HOPELESS, Verdict.RETIRE, "no_use_seen"),
+    )
+    fitting = ((found, why) for applies, found, why in words if applies)
+    return next(fitting, (Verdict.KEEP, "undecided"))
+
+
+def _above(paired: Paired, least: float) -> float:
+    """How probable it is that the difference is above `least`, with the prior of EXPECTED.
+
+    The posterior of a normal mean with known error (Gelman et al., "Bayesian Data Analysis", 2.5).
+    """
+    given, held = paired.given, paired.held
+    if given.mean is None or held.mean is None:
+        return 0.5 * (1 - erf(least / EXPECTED / sqrt(2)))
+    error = max(given.variance / given.n + held.variance / held.n, _NO_ERROR)
+    precision = 1 / EXPECTED**2 + 1 / error
+    middle = (given.mean - held.mean) / error / precision
+    return 0.5 * (1 + erf((middle - least) * sqrt(precision / 2)))

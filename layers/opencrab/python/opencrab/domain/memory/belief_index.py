@@ -1,0 +1,51 @@
+"""Inner life: how much of it is kept, and when two beliefs claim the same."""
+
+from collections.abc import Iterable
+
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.memory.belief import Belief
+from opencrab.domain.memory.peer import Peer
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief, with_peer
+from opencrab.domain.text.claim import Relation, gist, relation
+
+BELIEFS, PEERS = 1_000, 500
+"""Most that one agent keeps."""
+
+
+def belief_id(claim: str) -> str:
+    """The id of the belief in a claim, whatever its case, width, spaces and punctuation."""
+    return stable_id("belief", gist(claim).letters)
+
+
+def same_claim(new: Belief, held: Iterable[Belief]) -> str | None:
+    """The id of a belief that says the same or nearly so; of several one that is vouched for."""
+    found, meant = None, gist(new.claim)
+    for each in held:
+        same = each.id == new.id or relation(meant, gist(each.claim)) in _SAME
+        if same and not each.tainted:
+            return each.id
+        if same and found is None:
+            found = each.id
+    return found
+
+
+def outlook_of(beliefs: Iterable[Belief], peers: Iterable[Peer]) -> Outlook:
+    """The outlook on all that an agent believes and on all whom it knows."""
+    outlook = Outlook()
+    for belief in beliefs:
+        outlook = with_belief(outlook, belief)
+    for peer in peers:
+        outlook = with_peer(outlook, peer)
+    return outlook
+
+
+def outlook_change(agent_id: str, stored: Fact | None, after: Outlook) -> tuple[Fact, ...]:
+    """The fact by which what an agent has in view becomes this, if that is a change."""
+    before = Outlook() if stored is None else stored.read(Outlook)
+    if after == before:
+        return ()
+    return (stored.holding(after) if stored else new_fact(agent_id, OUTLOOK, OUTLOOK, after),)
+
+
+_SAME = {Relation.SAME, Relation.NEAR}

@@ -1,0 +1,79 @@
+"""Impressions: how what an agent thinks of somebody grows from session to session."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from opencrab.domain.learning.skill_lifecycle import on_one_line
+from opencrab.domain.memory.memory import Impression, SessionImpression
+from opencrab.domain.value import Language
+
+HISTORY = 20
+"""Sessions of which it is kept what was noted of somebody."""
+
+NEUTRAL = {Language.EN: "neutral", Language.JA: "中立"}
+"""What an agent thinks of somebody's opinions before it knows them."""
+
+_MENTION = re.compile(r"<@!?\d+>|^@|#\d{4}$")
+_NAME = 100
+
+
+def first_impression(
+    target_id: str, name: str | None, language: Language, now: datetime
+) -> Impression:
+    """What an agent thinks of somebody whom it does not know yet."""
+    return Impression(
+        target_id=target_id,
+        target_name=label(name or "", target_id),
+        agreement=NEUTRAL[language],
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def label(name: str, target_id: str) -> str:
+    """What somebody is called on whatever platform: without its signs, else by the stable id."""
+    bare = on_one_line(_MENTION.sub("", on_one_line(name)))[:_NAME].strip()
+    return bare or target_id
+
+
+def noted(
+    earlier: Impression,
+    said: Mapping[str, str],
+    *,
+    session_id: str,
+    turn_id: str,
+    taint: bool,
+    now: datetime,
+) -> Impression:
+    """An impression after something more was noted.
+
+    In another session than the last one it keeps first what was noted there. Once tainted it stays
+    so: nobody can tell which words of it are whose.
+    """
+    changes = dict(said)
+    if "target_name" in changes:
+        changes["target_name"] = label(changes["target_name"], earlier.target_name)
+    return earlier.replaced(
+        **changes,
+        history=_history(earlier, session_id),
+        tainted=earlier.tainted or taint,
+        session_id=session_id,
+        turn_id=turn_id,
+        updated_at=now,
+    )
+
+
+def _history(earlier: Impression, session_id: str) -> tuple[SessionImpression, ...]:
+    if not earlier.session_id or earlier.session_id == session_id:
+        return earlier.history
+    left = SessionImpression(
+        session_id=earlier.session_id,
+        turn_id=earlier.turn_id,
+        agreement=earlier.agreement,
+        recent_behavior=earlier.recent_behavior,
+        notes=earlier.notes,
+        at=earlier.updated_at,
+    )
+    others = (each for each in earlier.history if each.session_id != left.session_id)
+    return (*others, left)[-HISTORY:]

@@ -1,0 +1,124 @@
+"""Knowledge: what an agent holds to be so, as nodes and the weighted relations between them."""
+
+import unicodedata
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.learning.skill_lifecycle import on_one_line
+from opencrab.domain.value import Name, Stripped, Unit, Value
+
+NODE, EDGE = "node", "edge"
+"""The kinds of facts that these are."""
+
+KNOWLEDGE = "knowledge"
+"""Kind and id of the fact that counts them."""
+
+NODES, EDGES = 2_000, 10_000
+"""Most that one agent keeps."""
+
+STRENGTHENED_BY = 0.25
+"""Share of what is missing to 1 that a repetition adds to a relation or to a belief."""
+
+Relation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+
+
+class KnowledgeSource(StrEnum):
+    """Where knowledge comes from."""
+
+    ORACLE = "oracle"
+    EXPERIENCE = "experience"
+    INFERENCE = "inference"
+    PEER = "peer"
+
+
+class Node(Value):
+    """One thing known: a label, what is known of it, from where, and how surely."""
+
+    id: str
+    label: Name
+    content: Annotated[Stripped, StringConstraints(max_length=2_000)] = ""
+    source: KnowledgeSource = KnowledgeSource.INFERENCE
+    confidence: Unit = 0.5
+    memory_id: str = ""
+    tainted: bool = False
+    turn_id: str = ""
+    session_id: str = ""
+    person_id: str = ""
+    updated_at: datetime
+
+
+class Edge(Value):
+    """How one node relates to another, and how strongly: 0 not at all, 1 always.
+
+    `origin` and `target` are ids of nodes.
+    """
+
+    origin: str
+    target: str
+    relation: Relation
+    weight: Unit = 0.5
+    tainted: bool = False
+    turn_id: str = ""
+    updated_at: datetime
+
+
+class Extent(Value):
+    """How many nodes and relations there are; counted again where it says that all is full."""
+
+    nodes: int = 0
+    edges: int = 0
+
+
+def node_id(label: str) -> str:
+    """The id of what is called so, whatever its case and width."""
+    folded = unicodedata.normalize("NFKC", on_one_line(label)).casefold()
+    return stable_id("node", folded)
+
+
+def edge_id(origin: str, relation: str, target: str) -> str:
+    """The id of the only relation of this kind between two nodes."""
+    return f"{origin}.{relation}.{target}"
+
+
+def learned(stored: Node | None, new: Node) -> Node:
+    """A node after something was learned of it.
+
+    The same again makes it surer; other words take the place of those that are no surer. Foreign
+    words change nothing that somebody vouches for.
+    """
+    if stored is None:
+        return new
+    if new.tainted and not stored.tainted:
+        return stored
+    if new.content == stored.content or not new.content:
+        surer = _stronger(max(stored.confidence, new.confidence))
+        return stored.replaced(
+            confidence=surer,
+            memory_id=stored.memory_id or new.memory_id,
+            tainted=stored.tainted and new.tainted,
+            updated_at=new.updated_at,
+        )
+    cleaner = stored.tainted and not new.tainted
+    if new.confidence < stored.confidence and not cleaner:
+        return stored
+    return new.replaced(id=stored.id, label=stored.label)
+
+
+def strengthened(stored: Edge | None, new: Edge) -> Edge:
+    """A relation after it was seen again: closer to 1, never beyond it."""
+    if stored is None:
+        return new
+    if new.tainted and not stored.tainted:
+        return stored
+    if stored.tainted and not new.tainted:
+        return new
+    weight = _stronger(max(stored.weight, new.weight))
+    return stored.replaced(weight=weight, turn_id=new.turn_id, updated_at=new.updated_at)
+
+
+def _stronger(strength: float) -> float:
+    return min(strength + (1 - strength) * STRENGTHENED_BY, 1.0)

@@ -1,0 +1,89 @@
+"""Linking: what changes in an agent's knowledge when it sees that one thing relates to another."""
+
+from collections.abc import Callable, Iterable
+
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Refused
+from opencrab.domain.memory.knowledge_graph import (
+    EDGE,
+    EDGES,
+    KNOWLEDGE,
+    NODE,
+    NODES,
+    Edge,
+    Extent,
+    Node,
+    edge_id,
+    learned,
+    node_id,
+    strengthened,
+)
+
+Count = Callable[[str], int]
+"""How many facts of a kind the agent has: asked only where its knowledge seems to be full."""
+
+
+class Link:
+    """One relation between two things, as it is to be kept; ids are those of the labels.
+
+    `names` are the facts to be read, by kind and id.
+    """
+
+    def __init__(self, origin: Node, edge: Edge, target: Node) -> None:
+        ends = [each.replaced(id=node_id(each.label)) for each in (origin, target)]
+        self._nodes = {each.id: each for each in ends}
+        self._edge = edge.replaced(origin=ends[0].id, target=ends[1].id)
+        self._key = edge_id(self._edge.origin, self._edge.relation, self._edge.target)
+        self.names = (
+            *((NODE, each) for each in self._nodes),
+            (EDGE, self._key),
+            (KNOWLEDGE, KNOWLEDGE),
+        )
+
+    def changes(self, owner: str, stored: Iterable[Fact], count: Count) -> tuple[Edge, list[Fact]]:
+        """The relation and the facts that change, at most four; repetition makes it stronger.
+
+        Raises Refused where there is no room for more.
+        """
+        known = {(fact.kind, fact.id): fact for fact in stored}
+        nodes = (_known(owner, node, known.get((NODE, node.id))) for node in self._nodes.values())
+        changes = [change for change in nodes if change is not None]
+        before = known.get((EDGE, self._key))
+        kept = strengthened(before.read(Edge) if before else None, self._edge)
+        changes.append(before.holding(kept) if before else new_fact(owner, EDGE, self._key, kept))
+        if added := [fact.kind for fact in changes if fact.version == 1]:
+            extent = known.get((KNOWLEDGE, KNOWLEDGE))
+            grown = _grown(extent.read(Extent) if extent else Extent(), added, count)
+            changes.append(
+                extent.holding(grown) if extent else new_fact(owner, KNOWLEDGE, KNOWLEDGE, grown)
+            )
+        return kept, changes
+
+
+def _known(owner: str, new: Node, stored: Fact | None) -> Fact | None:
+    """A node with what is new of it; None where that changes nothing."""
+    if stored is None:
+        return new_fact(owner, NODE, new.id, new)
+    known = stored.read(Node)
+    after = learned(known, new)
+    return None if after == known else stored.holding(after)
+
+
+def _grown(extent: Extent, added: list[str], count: Count) -> Extent:
+    grown = _after(extent, added)
+    if _is_too_large(grown):
+        grown = _after(Extent(nodes=count(NODE), edges=count(EDGE)), added)
+    if _is_too_large(grown):
+        raise Refused(
+            f"{NODES} nodes and {EDGES} relations are kept, and more are not allowed",
+            cure="forget what is of no use",
+        )
+    return grown
+
+
+def _after(extent: Extent, added: list[str]) -> Extent:
+    return Extent(nodes=extent.nodes + added.count(NODE), edges=extent.edges + added.count(EDGE))
+
+
+def _is_too_large(extent: Extent) -> bool:
+    return extent.nodes > NODES or extent.edges > EDGES

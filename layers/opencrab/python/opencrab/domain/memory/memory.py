@@ -1,0 +1,186 @@
+"""What an agent keeps of what it lived through: memories, experiences, impressions."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.value import Identifier, Name, ShortText, Stripped, Text, Unit, Value
+
+MEMORY_CHARACTERS = 4_000
+LINKS = 20
+EARLIER_KEPT = 10
+"""Earlier wordings that a memory keeps."""
+
+MEMORY, EXPERIENCE, IMPRESSION = "memory", "experience", "impression"
+"""The kinds of facts that these are; ids of memories and experiences are in order of time."""
+
+LIVED = f"{EXPERIENCE}:"
+"""Stands before the id of an experience where it is named among memories."""
+
+REWRITTEN = "rewritten"
+"""The kind of facts that say which memories were changed."""
+
+CORE = "core"
+"""The category of memories that ride in every prompt."""
+
+FACT = "fact"
+"""The category of what may not be a core memory, or has no room among them."""
+
+Category = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Sentence = Annotated[Stripped, StringConstraints(min_length=1, max_length=2_000)]
+MemoryContent = Annotated[Text, StringConstraints(min_length=1, max_length=MEMORY_CHARACTERS)]
+
+
+class Provenance(StrEnum):
+    """On whose word a memory rests."""
+
+    OWNER = "owner"
+    USER = "user"
+    AGENT = "agent"
+    PEER = "peer"
+    WEB = "web"
+    IMPORT = "import"
+
+
+class Earlier(Value):
+    """What a memory said before it was changed, and why it was."""
+
+    content: str
+    reason: Annotated[str, StringConstraints(max_length=40)]
+    turn_id: str = ""
+    at: datetime
+
+
+class Memory(Value):
+    """A curated fact worth keeping; `tainted` when it was learned from foreign words.
+
+    `session_id`, `line` and `turn_id` are where it comes from, `path` is a file that says more.
+    `hearing` is who may hear of it: the session and guild are those it was made in. `earlier` are
+    its former wordings, the newest last; `links` are ids of memories that belong to it.
+    `merged` counts how often the same was learned again.
+    """
+
+    id: str
+    category: Category
+    content: MemoryContent
+    provenance: Provenance = Provenance.AGENT
+    confidence: Unit = 0.8
+    importance: Unit = 0.5
+    hearing: Hearing = Hearing.PRIVATE
+    guild_id: Identifier | None = None
+    links: Annotated[tuple[str, ...], Field(max_length=LINKS)] = ()
+    path: str = ""
+    earlier: tuple[Earlier, ...] = ()
+    merged: int = 0
+    tainted: bool = False
+    session_id: str = ""
+    line: int = 0
+    turn_id: str = ""
+    person_id: str = ""
+    created_at: datetime
+    updated_at: datetime
+
+
+class CoreMemory(Value):
+    """What a mind holds of a core memory: enough to tell it, and to whom it may be told."""
+
+    id: str
+    content: str
+    hearing: Hearing
+    session_id: str = ""
+    guild_id: Identifier | None = None
+    person_id: str = ""
+
+
+class Rewritten(Value):
+    """That something was changed or came in under an old id: so that copies of an index hear of it.
+
+    The ids of these facts are in order of time; `refs` are those of the things, all of one kind.
+    """
+
+    refs: tuple[str, ...]
+    kind: str = MEMORY
+
+
+class Experience(Value):
+    """Something done, how it went, and what it taught; `model` where it is about one.
+
+    `by_owner` says that it is what an owner thought of a turn, `from_person` who that was. One that
+    is retired is found and told no more, and an opinion all the same; `restored_at` says when it
+    was brought back.
+    """
+
+    id: str
+    experience: Sentence
+    outcome: Outcome
+    lesson: Sentence
+    about_turn: str = ""
+    from_person: str = ""
+    by_owner: bool = False
+    model: str = ""
+    tainted: bool = False
+    turn_id: str = ""
+    session_id: str = ""
+    person_id: str = ""
+    at: datetime
+    retired_at: datetime | None = None
+    restored_at: datetime | None = None
+
+    @property
+    def is_opinion(self) -> bool:
+        """Whether it is what somebody else thought of a turn, and no word of the agent's own."""
+        return bool(self.about_turn and self.from_person) and not self.turn_id
+
+
+class Impression(Value):
+    """What an agent thinks of one person or peer; the fields are the seeds'.
+
+    `target_name` is the label that people know them by, on whatever platform; `target_id` stays.
+    `history` is what was noted in each session, the newest last.
+    """
+
+    target_id: Identifier
+    target_name: Name
+    personality: ShortText = ""
+    communication_style: ShortText = ""
+    recent_behavior: ShortText = ""
+    agreement: ShortText = ""
+    notes: ShortText = ""
+    tainted: bool = False
+    session_id: str = ""
+    turn_id: str = ""
+    history: "tuple[SessionImpression, ...]" = ()
+    created_at: datetime
+    updated_at: datetime
+
+    def as_left(self, history: "tuple[SessionImpression, ...]") -> "Impression | None":
+        """The impression as it was left in the last session that stays; None without any."""
+        if not history:
+            return None
+        left = history[-1]
+        return self.replaced(
+            personality="",
+            communication_style="",
+            recent_behavior=left.recent_behavior,
+            agreement=left.agreement,
+            notes=left.notes,
+            session_id=left.session_id,
+            turn_id=left.turn_id,
+            history=history[:-1],
+            updated_at=left.at,
+        )
+
+
+class SessionImpression(Value):
+    """What was noted of somebody in one session, as it stood when that session was left."""
+
+    session_id: str
+    turn_id: str = ""
+    agreement: str = ""
+    recent_behavior: str = ""
+    notes: str = ""
+    at: datetime

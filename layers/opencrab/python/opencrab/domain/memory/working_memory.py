@@ -1,0 +1,61 @@
+"""Working memory: what an agent notes for itself while it is awake, gone with its next waking."""
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from opencrab.domain.document import Fact
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Text, Value
+
+WORKING = "working"
+"""Kind and id of the fact that holds it."""
+
+WORKING_BYTES = 65_536
+"""Most that it holds, in UTF-8 bytes (Kingdom 5.4)."""
+
+
+def _within(text: str) -> str:
+    if len(text.encode()) > WORKING_BYTES:
+        raise ValueError(f"must be at most {WORKING_BYTES} bytes of UTF-8")
+    return text
+
+
+class WorkingMemory(Value):
+    """Notes of an agent to itself; `tainted` once foreign words may be among them.
+
+    `turn_id`, `session_id` and `person_id` are those of the turn that wrote last.
+    """
+
+    text: Annotated[Text, AfterValidator(_within)] = ""
+    turn_id: str = ""
+    session_id: str = ""
+    person_id: str = ""
+    tainted: bool = False
+    at: datetime
+
+
+def noted(earlier: WorkingMemory | None, new: WorkingMemory, *, append: bool) -> WorkingMemory:
+    """What is noted in the place of what was, or on a new line after it.
+
+    What follows foreign words stays tainted. Raises Invalid, and names how much there is.
+    """
+    text, tainted = new.text, new.tainted
+    if append and earlier is not None and earlier.text:
+        text, tainted = f"{earlier.text}\n{new.text}", new.tainted or earlier.tainted
+    size = len(text.encode())
+    if size > WORKING_BYTES:
+        raise Invalid(
+            f"working memory would have {size} bytes, at most {WORKING_BYTES} are allowed",
+            field="content",
+            cure="write less, or replace what is there with append false",
+        )
+    return new.replaced(text=text, tainted=tainted)
+
+
+def outlived(stored: Fact | None, turn_id: str) -> Fact | None:
+    """The change that clears working memory after a turn that wrote nothing to it; else None."""
+    if stored is None or stored.body is None or stored.body.get("turn_id", "") == turn_id:
+        return None
+    return stored.removed()

@@ -1,0 +1,79 @@
+"""Preferences: what an owner changes of the configuration while the installation runs."""
+
+from datetime import date
+from typing import Annotated
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.models.routing import ModelReference
+from opencrab.domain.money.budget import Price
+from opencrab.domain.value import ShortText, Text, Value
+
+ALIASES = 100
+PROVIDERS = 50
+PRICES = 2_000
+DOCUMENT_BYTES = 300 * 1_024
+
+AliasName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+PricedName = Annotated[Text, StringConstraints(min_length=1, max_length=264)]
+ProviderName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+
+
+class ProviderChange(Value):
+    """What is different about one provider; None leaves it as it is configured.
+
+    `key_origin` is for whom its key was given, and `key_seal` which key that was (`domain.origin`):
+    no other key goes there, and this one nowhere else. Without them the key belongs to the
+    configured address.
+    """
+
+    enabled: bool | None = None
+    base_url: ShortText | None = None
+    private: bool | None = None
+    key_origin: ShortText | None = None
+    key_seal: ShortText | None = None
+
+
+class DatedPrice(Value):
+    """A model's price as it was fetched on a day; the newest date wins over older data."""
+
+    price: Price
+    as_of: date
+
+
+class Preferences(Value):
+    """None leaves a matter to the configuration; what is given replaces it."""
+
+    aliases: Annotated[dict[AliasName, ModelReference], Field(max_length=ALIASES)] | None = None
+    fallback: Annotated[tuple[ModelReference, ...], Field(max_length=20)] | None = None
+    providers: Annotated[dict[ProviderName, ProviderChange], Field(max_length=PROVIDERS)] = Field(
+        default_factory=dict
+    )
+    prices: Annotated[dict[PricedName, DatedPrice], Field(max_length=PRICES)] = Field(
+        default_factory=dict
+    )
+
+    @classmethod
+    def read(cls, document: object) -> "Preferences":
+        """The preferences that a stored document holds; raises Invalid for one that cannot be."""
+        try:
+            return cls.model_validate(document)
+        except ValidationError as error:
+            raise Invalid(
+                f"the stored preferences cannot be read ({error.error_count()} problems)",
+                field="preferences",
+                cure="use the version of OpenCrab that wrote them, or restore a backup",
+            ) from None
+
+    def document(self) -> str:
+        """As the JSON that is stored; raises Invalid when no store would take it."""
+        text = self.model_dump_json(exclude_defaults=True)
+        size = len(text.encode())
+        if size > DOCUMENT_BYTES:
+            raise Invalid(
+                f"the preferences take {size} bytes, and at most {DOCUMENT_BYTES} are stored",
+                field="preferences",
+                cure="remove prices or aliases that nobody needs",
+            )
+        return text

@@ -1,0 +1,146 @@
+"""Routing: which model is meant for what, who may change that, and who is asked when one fails."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from opencrab.domain.models.optimization import Aim
+from opencrab.domain.value import ShortText, Unit, Value
+
+ModelReference = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9_.\-]+(:\S+)?$", max_length=264)
+]
+"""`provider:model`, an alias, or a provider whose default model is meant."""
+
+
+class Use(StrEnum):
+    """What a model is called for."""
+
+    THINKING = "thinking"
+    CONVERSATION = "conversation"
+    ANALYSIS = "analysis"
+    TOOL_CALLING = "tool_calling"
+    CREATIVE = "creative"
+    EMBEDDING = "embedding"
+
+
+class Duration(StrEnum):
+    """How long a choice of a model holds."""
+
+    THIS_TURN = "this_turn"
+    THIS_SESSION = "this_session"
+    PERMANENT = "permanent"
+
+
+class Manner(Value):
+    """How a model is asked for one use; a model that forbids a part is asked without it."""
+
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    stop: tuple[str, ...] = ()
+    timeout_seconds: Annotated[float, Field(gt=0, le=280)] = 30.0
+
+
+class LlmConfig(Value):
+    """An agent's own say in routing: its lasting choices, and what it may change itself.
+
+    None leaves a matter to the installation. A `private` agent thinks with private models only.
+    `aim` is what may be learned about the choice of models.
+    """
+
+    models: dict[Use, ModelReference] = Field(default_factory=dict)
+    self_selection: bool | None = None
+    selectable: tuple[ModelReference, ...] | None = None
+    private: bool = False
+    aim: Aim = Field(default_factory=Aim)
+
+
+class Lot(Value):
+    """The model that a turn drew for a use and type of task, and how likely that was."""
+
+    use: Use
+    task_type: str
+    model: ModelReference
+    probability: Unit
+
+
+class ModelChosen(Value):
+    """An agent chose a model for one use."""
+
+    kind: Literal["model_chosen"] = "model_chosen"
+    use: Use
+    model: ModelReference
+    duration: Duration
+    reason: ShortText = ""
+
+
+class Basis(Value):
+    """What routing goes by when a turn begins: a later change of it is for the next turn.
+
+    `model` is the agent's for every use, `models` are its lasting choices, `session` those that it
+    made for this session, `lots` what was drawn where models are mixed.
+    """
+
+    model: str | None = None
+    models: dict[Use, str] = Field(default_factory=dict)
+    session: dict[Use, str] = Field(default_factory=dict)
+    lots: tuple[Lot, ...] = ()
+
+    def lot(self, use: Use, task_type: str) -> Lot | None:
+        """What was drawn for a use and a type of task."""
+        drawn = (lot for lot in self.lots if (lot.use, lot.task_type) == (use, task_type))
+        return next(drawn, None)
+
+
+class Chosen(Value):
+    """The model for a use, and who chose it.
+
+    By is turn, session, permanent, learned, agent, use or default.
+    """
+
+    model: str
+    by: str
+
+
+class Routing(Value):
+    """How this installation chooses models; every reference is one that `Models.get` knows.
+
+    `fallback` is who is asked next, first to last. `selectable` are aliases.
+    """
+
+    default: str
+    uses: dict[Use, str] = Field(default_factory=dict)
+    aliases: dict[str, str] = Field(default_factory=dict)
+    fallback: tuple[str, ...] = ()
+    manners: dict[Use, Manner] = Field(default_factory=dict)
+    self_selection: bool = True
+    selectable: tuple[str, ...] = ()
+
+    def manner(self, use: Use) -> Manner:
+        """How a model is asked for a use."""
+        return self.manners.get(use, _PLAIN)
+
+    def chosen(
+        self, use: Use, basis: Basis, choices: Iterable[ModelChosen] = (), task_type: str = ""
+    ) -> Chosen:
+        """The narrowest choice that was made for a use; `choices` are those of the turn.
+
+        What was learned holds for its type of task only, and never against what somebody chose.
+        """
+        in_turn = [choice.model for choice in choices if choice.use is use]
+        if in_turn:
+            return Chosen(model=in_turn[-1], by="turn")
+        for by, models in (("session", basis.session), ("permanent", basis.models)):
+            if use in models:
+                return Chosen(model=models[use], by=by)
+        if (lot := basis.lot(use, task_type)) is not None:
+            return Chosen(model=lot.model, by="learned")
+        if basis.model is not None:
+            return Chosen(model=basis.model, by="agent")
+        if use in self.uses:
+            return Chosen(model=self.uses[use], by="use")
+        return Chosen(model=self.default, by="default")
+
+
+_PLAIN = Manner()

@@ -1,0 +1,148 @@
+"""Questions: what of a query is looked for, in Japanese and in English.
+
+The method was measured on real conversations (`docs/memory.md` has the table): whole questions are
+welcome, since what they have in common with all other questions is left out here.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from opencrab.domain.text.terms import index_terms
+
+MOST_TERMS = 24
+"""Terms that are looked for, the rarest ones."""
+
+LONGEST_QUESTION = 4_000
+"""Characters of a question that are read."""
+
+MOST_COUNTED = 200
+"""Distinct terms of which an index is asked how rare they are, half of them from either end."""
+
+_ENOUGH = 3
+_NAMES_KEPT = 20_000
+
+_STOP_WORDS = """
+    a about an and are as at be but by can could did do does for from had has have he her
+    him his how i if in into is it its me my no not of on or our she so than that the their
+    them then there these they this to was we were what when where which who whom why will
+    with would you your
+"""
+
+_COMMON_PAIRS = """
+    です ます した して ませ まし ない ある いる する こと ょう よう うな たい でし
+    すか ので から くだ ださ さい なり れる られ って った てい いて いま すが のは
+    には とは では でも など とき もの んで すね
+"""
+"""Pairs of hiragana that most Japanese sentences have: endings, particles, politeness."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is looked for: distinct terms, the speakers named, and whether it is about a time."""
+
+    terms: tuple[str, ...]
+    named: frozenset[str] = frozenset()
+    asks_when: bool = False
+
+
+def question(text: str, speakers: Iterable[str] = ()) -> Question:
+    """A query as it is asked; `speakers` are the names of those whom whoever asks may hear.
+
+    A speaker is named when all terms of the name are in the query; then the name is not looked for
+    as a word, but what that speaker said counts for more. Where nothing else tells what is meant it
+    is looked for too: nobody hides a word by taking it for a name.
+    """
+    text = text[:LONGEST_QUESTION]
+    distinct = tuple(dict.fromkeys(index_terms(text)))
+    names = named(text, speakers)
+    called = frozenset[str]().union(*map(_terms_of_name, names))
+    if not any(_tells_beside(called, term) for term in distinct):
+        called = frozenset()
+    terms = _but(distinct, called)
+    terms = _but(terms, _stop_words())
+    telling = _but(terms, _common_pairs())
+    if len(telling) >= _ENOUGH:
+        terms = telling
+    return Question(terms=_ends(terms), named=names, asks_when=bool(_when().search(text)))
+
+
+def named(text: str, speakers: Iterable[str]) -> frozenset[str]:
+    """The speakers whom a query names."""
+    asked = frozenset(index_terms(text[:LONGEST_QUESTION]))
+    terms = ((name, _terms_of_name(name)) for name in speakers)
+    return frozenset(name for name, parts in terms if parts and parts <= asked)
+
+
+def tells_time(text: str) -> bool:
+    """Whether a text has a word of time, as an answer to a question for one does."""
+    return bool(_time().search(text))
+
+
+def is_common(text: str) -> bool:
+    """Whether a text has nothing but words and pairs that nearly everybody uses."""
+    left = _commonest().sub("", unicodedata.normalize("NFKC", text).casefold())
+    return not any(map(str.isalnum, left))
+
+
+def _but(terms: tuple[str, ...], left_out: frozenset[str]) -> tuple[str, ...]:
+    """Terms without some, unless nothing else is there."""
+    return tuple(term for term in terms if term not in left_out) or terms
+
+
+def _ends(terms: tuple[str, ...]) -> tuple[str, ...]:
+    """A long question's beginning and end, where it says what it is about."""
+    if len(terms) <= MOST_COUNTED:
+        return terms
+    half = MOST_COUNTED // 2
+    return (*terms[:half], *terms[-half:])
+
+
+def _tells_beside(called: frozenset[str], term: str) -> bool:
+    """Whether a term says more than names do, or where a name meets the next word."""
+    if term in called or term in _stop_words() or term in _common_pairs():
+        return False
+    return term.isascii() or not any(set(term) & set(name) for name in called)
+
+
+@lru_cache(_NAMES_KEPT)
+def _terms_of_name(name: str) -> frozenset[str]:
+    return frozenset(index_terms(name))
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    return frozenset(_STOP_WORDS.split())
+
+
+@cache
+def _common_pairs() -> frozenset[str]:
+    return frozenset(_COMMON_PAIRS.split())
+
+
+@cache
+def _commonest() -> re.Pattern[str]:
+    words = "|".join(sorted(_stop_words()))
+    return re.compile(rf"(?<![a-z0-9])(?:{words})(?![a-z0-9])|{'|'.join(sorted(_common_pairs()))}")
+
+
+@cache
+def _when() -> re.Pattern[str]:
+    return re.compile(
+        r"\bwhen\b|\bwhat (?:time|day|date|month|year)\b|いつ|何時|何日|何月|何年|何曜",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _time() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:yesterday|today|tomorrow|tonight|last|next|ago|week|weekend|month|year|january|"
+        r"february|march|april|may|june|july|august|september|october|november|december|monday|"
+        r"tuesday|wednesday|thursday|friday|saturday|sunday|recently|morning|summer|winter|spring|"
+        r"fall)\b|\d{4}|昨日|今日|明日|先週|来週|先月|来月|去年|来年|今年|曜|\d月|\d日|\d時|週間|"
+        r"年前|日前",
+        re.IGNORECASE,
+    )

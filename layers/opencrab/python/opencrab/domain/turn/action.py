@@ -1,0 +1,222 @@
+"""Actions as values: impact, effect class, approval policy, result and side effects."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from opencrab.domain.document import Fact
+from opencrab.domain.models.routing import ModelChosen
+from opencrab.domain.value import Value
+
+
+class Impact(StrEnum):
+    """What an action touches, weakest first: speech < read < self < shared < external."""
+
+    SPEECH = "speech"
+    READ = "read"
+    SELF = "self"
+    SHARED = "shared"
+    EXTERNAL = "external"
+
+
+class Effect(StrEnum):
+    """What a crash may do to an action.
+
+    `pure` runs again; `transactional` commits with its result; `keyed` carries a condition
+    that makes a repeat harmless; `once` is never repeated: its outcome stays unknown.
+    """
+
+    PURE = "pure"
+    TRANSACTIONAL = "transactional"
+    KEYED = "keyed"
+    ONCE = "once"
+
+
+class ApprovalPolicy(StrEnum):
+    """Which impacts run unasked."""
+
+    STRICT = "strict"
+    GUARDED = "guarded"
+    OPEN = "open"
+
+
+_UNASKED = {
+    ApprovalPolicy.STRICT: {Impact.SPEECH},
+    ApprovalPolicy.GUARDED: {Impact.SPEECH, Impact.READ, Impact.SELF},
+    ApprovalPolicy.OPEN: {Impact.SPEECH, Impact.READ, Impact.SELF, Impact.SHARED},
+}
+
+
+Unasked = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+"""An impact, or the name of an action, that runs unasked."""
+
+Policy = ApprovalPolicy | Annotated[tuple[Unasked, ...], Field(max_length=100)]
+"""A named policy, or exactly what runs unasked; speech always does."""
+
+
+def needs_approval(action: str, impact: Impact, policy: Policy, *, tainted: bool) -> bool:
+    """Whether a human must agree first; taint guards shared and external under any policy."""
+    if tainted and impact in {Impact.SHARED, Impact.EXTERNAL}:
+        return True
+    if isinstance(policy, ApprovalPolicy):
+        return impact not in _UNASKED[policy]
+    return impact is not Impact.SPEECH and not {action, impact.value} & set(policy)
+
+
+class Spoke(Value):
+    """Words for everybody in the session."""
+
+    kind: Literal["spoke"] = "spoke"
+    text: str
+
+
+class Mused(Value):
+    """Words for nobody but the agent."""
+
+    kind: Literal["mused"] = "mused"
+    text: str
+
+
+class Passed(Value):
+    """A decision to stay silent."""
+
+    kind: Literal["passed"] = "passed"
+    reason: str = ""
+
+
+class DeclaredDone(Value):
+    """The agent has nothing more to add to this session."""
+
+    kind: Literal["declared_done"] = "declared_done"
+    reason: str = ""
+
+
+class FileWritten(Value):
+    """A workspace file was written; sha256 identifies the content."""
+
+    kind: Literal["file_written"] = "file_written"
+    path: str
+    sha256: str
+    size: int
+
+
+class FileDeleted(Value):
+    """A workspace file is gone; older versions of it may still be there."""
+
+    kind: Literal["file_deleted"] = "file_deleted"
+    path: str
+
+
+class SkillUsed(Value):
+    """The text of a skill was given to the model because it asked for it."""
+
+    kind: Literal["skill_used"] = "skill_used"
+    name: str
+
+
+class MemoriesFound(Value):
+    """A search showed these memories; `hidden` where the coin left all memories out of it.
+
+    Experiences are named by their ids after `experience:`; the coin leaves none of them out.
+    """
+
+    kind: Literal["memories_found"] = "memories_found"
+    ids: tuple[str, ...] = ()
+    hidden: bool = False
+    could_hide: bool = False
+
+
+class SkillLearned(Value):
+    """A skill was acquired, changed, retired or restored."""
+
+    kind: Literal["skill_learned"] = "skill_learned"
+    name: str
+    status: str
+
+
+class Guided(Value):
+    """Words of a facilitator for all agents of the session, and for nobody else."""
+
+    kind: Literal["guided"] = "guided"
+    text: str
+
+
+class PhaseSet(Value):
+    """A facilitator said how far the discussion has come."""
+
+    kind: Literal["phase_set"] = "phase_set"
+    phase: str
+
+
+class TaskEnded(Value):
+    """A task of a goal is done or has failed; `message` is how that is told."""
+
+    kind: Literal["task_ended"] = "task_ended"
+    task: str
+    status: str
+    message: str
+
+
+class GoalBegun(Value):
+    """A goal was taken up: its first turn is to be started when its line comes."""
+
+    kind: Literal["goal_begun"] = "goal_begun"
+    goal: str
+
+
+class GoalEnded(Value):
+    """A goal is completed; `message` is how that is told."""
+
+    kind: Literal["goal_ended"] = "goal_ended"
+    goal: str
+    message: str
+
+
+SideEffect = Annotated[
+    Spoke
+    | Mused
+    | Passed
+    | DeclaredDone
+    | Guided
+    | PhaseSet
+    | FileWritten
+    | FileDeleted
+    | SkillUsed
+    | MemoriesFound
+    | SkillLearned
+    | TaskEnded
+    | GoalBegun
+    | GoalEnded
+    | ModelChosen,
+    Field(discriminator="kind"),
+]
+
+
+class ActionResult(Value):
+    """What an action answers to the model, with its side effects as data.
+
+    `taint` says that it carries words from outside. `facts` are written in the transaction of the
+    result, of any action but a pure one; the journal does not repeat them.
+    """
+
+    success: bool
+    data: dict[str, Any] | None = None
+    error: str | None = None
+    side_effects: tuple[SideEffect, ...] = ()
+    taint: bool = False
+    facts: tuple[Fact, ...] = Field(default=(), exclude=True)
+
+    @classmethod
+    def done(cls, *side_effects: Any, **data: Any) -> "ActionResult":
+        """A success with its data and side effects."""
+        return cls(success=True, data=data, side_effects=side_effects)
+
+    def keeping(self, *facts: Fact) -> "ActionResult":
+        """The same result, with facts to be written together with it."""
+        return self.replaced(facts=(*self.facts, *facts))
+
+    @classmethod
+    def failed(cls, error: str) -> "ActionResult":
+        """A failure that tells the model what to do differently."""
+        return cls(success=False, error=error)

@@ -1,0 +1,221 @@
+"""Journal records: the intents and results whose list is a turn's whole state."""
+
+import json
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.models.fault import Fault
+from opencrab.domain.models.routing import Basis, Use
+from opencrab.domain.money.budget import Price, Usage
+from opencrab.domain.turn.action import ActionResult, Effect
+from opencrab.domain.value import MicroUsd, Received, Value, is_json
+
+
+class CallState(StrEnum):
+    """How a call stands; started is not finished."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    REFUSED = "refused"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+class Call(Value):
+    """One action that the model asks for; `arguments` is None when they could not be read.
+
+    Arguments that JSON cannot carry (NaN, half an emoji, endless nesting) count as unread: they
+    would come back from the store as others than those that a human approved, or not at all.
+    """
+
+    id: Received
+    name: Received
+    arguments: dict[str, Any] | None
+    raw: Received = ""
+
+    @field_validator("arguments", mode="before")
+    @classmethod
+    def _unread_unless_json(cls, arguments: Any) -> Any:
+        return arguments if is_json(arguments) else None
+
+    @property
+    def argument_hash(self) -> str:
+        """What an approval is bound to: the name and the exact arguments."""
+        canonical = json.dumps(self.arguments, sort_keys=True, ensure_ascii=False)
+        return content_hash(f"{self.name}\n{canonical}\n{self.raw}".encode())
+
+
+USE_ACTION = "use_action"
+"""The action behind which those lie that a model was not told of one by one."""
+
+
+def called(call: Call) -> str:
+    """The name of the action that a call is about, be it wrapped or not."""
+    if call.name != USE_ACTION or call.arguments is None:
+        return call.name
+    return str(call.arguments.get("name", ""))[:100]
+
+
+def called_with(call: Call) -> dict[str, Any] | None:
+    """The arguments for that action; None when they cannot be read."""
+    if call.name != USE_ACTION or call.arguments is None:
+        return call.arguments
+    inner = call.arguments.get("arguments", {})
+    return inner if isinstance(inner, dict) else None
+
+
+class Reflection(Value):
+    """What the agent thought of the situation and what it meant to do: kept, never delivered."""
+
+    judgment: Received = ""
+    intent: Received = ""
+
+
+class Answer(Value):
+    """What a model answered: words, calls, or both.
+
+    `replay` is what its vendor wants back unread with the next request of the same turn, such as
+    signatures of thoughts; only the wire code that made it looks inside. `first_token_ms` is how
+    long the first words took, None where the answer came in one piece.
+    """
+
+    text: Received = ""
+    calls: tuple[Call, ...] = ()
+    thought: Reflection | None = None
+    memory_update: Received | None = None
+    model: Received = ""
+    finish: Received = ""
+    usage: Usage = Field(default_factory=Usage)
+    replay: dict[str, Any] | None = None
+    first_token_ms: int | None = None
+
+
+class ModelIntent(Value):
+    """A model call is about to be made, and this much money is set aside for it.
+
+    It says what the call is for, who chose the model, and at what price, so that any worker can
+    settle it. The first intent of a turn keeps the `basis` for the later ones. `skills` are those
+    whose text the model is given, `skills_offered` those that it is told of by name, `skills_held`
+    those that fitted and that the coin withheld. `probability` is how likely the model was.
+    """
+
+    kind: Literal["model_intent"] = "model_intent"
+    n: int
+    model: str
+    request_hash: str
+    reserved: MicroUsd
+    heard: tuple[str, ...] = ()
+    purpose: Use = Use.CONVERSATION
+    task_type: str = "conversation"
+    complexity: float = 0.0
+    tier: int = 2
+    chosen_by: str = "default"
+    probability: float = 1.0
+    price: Price | None = None
+    basis: Basis | None = None
+    skills: tuple[str, ...] = ()
+    skills_offered: tuple[str, ...] = ()
+    skills_held: tuple[str, ...] = ()
+
+
+class ModelResult(Value):
+    """A model call ended: answered, failed, or unknown because its worker died.
+
+    `usage` is what a call that failed was counted all the same.
+    """
+
+    kind: Literal["model_result"] = "model_result"
+    n: int
+    state: CallState
+    answer: Answer | None = None
+    error: Received | None = None
+    fault: Fault | None = None
+    usage: Usage | None = None
+    cost: MicroUsd = 0
+    latency_ms: int = 0
+    at: datetime | None = None
+
+
+class ActionIntent(Value):
+    """A keyed or once action is about to run; `prepared` is its condition, fixed beforehand."""
+
+    kind: Literal["action_intent"] = "action_intent"
+    n: int
+    call_id: str
+    name: str
+    effect: Effect
+    argument_hash: str
+    prepared: dict[str, Any] = Field(default_factory=dict)
+    at: datetime | None = None
+
+
+class CallResult(Value):
+    """A call ended, one way or another; `invalid` when it could not be understood at all."""
+
+    kind: Literal["call_result"] = "call_result"
+    n: int
+    call_id: str
+    name: str
+    state: CallState
+    result: ActionResult
+    ends_turn: bool = False
+    invalid: bool = False
+    at: datetime | None = None
+
+
+class ApprovalRequest(Value):
+    """A call waits for a human: two lines, what and what it touches, and the exact arguments."""
+
+    kind: Literal["approval_request"] = "approval_request"
+    n: int
+    call_id: str
+    name: str
+    argument_hash: str
+    what: str
+    touches: str
+    at: datetime | None = None
+
+
+class ApprovalDecision(Value):
+    """A human decided, once."""
+
+    kind: Literal["approval_decision"] = "approval_decision"
+    n: int
+    call_id: str
+    argument_hash: str
+    approved: bool
+    by: str
+    reason: str = ""
+
+
+class Pointer(Value):
+    """A result too large for the journal; its body lies elsewhere under its own hash."""
+
+    kind: Literal["pointer"] = "pointer"
+    n: int
+    sha256: str
+    size: int
+
+
+Record = Annotated[
+    ModelIntent
+    | ModelResult
+    | ActionIntent
+    | CallResult
+    | ApprovalRequest
+    | ApprovalDecision
+    | Pointer,
+    Field(discriminator="kind"),
+]
+
+_LETTERS = {"model_intent": "I", "action_intent": "I", "approval_request": "I"}
+
+
+def record_key(record: "Record") -> str:
+    """Where a record lies in its turn: number and I (intent) or R (result)."""
+    return f"{record.n:04d}{_LETTERS.get(record.kind, 'R')}"

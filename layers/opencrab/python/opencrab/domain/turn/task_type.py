@@ -1,0 +1,152 @@
+"""Thinking: what kind of thought a model call needs, told by our code and not by the model.
+
+The tiers follow the Kingdom's rule: design or complex code needs the best model, a routine or a
+plain choice the quickest, everything else the usual one.
+"""
+
+import re
+from enum import StrEnum
+
+from opencrab.domain.models.routing import Use
+from opencrab.domain.turn.turn import Trigger
+from opencrab.domain.value import Unit, Value
+
+COMPLEX = 0.7
+"""Code or design above this complexity is for the first tier."""
+
+_MEDIUM = 0.35
+_READ = 8_000
+"""How many characters of a text are looked at."""
+
+
+class TaskType(StrEnum):
+    """What a model call works on."""
+
+    CONVERSATION = "conversation"
+    DESIGN = "design"
+    CODE = "code"
+    ANALYSIS = "analysis"
+    CREATIVE = "creative"
+    DECISION = "decision"
+    ROUTINE = "routine"
+
+
+class ThinkContext(Value):
+    """What a model call is about; `acting` means that it goes on after actions."""
+
+    task_type: TaskType = TaskType.CONVERSATION
+    complexity: Unit = 0.0
+    acting: bool = False
+
+    @property
+    def tier(self) -> int:
+        """How much thought it is worth: 1 strategic, 2 usual, 3 by reflex."""
+        demanding = self.task_type in {TaskType.DESIGN, TaskType.CODE}
+        if demanding and self.complexity > COMPLEX:
+            return 1
+        return 3 if self.task_type in {TaskType.ROUTINE, TaskType.DECISION} else 2
+
+    @property
+    def use(self) -> Use:
+        """The use whose model is asked."""
+        if self.tier != 2:  # noqa: PLR2004  - the usual one
+            return Use.THINKING if self.tier == 1 else Use.ANALYSIS
+        if self.task_type is TaskType.CREATIVE:
+            return Use.CREATIVE
+        return Use.TOOL_CALLING if self.acting else Use.CONVERSATION
+
+
+def level(complexity: float) -> str:
+    """A complexity as a word, for reports: simple, medium or complex."""
+    if complexity > COMPLEX:
+        return "complex"
+    return "medium" if complexity > _MEDIUM else "simple"
+
+
+def think_context(text: str, trigger: Trigger, *, acting: bool = False) -> ThinkContext:
+    """What a turn's trigger and its words ask for; beats, events, summaries are routine."""
+    words = text[:_READ]
+    complexity = _complexity(words)
+    if trigger in _ROUTINE:
+        return ThinkContext(task_type=TaskType.ROUTINE, complexity=complexity, acting=acting)
+    found = next(
+        (kind for kind, pattern in _KINDS if re.search(pattern, words, re.IGNORECASE)), None
+    )
+    if found is TaskType.DECISION and complexity > _PLAIN_CHOICE:
+        found = None
+    return ThinkContext(
+        task_type=found or TaskType.CONVERSATION, complexity=complexity, acting=acting
+    )
+
+
+_PLAIN_CHOICE = 0.3
+_ROUTINE = {Trigger.HEARTBEAT, Trigger.EVENT, Trigger.COMPACTION, Trigger.EMBEDDING}
+
+
+def _words(english: str, japanese: str) -> str:
+    return rf"\b(?:{english})\b|{japanese}"
+
+
+_KINDS = (
+    (
+        TaskType.DECISION,
+        _words(
+            r"yes or no|y/n|answer (?:only )?(?:yes|no)\b[^.]{0,20}",
+            r"はいかいいえ|イエスかノー|はい・いいえ|yes/no",
+        ),
+    ),
+    (
+        TaskType.DESIGN,
+        _words(
+            r"architect(?:ure)?|design (?:a|an|the|our|and)|trade-?offs?|system design|"
+            r"(?:write|draft) (?:a|the) (?:spec(?:ification)?|rfc|design)",
+            r"設計|アーキテクチャ|仕様書|トレードオフ",
+        ),
+    ),
+    (
+        TaskType.CODE,
+        _words(
+            r"refactor\w*|implement\w*|debug\w*|stack ?trace|traceback|unit tests?|code review|"
+            r"compile[rs]?|regex|algorithm|function|python|javascript|typescript|rust|sql",
+            r"```|コード|実装|リファクタ|デバッグ|バグ|関数|アルゴリズム|正規表現|単体テスト",
+        ),
+    ),
+    (
+        TaskType.CREATIVE,
+        _words(
+            r"poem|haiku|lyrics|short story|fairy tale|slogan|brainstorm\w*",
+            r"俳句|短歌|小説|物語|歌詞|キャッチコピー|ブレスト|詩を",
+        ),
+    ),
+    (
+        TaskType.ANALYSIS,
+        _words(
+            r"analy[sz]e|summari[sz]e|compare|evaluate|pros and cons",
+            r"分析|要約|まとめて|比較して|評価して",
+        ),
+    ),
+)
+_DEMANDS = (
+    r"\b(?:concurren\w+|distributed|consisten\w+|deadlocks?|race conditions?|transactions?|proofs?|"
+    r"prove|optimi[sz]\w+|migrat\w+|scal(?:e|able|ability|ing)|security|failure modes?|"
+    r"trade-?offs?|constraints?|requirements?|architecture|edge cases?|throughput|latency)\b|"
+    r"並行|並列|分散|整合性|デッドロック|競合|トランザクション|証明|最適化|移行|拡張性|スケール|"
+    r"セキュリティ|障害|制約|要件|アーキテクチャ|境界条件|例外処理|性能"
+)
+_PARTS = r"^[ \t\u3000]*(?:[-*・]|\d{1,4}[.)\uff0e])[ \t\u3000]+\S"
+_CODE = r"```|^\s{4}\S|\bdef \w+\(|\bclass \w+|;\s*$"
+_LONG = 2_000
+
+
+def _complexity(text: str) -> float:
+    """How much a text asks for, by its length, its parts, its code and its demanding words."""
+    weight = len(text) + sum(1 for character in text if character > "\u2fff")
+    demands = len(
+        {found.group().casefold() for found in re.finditer(_DEMANDS, text, re.IGNORECASE)}
+    )
+    parts = sum(1 for _ in re.finditer(_PARTS, text, re.MULTILINE))
+    score = 0.35 * min(weight / _LONG, 1.0)
+    score += 0.2 * min(demands, 4)
+    score += 0.15 * min(parts / 4, 1.0)
+    score += 0.15 if re.search(_CODE, text, re.MULTILINE) else 0.0
+    return round(min(score, 1.0), 2)

@@ -1,0 +1,165 @@
+"""Transcript: what a turn's records say has happened, and what must happen next."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from opencrab.domain.models.fault import Fault
+from opencrab.domain.models.routing import Basis, ModelChosen
+from opencrab.domain.turn.action import ActionResult, SideEffect, SkillUsed
+from opencrab.domain.turn.record import (
+    ActionIntent,
+    Answer,
+    ApprovalDecision,
+    ApprovalRequest,
+    Call,
+    CallResult,
+    CallState,
+    ModelIntent,
+    ModelResult,
+    Record,
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One model call that answered, what it had newly heard, and how its calls ended."""
+
+    n: int
+    answer: Answer
+    heard: tuple[str, ...] = ()
+    results: dict[str, CallResult] = field(default_factory=dict)
+
+    @property
+    def pending(self) -> Call | None:
+        """The first call without a result: calls of a step run in order."""
+        return next((call for call in self.answer.calls if call.id not in self.results), None)
+
+    @property
+    def ends_turn(self) -> bool:
+        """Whether one of its calls was an action that ends turns."""
+        return any(result.ends_turn for result in self.results.values())
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A model call of the current step that failed, and why; `error` is for people."""
+
+    model: str
+    fault: Fault
+    error: str = ""
+
+
+@dataclass
+class Transcript:
+    """All steps of a turn so far, and the intent that a dead worker left open, if any.
+
+    `attempts` are the failed calls of the step that is not there yet, `failed_calls` counts those
+    of the whole turn; `asked` are all model calls that ended, whatever came of them. `basis` is
+    what routing goes by, `choices` are the agent's own in this turn. It grows by `add`, in the
+    order of record keys, whether the records come from the store or from the step that just
+    happened; both give the same transcript.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    open_intent: ModelIntent | ActionIntent | None = None
+    approval: ApprovalRequest | None = None
+    decision: ApprovalDecision | None = None
+    attempts: list[Attempt] = field(default_factory=list)
+    failed_calls: int = 0
+    asked: list[tuple[ModelIntent, ModelResult]] = field(default_factory=list)
+    basis: Basis | None = None
+    first_call: ModelIntent | None = None
+    choices: list[ModelChosen] = field(default_factory=list)
+    skills_asked: list[str] = field(default_factory=list)
+    speeches: int = 0
+    heard: list[str] = field(default_factory=list)
+    _heard_now: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> "Transcript":
+        """The transcript that these records, in order of their keys, amount to."""
+        transcript = cls()
+        for record in records:
+            transcript.add(record)
+        return transcript
+
+    def add(self, record: Record) -> None:
+        """Take one more record into account."""
+        match record:
+            case ModelIntent():
+                self.open_intent = record
+                self.basis = self.basis or record.basis
+                self.first_call = self.first_call or record
+                self._heard_now += record.heard
+                self.heard.extend(record.heard)
+            case ActionIntent():
+                self.open_intent = record
+            case ModelResult():
+                self._model_result(record, self.open_intent)
+            case CallResult():
+                self._call_result(record)
+            case ApprovalRequest():
+                self.approval, self.decision = record, None
+            case ApprovalDecision():
+                self.decision = record
+            case _:
+                raise AssertionError(f"a pointer must be resolved before it is read: {record.n}")
+
+    @property
+    def repairs(self) -> int:
+        """How many steps in a row, up to now, had calls of which none could be understood."""
+        count = 0
+        for step in reversed(self.steps):
+            results = tuple(step.results.values())
+            if step.pending or not results or not all(result.invalid for result in results):
+                break
+            count += 1
+        return count
+
+    @property
+    def ended_calls(self) -> Iterator[tuple[Call, ActionResult]]:
+        """The calls that have a result, with it, in the order in which they were made."""
+        for step in self.steps:
+            for call in step.answer.calls:
+                if call.id in step.results:
+                    yield call, step.results[call.id].result
+
+    @property
+    def effects(self) -> Iterator[SideEffect]:
+        """What the turn's calls did beside what they answered, in order."""
+        for _, result in self.ended_calls:
+            yield from result.side_effects
+
+    @property
+    def pending(self) -> Call | None:
+        """The call to run next, if the last step still has one."""
+        return self.steps[-1].pending if self.steps else None
+
+    def approves(self, call: Call) -> bool | None:
+        """What a human decided about exactly this call; None when nobody was asked about it."""
+        decision = self.decision
+        if decision is None or decision.call_id != call.id:
+            return None
+        return decision.approved and decision.argument_hash == call.argument_hash
+
+    def _model_result(self, record: ModelResult, intent: ModelIntent | ActionIntent | None) -> None:
+        self.open_intent = None
+        if isinstance(intent, ModelIntent):
+            self.asked.append((intent, record))
+        if record.state is CallState.COMPLETED and record.answer is not None:
+            self.steps.append(Step(record.n, record.answer, self._heard_now))
+            self._heard_now = ()
+            self.attempts = []
+        elif record.state is CallState.FAILED:
+            self.failed_calls += 1
+            if isinstance(intent, ModelIntent):
+                fault = record.fault or Fault.SERVER_ERROR
+                self.attempts.append(Attempt(intent.model, fault, record.error or ""))
+
+    def _call_result(self, record: CallResult) -> None:
+        self.open_intent = None
+        self.steps[-1].results[record.call_id] = record
+        effects = record.result.side_effects
+        self.speeches += sum(effect.kind == "spoke" for effect in effects)
+        self.skills_asked.extend(e.name for e in effects if isinstance(e, SkillUsed))
+        self.choices.extend(effect for effect in effects if isinstance(effect, ModelChosen))

@@ -1,0 +1,274 @@
+"""Turn: one trigger, one end, and everything about it that outlives a crash."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from enum import StrEnum
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.message import Channel
+from opencrab.domain.erasure.request import FORGOTTEN_PERSON
+from opencrab.domain.errors import Exhausted
+from opencrab.domain.money.budget import (
+    INSTALLATION,
+    WHOLE,
+    Draw,
+    Limits,
+    agent_scope,
+    heartbeat_scope,
+    public_scope,
+    session_scope,
+)
+from opencrab.domain.value import Identifier, MicroUsd, Value
+
+MAX_STEPS = 10
+"""Model calls in one turn, crashed attempts included."""
+
+DELIVERIES_WITHOUT_PROGRESS = 3
+"""After so many deliveries without a new result a turn ends as failed."""
+
+
+_DAYS = 2
+
+
+class Trigger(StrEnum):
+    """What started a turn."""
+
+    MESSAGE = "message"
+    HEARTBEAT = "heartbeat"
+    SCHEDULE = "schedule"
+    DECISION = "decision"
+    CONTINUATION = "continuation"
+    EVENT = "event"
+    COMPACTION = "compaction"
+    EMBEDDING = "embedding"
+
+
+UNASKED = frozenset({Trigger.HEARTBEAT, Trigger.SCHEDULE, Trigger.EVENT})
+"""Triggers that are nobody's words: whoever wakes sees alone why."""
+
+
+class TurnStatus(StrEnum):
+    """Where a turn stands; everything after `waiting` is an end."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    IDLE = "idle"
+    STOPPED = "stopped"
+    EXHAUSTED = "exhausted"
+    FAILED = "failed"
+
+    @property
+    def is_end(self) -> bool:
+        """Whether nothing more will happen in such a turn."""
+        return self not in {TurnStatus.QUEUED, TurnStatus.RUNNING, TurnStatus.WAITING}
+
+
+class Stop(Value):
+    """Somebody's wish that a turn end before its next call, or only `pause` until it is resumed."""
+
+    by: str
+    reason: str = ""
+    at: datetime
+    pause: bool = False
+
+
+class Block(Value):
+    """What a turn drew from one day's budgets."""
+
+    day: str
+    micro_usd: MicroUsd
+    scopes: tuple[str, ...] = ()
+
+
+class Turn(Value):
+    """A turn's header: saved before and after each call, so any worker can continue it.
+
+    `sequence` numbers the next record; `epoch` grows with each claim, so that a worker that was
+    thought dead cannot write; `stop` is set from outside and refuses every later intent. `scopes`
+    are the budgets that its first block came from, beside the agent's and the installation's: all
+    later ones come from the same, and go back there, whatever the settings have become.
+    `blocks` are what it drew from each day, and stay when the turn has ended. `task` names the goal
+    or task that it serves. `payer` is the public person whose words it goes back to where they are
+    not its principal: it draws from what that person may cost a day too.
+    """
+
+    id: str
+    agent_id: str
+    session_id: str
+    trigger: Trigger
+    source: Source
+    authority: Authority
+    principal_id: str
+    group: str
+    trigger_line: int = 0
+    body_hash: str
+    channel: Channel | None = None
+    status: TurnStatus = TurnStatus.QUEUED
+    epoch: int = 0
+    sequence: int = 1
+    attempts: int = 0
+    deliveries: int = 0
+    lease_until: datetime | None = None
+    receipt: str | None = None
+    stop: Stop | None = None
+    taint: bool = False
+    task: str | None = None
+    payer: Identifier | None = None
+    hops: int = 0
+    allowance: MicroUsd = 0
+    spent: MicroUsd = 0
+    blocks: tuple[Block, ...] = ()
+    scopes: tuple[str, ...] | None = None
+    note: str = ""
+    created_at: datetime
+    ended_at: datetime | None = None
+
+    def claimed(self, *, lease_until: datetime, receipt: str | None) -> "Turn":
+        """The header after a worker took the turn."""
+        return self.replaced(
+            status=TurnStatus.RUNNING,
+            epoch=self.epoch + 1,
+            deliveries=self.deliveries + 1,
+            lease_until=lease_until,
+            receipt=receipt,
+        )
+
+    @property
+    def unasked(self) -> bool:
+        """Whether nobody's words started it, or the work that it goes on with."""
+        return self.trigger in UNASKED or self.source is Source.HEARTBEAT
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether only the header is left of it."""
+        return self.status.is_end and self.principal_id == FORGOTTEN_PERSON
+
+    def erased(self) -> "Turn":
+        """What is left of an ended turn that is forgotten: what it was, when, and what it cost."""
+        return self.replaced(
+            principal_id=FORGOTTEN_PERSON,
+            channel=None,
+            payer=None,
+            receipt=None,
+            stop=self.stop and Stop(by=FORGOTTEN_PERSON, at=self.stop.at, pause=self.stop.pause),
+            note="",
+            blocks=tuple(block.replaced(scopes=()) for block in self.blocks),
+            scopes=None,
+        )
+
+    def reserving(self, amount: MicroUsd, drawn: Block | None) -> "Turn":
+        """The header with a model call's reservation taken out of the allowance."""
+        per_day = {block.day: block.micro_usd for block in self.blocks}
+        if drawn is not None:
+            per_day[drawn.day] = per_day.get(drawn.day, 0) + drawn.micro_usd
+        blocks = tuple(Block(day=day, micro_usd=micro_usd) for day, micro_usd in per_day.items())
+        return self.replaced(
+            allowance=self.allowance + (drawn.micro_usd if drawn else 0) - amount,
+            blocks=blocks,
+            attempts=self.attempts + 1,
+            scopes=self.scopes if drawn is None else drawn.scopes,
+        )
+
+    def settled(self, *, reserved: MicroUsd, cost: MicroUsd) -> "Turn":
+        """The header after a reservation became a cost: the difference is allowance again."""
+        return self.replaced(allowance=self.allowance + reserved - cost, spent=self.spent + cost)
+
+    def returns(self, today: str) -> tuple[Draw, ...]:
+        """How a closing turn settles with the days that its money came from.
+
+        What is left goes back, newest day first, to the last two days that it drew from: a turn
+        that waited longer leaves the rest spent, so that one transaction is enough. What was spent
+        beyond the allowance, because a provider counted more than was reserved, is taken from the
+        newest day whatever its limit, or from today if nothing was ever drawn.
+        """
+        days = dict[str, MicroUsd]()
+        if self.allowance < 0:
+            days[self.blocks[-1].day if self.blocks else today] = -self.allowance
+        rest = max(self.allowance, 0)
+        for block in reversed(self.blocks[-_DAYS:]):
+            back = min(rest, block.micro_usd)
+            days[block.day] = days.get(block.day, 0) - back
+            rest -= back
+        return tuple(
+            Draw(scope=scope, day=day, micro_usd=change, limit_micro_usd=None)
+            for scope, day, change in _per_budget(self.budgets(), days)
+        )
+
+    @property
+    def public_payer(self) -> str | None:
+        """The public person whose day this turn draws from; None where it goes back to nobody's."""
+        return self.principal_id if self.authority is Authority.PUBLIC else self.payer
+
+    def budgets(self) -> tuple[str, ...]:
+        """The scopes of all budgets that this turn draws from."""
+        return (agent_scope(self.agent_id), INSTALLATION, *(self.scopes or ()))
+
+    def block_for(self, reservation: MicroUsd, day: str, limits: Limits) -> Block | None:
+        """The block to draw so that a reservation fits; None when the allowance already covers it.
+
+        Raises Exhausted when the turn's own budget cannot cover it.
+        """
+        missing = reservation - self.allowance
+        if missing <= 0:
+            return None
+        room = limits.turn_micro_usd - self.spent - self.allowance
+        if missing > room:
+            raise Exhausted(
+                f"turn {self.id!r} has {room} micro-dollars of budget left and needs {missing}",
+                field="turn",
+                cure="raise [budget] turn_usd or use a cheaper model",
+            )
+        micro_usd = min(max(missing, limits.block_micro_usd), room)
+        return Block(day=day, micro_usd=micro_usd, scopes=self._further_scopes(limits))
+
+    def _further_scopes(self, limits: Limits) -> tuple[str, ...]:
+        if self.scopes is not None or self.blocks:
+            return self.scopes or ()
+        session = session_scope(self.session_id) if limits.session_micro_usd is not None else None
+        unasked = self.source is Source.HEARTBEAT
+        beats = heartbeat_scope(self.agent_id) if unasked else None
+        public = None if self.public_payer is None else public_scope(self.public_payer)
+        return tuple(scope for scope in (session, beats, public) if scope is not None)
+
+
+def draws_for(
+    turn: Turn, block: Block, limits: Limits, agent_limit: MicroUsd | None
+) -> tuple[Draw, ...]:
+    """One block taken from every budget that a turn is subject to."""
+    agent_day = limits.agent_day(agent_limit)
+    most = {
+        agent_scope(turn.agent_id): agent_day,
+        INSTALLATION: limits.installation_day_micro_usd,
+        session_scope(turn.session_id): limits.session_micro_usd,
+        heartbeat_scope(turn.agent_id): agent_day * limits.heartbeat_percent // 100,
+    }
+    if turn.public_payer is not None:
+        most[public_scope(turn.public_payer)] = limits.public_user_day_micro_usd
+    scopes = (agent_scope(turn.agent_id), INSTALLATION, *block.scopes)
+    return tuple(
+        Draw(
+            scope=scope,
+            day=_budget_day(scope, block.day),
+            micro_usd=block.micro_usd,
+            limit_micro_usd=most.get(scope),
+        )
+        for scope in scopes
+    )
+
+
+def _per_budget(
+    scopes: tuple[str, ...], days: dict[str, MicroUsd]
+) -> Iterator[tuple[str, str, MicroUsd]]:
+    """The changes of each budget, one for each of its days: no transaction names one twice."""
+    for scope in scopes:
+        changes = dict[str, MicroUsd]()
+        for day, change in days.items():
+            own = _budget_day(scope, day)
+            changes[own] = changes.get(own, 0) + change
+        yield from ((scope, day, change) for day, change in changes.items() if change)
+
+
+def _budget_day(scope: str, day: str) -> str:
+    return WHOLE if scope.startswith("session:") else day

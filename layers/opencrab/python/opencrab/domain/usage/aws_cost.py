@@ -1,0 +1,273 @@
+"""Cost: what an installation on AWS uses in a month, and what AWS asks for it.
+
+Amounts are decimals and money is integer micro-dollars, rounded up part by part, so that an
+estimate is never flattered and a total is the sum of what is shown. Model tokens are not in it.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from decimal import ROUND_CEILING, Decimal
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import MicroUsd, Value
+
+HOURS_PER_MONTH = 730
+"""As AWS's own calculator has it."""
+
+MINUTES_PER_MONTH = HOURS_PER_MONTH * 60
+
+SECONDS_PER_DAY = 86_400
+
+_THOUSAND = 1_000
+_MICRO = 1_000_000
+_MB_PER_GB = 1_024
+
+Amount = Annotated[Decimal, Field(ge=0, le=10**15)]
+
+
+class Meter(StrEnum):
+    """What AWS counts and charges for, in the order in which it is shown."""
+
+    ALARMS = "alarms"
+    DASHBOARDS = "dashboards"
+    METRICS = "metrics"
+    TABLE_GB = "table_gb"
+    BACKUP_GB = "backup_gb"
+    BUCKET_GB = "bucket_gb"
+    KEPT_LOG_GB = "kept_log_gb"
+    WRITE_UNITS = "write_units"
+    READ_UNITS = "read_units"
+    SQS_REQUESTS = "sqs_requests"
+    STANDARD_SQS_REQUESTS = "standard_sqs_requests"
+    HTTP_REQUESTS = "http_requests"
+    LAMBDA_REQUESTS = "lambda_requests"
+    LAMBDA_GB_SECONDS = "lambda_gb_seconds"
+    S3_WRITES = "s3_writes"
+    S3_READS = "s3_reads"
+    KMS_REQUESTS = "kms_requests"
+    LOG_BYTES = "log_bytes"
+    TRACES = "traces"
+
+
+Usage = Mapping[Meter, Decimal]
+"""How much of each was used."""
+
+
+class Tariff(Value):
+    """What one meter costs: `usd` for each `per` of it; `free` of it costs nothing each month."""
+
+    usd: Amount
+    per: Annotated[int, Field(gt=0)] = 1
+    free: Amount = Decimal(0)
+    as_of: date
+
+    def micro_usd(self, amount: Decimal) -> MicroUsd:
+        """The cost of an amount, rounded up."""
+        exact = amount * self.usd * _MICRO / self.per
+        return int(exact.to_integral_value(rounding=ROUND_CEILING))
+
+    def after_free(self, amount: Decimal) -> MicroUsd:
+        """The cost of what goes beyond the month's free amount."""
+        return self.micro_usd(max(amount - self.free, Decimal(0)))
+
+
+class Run(Value):
+    """One function's part in a piece of work: all its invocations together.
+
+    Time in which it waits for a model, or for a client's answer, comes on top. X-Ray records each
+    invocation of one that is `traced`.
+    """
+
+    invocations: Amount
+    milliseconds: Amount
+    memory_mb: Annotated[int, Field(ge=128, le=10_240)]
+    waits_for: Literal["nothing", "model", "answer"] = "nothing"
+    traced: bool = True
+
+
+class Work(Value):
+    """What one sweep, one beat or one turn uses, in all and by function."""
+
+    uses: dict[Meter, Amount] = Field(default_factory=dict)
+    functions: dict[str, Run]
+
+    def usage(
+        self, *, model_ms: Decimal = Decimal(0), waiting: bool = False
+    ) -> dict[Meter, Decimal]:
+        """All that it uses, when its model calls take so long and a client waits for the answer."""
+        thinking = [run for run in self.functions.values() if run.waits_for == "model"]
+        answer_ms = sum((run.milliseconds for run in thinking), model_ms)
+        usage = dict(self.uses)
+        for run in self.functions.values():
+            waited = {"nothing": Decimal(0), "model": model_ms, "answer": answer_ms * waiting}
+            seconds = (run.milliseconds + waited[run.waits_for]) / _THOUSAND
+            for meter, amount in (
+                (Meter.LAMBDA_REQUESTS, run.invocations),
+                (Meter.TRACES, run.invocations * run.traced),
+                (Meter.LAMBDA_GB_SECONDS, seconds * run.memory_mb / _MB_PER_GB),
+            ):
+                usage[meter] = usage.get(meter, Decimal(0)) + amount
+        return usage
+
+
+class Polling(Value):
+    """How Lambda asks empty queues for messages: each poller waits so long and asks again.
+
+    `queues` are those that keep an order, which cost more.
+    """
+
+    queues: Annotated[int, Field(ge=0)]
+    standard_queues: Annotated[int, Field(ge=0)] = 0
+    pollers: Annotated[int, Field(ge=0)]
+    wait_seconds: Annotated[int, Field(gt=0)]
+
+    @property
+    def usage(self) -> Usage:
+        """Requests in a month without messages."""
+        of_one = Decimal(MINUTES_PER_MONTH * 60 * self.pollers) / self.wait_seconds
+        return {
+            Meter.SQS_REQUESTS: of_one * self.queues,
+            Meter.STANDARD_SQS_REQUESTS: of_one * self.standard_queues,
+        }
+
+
+class Sheet(Value):
+    """AWS's prices in one region, and how much of each meter an installation was counted to use.
+
+    `heartbeat` is the sweep of each minute, `beat` an agent's own, every `beat_seconds`, which
+    finds nothing to do, and `night` the look of each hour whether there is a night. `memory` is
+    what a turn causes after its end: lines are indexed, and summarised now and then.
+    """
+
+    region: str
+    prices: dict[Meter, Tariff]
+    standing: dict[Meter, Amount]
+    polling: Polling
+    heartbeat: Work
+    beat: Work = Work(functions={})
+    beat_seconds: Annotated[int, Field(gt=0)] = DEFAULT_SECONDS
+    night: Work = Work(functions={})
+    turn: Work
+    memory: Work = Work(functions={})
+    model_seconds: Annotated[int, Field(ge=0)]
+
+    @model_validator(mode="after")
+    def _every_meter_has_a_price(self) -> Self:
+        missing = sorted(set(Meter) - set(self.prices))
+        if missing:
+            raise ValueError(f"there is no price for {', '.join(missing)}")
+        return self
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Self:
+        """A sheet as it was written; raises Invalid, naming the first place that is wrong."""
+        try:
+            return cls.model_validate(table)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(map(str, first["loc"])) or "prices"
+            raise Invalid(
+                f"the price sheet cannot be used: {place!r}: {first['msg']}",
+                field=place,
+                cure="correct config/aws-pricing.toml, or install OpenCrab again",
+            ) from None
+
+    @property
+    def as_of(self) -> date:
+        """The day of the oldest price."""
+        return min(tariff.as_of for tariff in self.prices.values())
+
+    def idle(self) -> dict[Meter, Decimal]:
+        """A month in which nobody says anything: what stands there, polls, beats and looks."""
+        looking = _times(self.night.usage(), HOURS_PER_MONTH)
+        usage = _plus(_times(self.heartbeat.usage(), MINUTES_PER_MONTH), looking)
+        return _plus(_plus(usage, self.standing), self.polling.usage)
+
+    def beating(self) -> dict[Meter, Decimal]:
+        """A day of one agent that has nothing to do."""
+        return _times(self.beat.usage(), Decimal(SECONDS_PER_DAY) / self.beat_seconds)
+
+    def turns(self, count: int, model_seconds: int, *, waiting: bool) -> dict[Meter, Decimal]:
+        """Turns of the standard shape: one action and two model calls."""
+        model_ms = Decimal(model_seconds) * _THOUSAND
+        turn = self.turn.usage(model_ms=model_ms, waiting=waiting)
+        return _times(_plus(turn, self.memory.usage()), count)
+
+
+class Part(Value):
+    """One meter's part of a bill."""
+
+    meter: Meter
+    amount: Decimal
+    micro_usd: MicroUsd
+    after_free_micro_usd: MicroUsd
+
+
+class Bill(Value):
+    """What some usage costs: alone, and in an account whose free tier nobody else uses."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def micro_usd(self) -> MicroUsd:
+        """All of it."""
+        return sum(part.micro_usd for part in self.parts)
+
+    @property
+    def after_free_micro_usd(self) -> MicroUsd:
+        """What is left to pay of it."""
+        return sum(part.after_free_micro_usd for part in self.parts)
+
+
+class Estimate(Value):
+    """An idle month, on top of it an agent's idle day or a thousand turns, and a month of turns."""
+
+    idle: Bill
+    beating: Bill
+    thousand_turns: Bill
+    month: Bill
+
+
+def estimate(
+    sheet: Sheet, turns: int, *, model_seconds: int | None = None, waiting: bool = False
+) -> Estimate:
+    """What an installation costs, if its turns are of the standard shape."""
+    seconds = sheet.model_seconds if model_seconds is None else model_seconds
+    idle = sheet.idle()
+    return Estimate(
+        idle=_bill(sheet, idle),
+        beating=_bill(sheet, sheet.beating(), onto=idle),
+        thousand_turns=_bill(sheet, sheet.turns(_THOUSAND, seconds, waiting=waiting), onto=idle),
+        month=_bill(sheet, _plus(idle, sheet.turns(turns, seconds, waiting=waiting))),
+    )
+
+
+def _bill(sheet: Sheet, usage: Usage, onto: Usage | None = None) -> Bill:
+    """The bill of a usage; `onto` is what was used already, and took of the free tier first."""
+    before = onto or {}
+    parts = []
+    for meter in Meter:
+        amount, used = usage.get(meter, Decimal(0)), before.get(meter, Decimal(0))
+        if amount:
+            tariff = sheet.prices[meter]
+            rest = tariff.after_free(used + amount) - tariff.after_free(used)
+            cost = tariff.micro_usd(amount)
+            parts.append(
+                Part(meter=meter, amount=amount, micro_usd=cost, after_free_micro_usd=rest)
+            )
+    return Bill(parts=tuple(parts))
+
+
+def _times(usage: Usage, count: Decimal | int) -> dict[Meter, Decimal]:
+    return {meter: amount * count for meter, amount in usage.items()}
+
+
+def _plus(usage: Usage, more: Usage) -> dict[Meter, Decimal]:
+    none = Decimal(0)
+    meters = {*usage, *more}
+    return {meter: usage.get(meter, none) + more.get(meter, none) for meter in meters}

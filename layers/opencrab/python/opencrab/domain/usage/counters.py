@@ -1,0 +1,125 @@
+"""Tallies: what the calls of a day came to, counted while they are made."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from pydantic import Field
+
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.models.routing import Use
+from opencrab.domain.turn.record import CallState
+from opencrab.domain.turn.task_type import level
+from opencrab.domain.usage.ledger import UsageRow
+from opencrab.domain.value import Value
+
+HOURLY = ("calls", "failed", "cost", "input", "output", "latency", "timed")
+"""What is also counted for each hour (UTC) of the day."""
+
+KEPT, ACTIVE_KEPT = timedelta(days=400), timedelta(days=40)
+"""How long a tally is kept after its last call, and how long it is that somebody was active."""
+
+
+class Cell(Value):
+    """What calls have in common that are counted together; `complexity` is a level in words."""
+
+    provider: str
+    model: str
+    purpose: Use
+    task_type: str
+    complexity: str
+
+    @property
+    def name(self) -> str:
+        """The model as it is named everywhere, with its provider."""
+        return f"{self.provider}:{self.model}"
+
+    @property
+    def id(self) -> str:
+        """Where it is kept among the cells of a day."""
+        return stable_id(self.provider, self.model, self.purpose, self.task_type, self.complexity)
+
+
+class Tally(Value):
+    """An agent's calls of one day (UTC) in one cell.
+
+    `counts` are whole numbers by name: calls, answered, failed, unknown; input, output, cached and
+    reasoning tokens; sessions that began with a call; cost in micro-dollars; latency and first in
+    milliseconds with timed and first_timed, the numbers of calls that tell them; l0, l1 … count
+    latencies and c0, c1 … costs by the number of bits of their milliseconds and micro-dollars.
+    `hours` has those of HOURLY again by hour, 0 to 23.
+    """
+
+    agent_id: str
+    day: str
+    cell: Cell
+    counts: dict[str, int] = Field(default_factory=dict)
+    hours: dict[int, dict[str, int]] = Field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str, Cell]:
+        """What is counted together."""
+        return self.agent_id, self.day, self.cell
+
+    def __add__(self, other: "Tally") -> "Tally":
+        """Both together; the key is the first one's."""
+        hours = {
+            hour: added(self.hours.get(hour, {}), other.hours.get(hour, {}))
+            for hour in {*self.hours, *other.hours}
+        }
+        return self.replaced(counts=added(self.counts, other.counts), hours=hours)
+
+
+def day_of(at: datetime) -> str:
+    """The day of a moment, in UTC: days of tallies are those of budgets."""
+    return at.astimezone(UTC).strftime("%Y-%m-%d")
+
+
+def added(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+    """Counts together."""
+    return {name: first.get(name, 0) + second.get(name, 0) for name in (*first, *second)}
+
+
+def tally_of(row: UsageRow) -> Tally:
+    """What one call counts; nothing of it is negative, whatever a vendor said."""
+    counts = {
+        "calls": 1,
+        "answered": int(row.state is CallState.COMPLETED),
+        "failed": int(row.state is CallState.FAILED),
+        "unknown": int(row.state is CallState.UNKNOWN),
+        "input": row.usage.input_tokens,
+        "output": row.usage.output_tokens,
+        "cached": row.usage.cached_tokens,
+        "reasoning": row.usage.reasoning_tokens,
+        "sessions": int(row.opens),
+        "cost": row.cost,
+        f"c{max(row.cost, 0).bit_length()}": 1,
+    }
+    if row.latency_ms is not None:
+        counts |= {"latency": row.latency_ms, "timed": 1}
+        counts |= {f"l{max(row.latency_ms, 0).bit_length()}": 1}
+    if row.first_token_ms is not None:
+        counts |= {"first": row.first_token_ms, "first_timed": 1}
+    counts = {name: count for name, count in counts.items() if count > 0}
+    hourly = {name: counts[name] for name in HOURLY if name in counts}
+    return Tally(
+        agent_id=row.agent_id,
+        day=day_of(row.at),
+        cell=Cell(
+            provider=row.provider,
+            model=row.model,
+            purpose=row.purpose,
+            task_type=row.task_type,
+            complexity=level(row.complexity),
+        ),
+        counts=counts,
+        hours={row.at.astimezone(UTC).hour: hourly},
+    )
+
+
+def merged(tallies: Iterable[Tally]) -> tuple[Tally, ...]:
+    """One tally for each key, in the order in which they come."""
+    together: dict[tuple[str, str, Cell], Tally] = {}
+    for tally in tallies:
+        before = together.get(tally.key)
+        together[tally.key] = tally if before is None else before + tally
+    return tuple(together.values())

@@ -1,0 +1,279 @@
+"""Links between notes: how they are written, what they mean, and how they survive a new name.
+
+A note goes by its path in the vault, by its file's name, by its title and by its aliases, in this
+order: what comes first decides, and what two notes go by at the same place means neither.
+"""
+
+import re
+import unicodedata
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.workspace.note import ALIASES, TITLE, Note, outside_code
+from opencrab.domain.workspace.path import SEGMENT_BYTES, twin_key, workspace_path, workspace_prefix
+
+VAULT = "vault"
+TEMPLATES = f"{VAULT}/templates"
+
+_SUFFIX = ".md"
+_LINK = re.compile(r"\[\[([^\[\]|\n]*)(\|[^\[\]\n]*)?\]\]")
+_TICKS = re.compile(r"`+")
+_BLANK = re.compile(r"\n[ \t\r]*\n")
+_NO_NAME = re.compile(r'[<>:"|?*\\/#^\[\]`]+')
+_NO_LINK = frozenset("#[]|`")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_NAME_BYTES = SEGMENT_BYTES - 8
+
+
+@dataclass(frozen=True)
+class Link:
+    """One `[[target#heading|text]]`.
+
+    `whole` is target and heading as written: a title may contain a hash sign itself.
+    """
+
+    target: str
+    text: str = ""
+    whole: str = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What one note goes by beside its path."""
+
+    path: str
+    names: tuple[str, ...] = ()
+
+
+class Index:
+    """Which note a name means, among these."""
+
+    def __init__(self, cards: Iterable[Card]) -> None:
+        self._tiers: tuple[dict[str, list[str]], ...] = ({}, {}, {})
+        for card in cards:
+            path = name_key(card.path)
+            for tier, names in zip(
+                self._tiers,
+                ({path}, {path.rpartition("/")[2]}, {name_key(name) for name in card.names}),
+                strict=True,
+            ):
+                for name in names - {""}:
+                    tier.setdefault(name, []).append(card.path)
+
+    def names(self) -> set[str]:
+        """Every name, as compared."""
+        return set().union(*self._tiers)
+
+    def find(self, name: str) -> tuple[str, ...]:
+        """The paths that a name may mean: one when it is clear, none when nothing goes by it."""
+        key = name_key(name)
+        return tuple(next((tier[key] for tier in self._tiers if key in tier), ()))
+
+    def follow(self, link: Link) -> tuple[str, ...]:
+        """The paths that a link may lead to."""
+        return (self.find(link.whole) if link.whole else ()) or self.find(link.target)
+
+
+def card_of(path: str, note: Note | None) -> Card:
+    """What a note goes by; of one that was not read only the path is known."""
+    return Card(path, (*note.values(TITLE)[:1], *note.values(ALIASES)) if note else ())
+
+
+def name_key(text: str) -> str:
+    """What two spellings of the same name have in common."""
+    key = twin_key(text).strip()
+    return key.removeprefix(f"{VAULT}/").removesuffix(_SUFFIX).strip()
+
+
+def links_in(body: str) -> tuple[Link, ...]:
+    """The links of a note, in order; what stands in code is none."""
+    links = list[Link]()
+    for target, text in _LINK.findall(_without_code(body)):
+        whole = target.rstrip("\\").strip()
+        name = whole.partition("#")[0].strip()
+        if name:
+            links.append(Link(name, text[1:].strip(), whole if name != whole else ""))
+    return tuple(links)
+
+
+def note_path(text: str) -> str:
+    """The file of a note that is named with or without `vault/` and `.md`; raises Invalid."""
+    name = _inner(text)
+    name = name[: -len(_SUFFIX)] if name.casefold().endswith(_SUFFIX) else name
+    if not name.strip() or name.endswith("/"):
+        raise Invalid(f"path {text!r} names no note", field="path", cure="name one, like 'ideas/x'")
+    return workspace_path(f"{VAULT}/{name}{_SUFFIX}")
+
+
+def folder_path(text: str) -> str:
+    """A folder of the vault, named with or without `vault/`; raises Invalid."""
+    name = _inner(text).strip("/")
+    return VAULT if name in {"", VAULT} else workspace_prefix(f"{VAULT}/{name}")
+
+
+def titled_path(title: str, folder: str = "") -> str:
+    """Where a new note of this title belongs; raises Invalid if nothing of it can name a file."""
+    visible = "".join(
+        " " if character.isspace() else character
+        for character in unicodedata.normalize("NFC", title)
+        if character.isspace() or unicodedata.category(character) not in _HIDDEN
+    )
+    name = _NO_NAME.sub("-", " ".join(visible.split()))
+    name = name.encode()[:_NAME_BYTES].decode(errors="ignore").strip(" .")
+    if not name.strip("-"):
+        raise Invalid(f"title {title!r} cannot name a file", field="title", cure="use some letters")
+    suffix = "" if name.casefold().endswith(_SUFFIX) else _SUFFIX
+    return linkable(workspace_path(f"{folder_path(folder)}/{name}{suffix}"))
+
+
+def linkable(path: str) -> str:
+    """The same path; raises Invalid where no link could be written to it."""
+    bad = sorted(_NO_LINK.intersection(path))
+    if bad:
+        raise Invalid(f"path {path!r} contains {bad[0]!r}", field="path", cure="leave it out")
+    return path
+
+
+def file_name(path: str) -> str:
+    """A note's file name without its ending."""
+    return _bare(path).rpartition("/")[2]
+
+
+def is_template(path: str) -> bool:
+    """Whether a file is a template and no note: links and searches pass it by."""
+    return twin_key(path).startswith(f"{TEMPLATES}/")
+
+
+def written_link(path: str, index: Index, text: str = "") -> str:
+    """The shortest link that leads to a note and to no other; raises Invalid if there is none."""
+    if _NO_LINK.intersection(text) - {"#"} or "\n" in text:
+        raise Invalid("link_text is no plain line", field="link_text", cure="leave [ ] | ` out")
+    for name in (file_name(path), _bare(path).partition("/")[2], _bare(path), path):
+        if not _NO_LINK.intersection(name) and index.follow(Link(name)) == (path,):
+            return f"[[{name}|{text}]]" if text else f"[[{name}]]"
+    raise Invalid(f"no link can name {path!r} clearly", cure="rename that note first")
+
+
+def in_context(body: str, link: str, context: str) -> str:
+    """The body with a link at the end of the line in which the context ends; raises Invalid."""
+    wanted = context.strip()
+    place = body.find(wanted) if wanted else -1
+    if place < 0:
+        raise Invalid(
+            "context does not occur in the source note",
+            field="context",
+            cure="copy some words of it exactly, or leave context out",
+        )
+    line = _line_at(body, place + len(wanted))
+    at = line.start + len(body[line].rstrip())
+    return f"{body[:at]} {link}{body[at:]}"
+
+
+def context_line(body: str, context: str) -> str:
+    """The line in which the context ends, or nothing."""
+    place = body.find(context.strip())
+    return "" if place < 0 else body[_line_at(body, place + len(context.strip()))]
+
+
+def under_heading(body: str, link: str, headings: tuple[str, ...]) -> str:
+    """The body with a link in the list under one of these headings, else under the first, added."""
+    lines, plain = body.split("\n"), outside_code(body).split("\n")
+    start = next((n for n, line in enumerate(plain) if line.strip() in headings), None)
+    if start is None:
+        above = body.rstrip()
+        return f"{above}{above and chr(10) * 2}{headings[0]}\n\n- {link}\n"
+    ends = (n for n in range(start + 1, len(lines)) if plain[n].startswith(("# ", "## ")))
+    section = range(start, next(ends, len(lines)))
+    last = max(n for n in section if lines[n].strip())
+    gap = [] if lines[last].lstrip().startswith(("- ", "* ", "+ ")) else [""]
+    lines[last + 1 : last + 1] = [*gap, f"- {link}"]
+    text = "\n".join(lines)
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def renamed(note: Note, old: str, new: str) -> Note:
+    """A note under a new path, which still goes by every name that it had."""
+    held = [*note.values(TITLE)[:1], *note.values(ALIASES)]
+    if note.value(TITLE) and titled(note.value(TITLE)) == file_name(old):
+        note = note.holding(TITLE, file_name(new))
+    known = {name_key(new), name_key(file_name(new) + _SUFFIX), name_key(note.value(TITLE))}
+    aliases = list[str]()
+    for name in (*held, _spelled(file_name(old)), _path_spelled(old)):
+        if name_key(name) not in {*known, *map(name_key, aliases)}:
+            aliases.append(name)
+    return note.holding(ALIASES, tuple(aliases)) if aliases else note
+
+
+def titled(title: str) -> str:
+    """The file name that a note of this title would have, or nothing."""
+    try:
+        return file_name(titled_path(title))
+    except Invalid:
+        return ""
+
+
+def shifted(before: Index, after: Index, old: str, new: str) -> str | None:
+    """A name that would not mean the same note any more once `old` is called `new`, if any."""
+    for name in sorted(before.names()):
+        meant = _exactly(before, name)
+        if len(meant) == 1 and _exactly(after, name) != ((new,) if meant == (old,) else meant):
+            return name
+    return None
+
+
+def _exactly(index: Index, key: str) -> tuple[str, ...]:
+    """What a name means that is already as compared: its prefix belongs to it."""
+    return index.find(f"{VAULT}/{key}{_SUFFIX}")
+
+
+def _line_at(body: str, place: int) -> slice:
+    """The line that a place is in or at the end of."""
+    end = body.find("\n", place)
+    return slice(body.rfind("\n", 0, place) + 1, len(body) if end < 0 else end)
+
+
+def _inner(text: str) -> str:
+    return text.strip().removeprefix("./").removeprefix(f"{VAULT}/")
+
+
+def _bare(path: str) -> str:
+    return path[: -len(_SUFFIX)] if path.casefold().endswith(_SUFFIX) else path
+
+
+def _spelled(name: str) -> str:
+    """A name so that reading it takes nothing away from it."""
+    return f"{name}{_SUFFIX}" if name_key(name) != name_key(f"{VAULT}/{name}{_SUFFIX}") else name
+
+
+def _path_spelled(path: str) -> str:
+    short = _bare(path).partition("/")[2]
+    return short if name_key(short) == name_key(path) else path
+
+
+def _without_code(body: str) -> str:
+    parts = (_without_spans(part) for part in _BLANK.split(outside_code(body)))
+    return "\n\n".join(parts)
+
+
+def _without_spans(paragraph: str) -> str:
+    """A paragraph without its code spans: from some backticks to the next equally many."""
+    return "".join(_between_spans(paragraph, list(_TICKS.finditer(paragraph))))
+
+
+def _between_spans(paragraph: str, runs: list[re.Match[str]]) -> Iterator[str]:
+    ends = dict[int, deque[int]]()
+    for place, run in enumerate(runs):
+        ends.setdefault(len(run.group()), deque()).append(place)
+    shown, place = 0, 0
+    while place < len(runs):
+        same = ends[len(runs[place].group())]
+        while same and same[0] <= place:
+            same.popleft()
+        if same:
+            yield f"{paragraph[shown : runs[place].start()]}`"
+            place = same[0]
+            shown = runs[place].end()
+        place += 1
+    yield paragraph[shown:]

@@ -1,0 +1,4 @@
+"""Outside worlds: bindings, messages, founders (Kingdom).
+
+Signing and carrying messages is the adapters' work.
+"""

@@ -1,0 +1,178 @@
+"""World: an outside world that an agent is bound to, by whose protocol it speaks (Kingdom)."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from opencrab.domain.agents.agent import Agent, AgentStatus
+from opencrab.domain.agents.soul import Drives, Soul
+from opencrab.domain.errors import Conflict, Exhausted
+from opencrab.domain.value import Identifier, Unit, Value
+
+WORLD = "world"
+"""Kind and id of the fact that binds an agent to a world."""
+
+WORLD_KEY = "world_key"
+"""Kind of the installation's facts that name the agent of a key, by the key's id."""
+
+SEEN = "world_seen"
+"""Kind of the facts that keep a message from being taken twice, by its nonce."""
+
+ENVELOPE_VERSION = 1
+ENVELOPE_BYTES = 65_536
+"""The longest envelope, signature included."""
+
+FUTURE, PAST = timedelta(minutes=5), timedelta(days=1)
+"""How far the time in an envelope may be from its arrival."""
+
+REMEMBERED = timedelta(days=16)
+"""How long nonces are kept: longer than a message may be old and then wait in a queue (14 days)."""
+
+SENT = 50
+"""Messages whose answers are waited for at most."""
+
+KEYS, SEEDS = 10, 64
+
+Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+"""SHA-256 or a public key: 32 bytes in hexadecimal digits."""
+
+Nonce = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+
+
+class WorldRole(StrEnum):
+    """What an agent is in a world (Kingdom 3.2)."""
+
+    GENERALIST = "GENERALIST"
+    COMPILER_SMITH = "COMPILER_SMITH"
+    LIBRARIAN = "LIBRARIAN"
+    ARCHITECT = "ARCHITECT"
+    EXPLORER = "EXPLORER"
+
+
+class Genome(Value):
+    """What an agent was spawned with, and never changes (Kingdom 3.2).
+
+    `knowledge_seeds` are entries that it reads first; `parent` is the key id of who spawned it.
+    """
+
+    role: WorldRole
+    drives: Drives
+    knowledge_seeds: Annotated[tuple[Hash, ...], Field(max_length=SEEDS)] = ()
+    parent: Hash | None = None
+    spawned_at: datetime
+
+
+class Sent(Value):
+    """A message that was sent and paid for: an answer names its nonce."""
+
+    nonce: Nonce
+    code: int
+
+
+class World(Value):
+    """An agent's place in a world.
+
+    `key_id` is the SHA-256 of its public key and its name there, `keys` are the public keys of the
+    world. `units` are left of the budget of `cycle`; without an allocation there are none. What the
+    world last said of itself is `state`. `balance` is in the world's own currency.
+    """
+
+    world_id: Identifier
+    agent_id: Identifier
+    public_key: Hash
+    key_id: Hash
+    keys: Annotated[tuple[Hash, ...], Field(min_length=1, max_length=KEYS)]
+    genome: Genome
+    status: AgentStatus | None = None
+    balance: int | None = None
+    reputation: Unit | None = None
+    units: Annotated[int, Field(ge=0)] | None = None
+    cycle: Annotated[int, Field(ge=0)] = 0
+    state: dict[str, Any] = Field(default_factory=dict)
+    sent: Annotated[tuple[Sent, ...], Field(max_length=SENT)] = ()
+
+    def has_sent(self, nonce: str) -> bool:
+        """Whether a message of this nonce was paid for."""
+        return any(each.nonce == nonce for each in self.sent)
+
+    def sending(self, nonce: str, code: int, *, charge: int = 1) -> "World":
+        """The place with a message paid for; raises Exhausted when no units are left."""
+        units = self.units
+        if charge:
+            if not units or units < charge:
+                raise Exhausted(
+                    f"no budget units are left in cycle {self.cycle} of world {self.world_id!r}",
+                    field="units",
+                    cure="wait for the next cycle's allocation",
+                )
+            units -= charge
+        sent = (*self.sent, Sent(nonce=nonce, code=code))[-SENT:]
+        return self.replaced(units=units, sent=sent)
+
+
+class WorldKey(Value):
+    """Whose key it is."""
+
+    agent_id: Identifier
+
+
+class Seen(Value):
+    """A message that was taken, known by the SHA-256 of its bytes."""
+
+    digest: Hash
+    code: int
+
+
+class Envelope(Value):
+    """A message on its way: from a key to a key, or to one of a world's daemons by name.
+
+    `reply_to` is the nonce of the message that it answers. `body` is the payload as on the wire.
+    """
+
+    version: int = ENVELOPE_VERSION
+    world_id: Identifier
+    code: Annotated[int, Field(ge=0, lt=2**16)]
+    sender: Hash
+    recipient: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64}|[A-Z][a-z]{1,30})$")]
+    nonce: Nonce
+    reply_to: Nonce | None = None
+    at: datetime
+    body: dict[Any, Any] = Field(default_factory=dict)
+
+
+def private_key_name(key_id: str) -> str:
+    """What the secret is called that holds the private key of a key id."""
+    return f"WORLD_KEY_{key_id.upper()}"
+
+
+def require_same_genome(agent: Agent, before: Soul, after: Soul | None) -> None:
+    """See that drives stay as they are; raises Conflict where a world's genome holds them.
+
+    Without drives of its own an agent has those that its personality gives it.
+    """
+    if agent.world is None or after is None or after.weights == before.weights:
+        return
+    raise Conflict(
+        f"agent {agent.id!r} is bound to world {agent.world!r}: its drives are in its genome",
+        field="soul.drives",
+        cure="leave the drives as they are, or set them to what they are before its personality",
+    )
+
+
+def told_status(status: AgentStatus) -> str:
+    """A status in the world's words."""
+    return _IN_WORLD[status]
+
+
+def read_status(told: str) -> AgentStatus | None:
+    """A status from the world's words, in capitals or not; None for another word."""
+    return next((status for status, word in _IN_WORLD.items() if word == told.upper()), None)
+
+
+_IN_WORLD = {
+    AgentStatus.ACTIVE: "ACTIVE",
+    AgentStatus.DORMANT: "DORMANT",
+    AgentStatus.RETIRED: "DEAD",
+}

@@ -1,0 +1,4 @@
+"""API keys: made, known again by their hash, revoked.
+
+Who may do what with one is `domain/access`.
+"""

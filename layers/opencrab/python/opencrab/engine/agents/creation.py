@@ -1,0 +1,249 @@
+"""Creation: how agents and sessions come about, with every default in one place."""
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from opencrab.domain.agents.agent import Agent, ModelName, Profile
+from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.agents.identity import Identity, Role
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.approvals.approval import ApprovalRules
+from opencrab.domain.conversation.session import (
+    DISCUSSANT,
+    FACILITATOR,
+    OBSERVER,
+    PARTICIPANTS,
+    Mode,
+    Participant,
+    Session,
+)
+from opencrab.domain.errors import Conflict, Invalid, NotFound
+from opencrab.domain.models.routing import ModelReference, Use
+from opencrab.domain.turn.action import ApprovalPolicy, Impact, Policy
+from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortText, Value
+from opencrab.engine.autonomy.vital_signs import bring_to_life
+from opencrab.engine.runtime import Runtime
+
+
+class SoulDraft(Soul):
+    """A soul that may leave the persona's name to the agent's."""
+
+    persona_name: Name | None = None  # type: ignore[assignment]  # optional here, and only here
+
+
+class IdentityDraft(Identity):
+    """An identity that may leave its name to the agent's."""
+
+    name: Name | None = None  # type: ignore[assignment]  # optional here, and only here
+
+
+class NewAgent(Value, defer_build=False):
+    """What somebody may decide about a new agent; its name is enough."""
+
+    name: Name
+    language: Language | None = None
+    purpose: ShortText = ""
+    model: ModelName | None = None
+    policy: Policy = ApprovalPolicy.GUARDED
+    approvals: ApprovalRules = ApprovalRules()
+    day_limit_micro_usd: Annotated[MicroUsd, Field(ge=0, le=10**12)] | None = None
+    heartbeat: Heartbeat = Heartbeat()
+    soul: SoulDraft = SoulDraft()
+    identity: IdentityDraft = IdentityDraft()
+
+
+class NewSession(Value, defer_build=False):
+    """What somebody may decide about a new session; its participants are enough."""
+
+    participants: Annotated[
+        tuple[Identifier, ...], Field(min_length=1, max_length=PARTICIPANTS)
+    ] = Field(description="ids of the agents, in the order in which they answer")
+    theme: Annotated[ShortText, Field(max_length=500)] = ""
+    name: Name | None = None
+    mode: Mode | None = Field(
+        default=None, description="by default what fits: direct, autonomous, or facilitated"
+    )
+    max_turns: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    facilitator_id: Identifier | None = None
+    roles: dict[Identifier, Name] = Field(
+        default_factory=dict,
+        max_length=PARTICIPANTS,
+        description="discussant, observer (never gets the floor), or a name of your own, by agent",
+    )
+    hop_limit: Annotated[int, Field(ge=1, le=50)] | None = Field(
+        default=None, description="turns that agents take in a row without a human's word"
+    )
+    quorum: Annotated[int, Field(ge=1, le=PARTICIPANTS)] | None = Field(
+        default=None, description="so many that have declared done end it; by default all"
+    )
+    budget_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] | None = None
+    models: dict[Use, ModelReference] = Field(
+        default_factory=dict, description="models for this session alone, by use; owner keys only"
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "NewSession":
+        if len(set(self.participants)) != len(self.participants):
+            raise ValueError("participants must be distinct: name each agent once")
+        if self.facilitator_id is not None and self.facilitator_id not in self.participants:
+            raise ValueError("facilitator_id must be one of the participants: add it to them")
+        if self.mode is Mode.FACILITATED and self.facilitator_id is None:
+            raise ValueError("mode facilitated needs a facilitator_id: name one of them")
+        if self.mode is Mode.DIRECT and len(self.participants) > 1:
+            raise ValueError("mode direct takes one participant: use autonomous for several")
+        if not set(self.roles) <= set(self.participants):
+            raise ValueError("roles must be of participants: name nobody else")
+        if self.facilitator_id is not None and self.facilitator_id in self.roles:
+            raise ValueError("roles must not name the facilitator, who is one already")
+        if all(self.roles.get(each) == OBSERVER for each in self.participants):
+            raise ValueError("roles must leave somebody who may speak")
+        return self
+
+    @property
+    def fitting_mode(self) -> Mode:
+        """The mode asked for, else the one that the participants suggest."""
+        if self.mode is not None:
+            return self.mode
+        if self.facilitator_id is not None:
+            return Mode.FACILITATED
+        return Mode.DIRECT if len(self.participants) == 1 else Mode.AUTONOMOUS
+
+
+def create_agent(
+    runtime: Runtime,
+    new: NewAgent,
+    *,
+    owner: str | None,
+    language: Language = Language.EN,
+    agent_id: str | None = None,
+) -> Profile:
+    """Create an agent with soul and identity in one transaction; its workspace begins empty.
+
+    The same id with the same content answers the agent that is there. Raises Invalid when its
+    model cannot be used here or its policy names nothing, Conflict when the id has other content.
+    """
+    require_model(runtime, new.model)
+    require_policy(runtime, new.policy)
+    now = runtime.clock.now()
+    agent = Agent(
+        id=agent_id or runtime.clock.new_id(),
+        name=new.name,
+        language=new.language or language,
+        owner=owner,
+        purpose=new.purpose,
+        model=new.model,
+        policy=new.policy,
+        approvals=new.approvals,
+        day_limit_micro_usd=new.day_limit_micro_usd,
+        heartbeat=_heartbeat(runtime, new.heartbeat),
+        created_at=now,
+        updated_at=now,
+    )
+    soul = new.soul.model_dump() | {"persona_name": new.soul.persona_name or new.name}
+    identity = new.identity.model_dump() | {"name": new.identity.name or new.name}
+    profile = Profile(
+        agent=agent, soul=Soul.model_validate(soul), identity=Identity.model_validate(identity)
+    )
+    created = runtime.home.agents.create(profile)
+    bring_to_life(runtime, created)
+    return created
+
+
+def _heartbeat(runtime: Runtime, given: Heartbeat) -> Heartbeat:
+    """A new agent's heartbeat; at the installation's interval unless one was given."""
+    if "interval_seconds" in given.model_fields_set:
+        return given
+    return given.replaced(interval_seconds=runtime.rules.heartbeat_seconds)
+
+
+def create_session(
+    runtime: Runtime, new: NewSession, *, created_by: str, session_id: str | None = None
+) -> Session:
+    """Create a session between agents that exist and can answer.
+
+    The same id with the same content answers the session that is there. Raises Invalid for an
+    unknown participant and for a model that cannot be used, Conflict for a retired one.
+    """
+    profiles = [_require_answering(runtime, agent_id) for agent_id in new.participants]
+    _require_models(runtime, new, profiles)
+    now, discusses = runtime.clock.now(), new.fitting_mode is not Mode.DIRECT
+    session = Session(
+        id=session_id or runtime.clock.new_id(),
+        mode=new.fitting_mode,
+        theme=new.theme,
+        max_turns=new.max_turns,
+        participants=tuple(_participant(new, profile) for profile in profiles),
+        facilitator_id=new.facilitator_id,
+        name=new.name,
+        hop_limit=(new.hop_limit or runtime.rules.autonomy.hop_limit) if discusses else None,
+        quorum=new.quorum,
+        budget_micro_usd=new.budget_micro_usd,
+        created_by=created_by,
+        created_at=now,
+        updated_at=now,
+    )
+    return runtime.home.sessions.create(session)
+
+
+def require_model(runtime: Runtime, name: str | None) -> None:
+    """See that an agent's model can be used here; raises Invalid, naming what is missing."""
+    if name is None:
+        return
+    try:
+        runtime.models.get(name)
+    except Invalid as error:
+        raise Invalid(error.message, field="model", cure=error.cure) from error
+
+
+def require_policy(runtime: Runtime, policy: Policy | None) -> None:
+    """See that a list of what runs unasked names impacts and actions only; raises Invalid."""
+    if policy is None or isinstance(policy, ApprovalPolicy):
+        return
+    for name in policy:
+        if name not in set(Impact) and runtime.actions.find(name) is None:
+            raise Invalid(
+                f"there is neither an impact nor an action {name!r}",
+                field="policy",
+                cure=f"name actions, or impacts: {', '.join(Impact)}",
+            )
+
+
+def _participant(new: NewSession, profile: Profile) -> Participant:
+    """An agent's part: the role that it is given, else the one that it has wherever it is."""
+    agent_id, identity = profile.agent.id, profile.identity
+    role: str = identity.custom_role or identity.role.value
+    if identity.role is Role.FACILITATOR:
+        role = DISCUSSANT
+    if agent_id == new.facilitator_id:
+        role = FACILITATOR
+    return Participant(
+        agent_id=agent_id, role=new.roles.get(agent_id, role), models=dict(new.models)
+    )
+
+
+def _require_models(runtime: Runtime, new: NewSession, profiles: list[Profile]) -> None:
+    """See that a session's models can be used by those who take part; raises Invalid."""
+    confined = any(profile.agent.llm.private for profile in profiles)
+    for use, name in new.models.items():
+        require_model(runtime, name)
+        if confined and not runtime.models.get(name).info.private:
+            raise Invalid(
+                f"{name!r} is not private, and an agent of this session is",
+                field=f"models.{use}",
+                cure="name a model that runs on your own machines",
+            )
+
+
+def _require_answering(runtime: Runtime, agent_id: str) -> Profile:
+    try:
+        profile = runtime.home.agents.get(agent_id)
+    except NotFound as error:
+        raise Invalid(error.message, field="participants", cure=error.cure) from error
+    if not profile.agent.answers:
+        raise Conflict(
+            f"agent {agent_id!r} has retired and answers no more",
+            field="participants",
+            cure="leave it out",
+        )
+    return profile

@@ -1,0 +1,371 @@
+"""Approvals: whether a call asks a human, who may answer, and what becomes of the question.
+
+A question is answered once, for exactly the arguments that were asked about, in the transaction
+that lets its turn go on.
+"""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.approvals.approval import DECIDED, GRANT, OPEN, Approval, ApprovalState, Grant
+from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, Refused
+from opencrab.domain.identifier import content_hash, ulid
+from opencrab.domain.turn.action import Impact, needs_approval
+from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Call, ModelResult
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.domain.turn.turn import Turn
+from opencrab.domain.value import Language
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.admission import enqueue
+from opencrab.engine.turn.stored_record import resolved
+from opencrab.ports.documents import Facts
+
+log = logging.getLogger(__name__)
+
+KEPT = timedelta(days=35)
+"""How long a decided approval can be looked up: as long as the turn that asked."""
+
+NOBODY = "nobody"
+"""Who decided what expired or was withdrawn."""
+
+GRANTS_READ = 200
+"""Grants of an agent that are looked at; those that have ended may stay in the store for days."""
+
+_BATCH = 100
+_TRIES = 3
+_EXPIRED = {
+    Language.JA: "期限切れ: 期限までに誰も決定しませんでした",
+    Language.EN: "expired: nobody decided in time",
+}
+_WITHDRAWN = {
+    Language.JA: "取り下げ: ターンはもう待っていません",
+    Language.EN: "withdrawn: the turn no longer waits for it",
+}
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """Whether a call must ask; `spend` is the grant, one call poorer, that it runs by."""
+
+    ask: bool
+    spend: Fact | None = None
+
+
+@dataclass(frozen=True)
+class Decider:
+    """Who decides: `id` is the principal whose leave counts, `name` how the record names them."""
+
+    id: str
+    is_owner: bool
+    name: str = ""
+
+    @property
+    def recorded(self) -> str:
+        """Who is said to have decided."""
+        return self.name or self.id
+
+
+def ruling(
+    facts: Facts,
+    agent: Agent,
+    action_name: str,
+    impact: Impact,
+    touches: str,
+    *,
+    tainted: bool,
+    now: datetime,
+) -> Ruling:
+    """Whether the policy, and where it asks a standing grant, lets a call run.
+
+    Whoever runs a call by a grant writes `spend` in the same transaction or an earlier one: then no
+    grant can be overdrawn. In a tainted turn no grant counts.
+    """
+    if not needs_approval(action_name, impact, agent.policy, tainted=tainted):
+        return Ruling(ask=False)
+    if tainted:
+        return Ruling(ask=True)
+    for fact in facts.page(agent.id, GRANT, limit=GRANTS_READ):
+        grant = fact.read(Grant)
+        if grant.covers(action_name, impact, _unquoted(touches), now):
+            return Ruling(ask=False, spend=fact.holding(grant.replaced(used=grant.used + 1)))
+    return Ruling(ask=True)
+
+
+def _unquoted(touches: str) -> str:
+    """What is touched, without the mark that begins a quoted name: grants name it as it is."""
+    return touches[1:] if touches[:1] in {"'", '"'} else touches
+
+
+def approval_id(turn: Turn, n: int) -> str:
+    """The id of what a turn asks by its nth record: always the same, and in order of the turns."""
+    milliseconds = int(turn.created_at.timestamp() * 1_000)
+    digest = content_hash(f"approval {turn.id} {n}".encode())
+    return ulid(milliseconds, bytes.fromhex(digest))
+
+
+def opened(
+    turn: Turn, agent: Agent, request: ApprovalRequest, impact: Impact, now: datetime
+) -> Fact:
+    """The open approval of a request, to be written together with it."""
+    rules = agent.approvals
+    return new_fact(
+        INSTALLATION_FACTS,
+        OPEN,
+        approval_id(turn, request.n),
+        Approval(
+            id=approval_id(turn, request.n),
+            agent_id=agent.id,
+            session_id=turn.session_id,
+            turn_id=turn.id,
+            n=request.n,
+            call_id=request.call_id,
+            action=request.name,
+            impact=impact,
+            argument_hash=request.argument_hash,
+            what=request.what,
+            touches=request.touches,
+            tainted=turn.taint,
+            goal=turn.task,
+            created_at=now,
+            escalates_at=_after(now, rules.escalate_minutes),
+            expires_at=_after(now, rules.expire_minutes),
+        ),
+    )
+
+
+def closed(
+    fact: Fact, state: ApprovalState, by: str, reason: str, now: datetime
+) -> tuple[Fact, Fact]:
+    """The change of an open approval into a decided one."""
+    approval = fact.read(Approval).replaced(state=state, by=by, reason=reason, decided_at=now)
+    decided = new_fact(INSTALLATION_FACTS, DECIDED, approval.id, approval, expires_at=now + KEPT)
+    return fact.removed(), decided
+
+
+def find(runtime: Runtime, wanted: str) -> Approval:
+    """An approval, open or decided; raises NotFound."""
+    facts = runtime.home.facts
+    for kind in (OPEN, DECIDED):
+        fact = facts.get(INSTALLATION_FACTS, kind, wanted)
+        if fact is not None:
+            return fact.read(Approval)
+    raise NotFound(
+        f"there is no approval {wanted!r}", cure="list them with `opencrab approvals list`"
+    )
+
+
+def page(
+    runtime: Runtime, *, decided: bool, after: str = "", limit: int = 100
+) -> tuple[Approval, ...]:
+    """Open approvals, the oldest turns' first, or decided ones, the newest first."""
+    kind = DECIDED if decided else OPEN
+    found = runtime.home.facts.page(
+        INSTALLATION_FACTS, kind, after=after, limit=limit, newest_first=decided
+    )
+    return tuple(fact.read(Approval) for fact in found)
+
+
+def call_of(runtime: Runtime, approval: Approval) -> Call | None:
+    """The call with the exact arguments that are asked about, from the journal, if still there."""
+    try:
+        recorded = runtime.home.journal.load(approval.turn_id)
+    except NotFound:
+        return None
+    for record in resolved(recorded.records, runtime.home.blobs):
+        if isinstance(record, ModelResult) and record.answer is not None:
+            for call in record.answer.calls:
+                if (call.id, call.argument_hash) == (approval.call_id, approval.argument_hash):
+                    return call
+    return None
+
+
+def require_delegate(approval: Approval, agent: Agent, who: Decider) -> None:
+    """Raise Refused unless they may decide, now or when their time has come."""
+    if not who.is_owner and who.id not in agent.approvals.delegates:
+        raise Refused(
+            f"only an owner or a delegate of agent {agent.id!r} may decide {approval.id!r}",
+            cure="ask the owner, who can name you in the agent's approvals.delegates",
+        )
+
+
+def require_decider(approval: Approval, agent: Agent, who: Decider, now: datetime) -> None:
+    """Raise Refused unless they may decide now: an owner, or a delegate whose time has come."""
+    require_delegate(approval, agent, who)
+    if not who.is_owner and approval.escalates_at is not None and now < approval.escalates_at:
+        raise Refused(
+            f"this is the owner's to decide until {approval.escalates_at.isoformat()}",
+            cure="try again then, or ask the owner",
+        )
+
+
+def decide(
+    runtime: Runtime, wanted: str, *, approved: bool, who: Decider, reason: str = ""
+) -> Approval:
+    """Decide an open approval, once, and let its turn go on with exactly that call.
+
+    The same decision by the same person again is answered the same. Raises NotFound, Refused, and
+    Conflict when somebody has decided otherwise, when it has expired, or when its turn no longer
+    waits for it.
+    """
+    for _ in range(_TRIES):
+        fact = runtime.home.facts.get(INSTALLATION_FACTS, OPEN, wanted)
+        if fact is None:
+            return _as_decided(find(runtime, wanted), approved=approved, who=who)
+        approval, now = fact.read(Approval), runtime.clock.now()
+        agent = runtime.home.agents.get(approval.agent_id).agent
+        require_decider(approval, agent, who, now)
+        state = ApprovalState.APPROVED if approved else ApprovalState.REJECTED
+        try:
+            if _is_over(approval, now):
+                made = _expire(runtime, fact)
+            else:
+                made = _settled(runtime, fact, state, who.recorded, reason)
+        except Changed:
+            continue
+        return _as_decided(made, approved=approved, who=who)
+    raise _busy(wanted)
+
+
+def sweep_approvals(runtime: Runtime) -> int:
+    """Reject what has expired, withdraw what nobody waits for, mark what others may decide now.
+
+    Answers how many changed; whatever fails is left for the next pass.
+    """
+    changed = 0
+    for fact in _all_open(runtime.home.facts):
+        try:
+            changed += _swept(runtime, fact, runtime.clock.now())
+        except OpenCrabError as error:
+            log.warning("approval %s is left as it is: %s", fact.id, error.message)
+    return changed
+
+
+def _swept(runtime: Runtime, fact: Fact, now: datetime) -> bool:
+    approval = fact.read(Approval)
+    if _is_over(approval, now):
+        _expire(runtime, fact)
+        return True
+    if not _may_wait(runtime, approval):
+        _withdraw(runtime, fact, now)
+        return True
+    due = approval.escalates_at is not None and now >= approval.escalates_at
+    if due and not approval.escalated:
+        runtime.home.facts.commit(fact.holding(approval.replaced(escalated=True)))
+        return True
+    return False
+
+
+def _settled(runtime: Runtime, fact: Fact, state: ApprovalState, by: str, reason: str) -> Approval:
+    """Write a decision into the journal and close the approval; what came of it, if too late.
+
+    Raises Changed when the approval was marked or decided since it was read.
+    """
+    approval, now = fact.read(Approval), runtime.clock.now()
+    removed, decided = closed(fact, state, by, reason, now)
+    decision = ApprovalDecision(
+        n=approval.n,
+        call_id=approval.call_id,
+        argument_hash=approval.argument_hash,
+        approved=state is ApprovalState.APPROVED,
+        by=by,
+        reason=reason,
+    )
+    try:
+        turn = runtime.home.journal.decide(approval.turn_id, decision, removed, decided)
+    except Changed:
+        raise
+    except (Conflict, NotFound):
+        return _too_late(runtime, fact, now)
+    enqueue(runtime, turn, again=f"-decision{approval.n}")
+    return decided.read(Approval)
+
+
+def _too_late(runtime: Runtime, fact: Fact, now: datetime) -> Approval:
+    """What became of an approval whose turn took no decision; Conflict if it will take one soon."""
+    stored = runtime.home.facts.get(INSTALLATION_FACTS, OPEN, fact.id)
+    if stored is None:
+        return find(runtime, fact.id)
+    if _may_wait(runtime, stored.read(Approval)):
+        raise _busy(fact.id)
+    return _withdraw(runtime, stored, now)
+
+
+def _expire(runtime: Runtime, fact: Fact) -> Approval:
+    """Reject what nobody decided in time; its turn goes on and ends as rejected."""
+    language = _language(runtime, fact.read(Approval).agent_id)
+    return _settled(runtime, fact, ApprovalState.EXPIRED, NOBODY, _EXPIRED[language])
+
+
+def withdrawn(runtime: Runtime, turn: Turn, transcript: Transcript) -> tuple[Fact, ...]:
+    """The change that withdraws what an ending turn has asked and nobody has answered, if any."""
+    asked = transcript.approval
+    if asked is None or transcript.decision is not None:
+        return ()
+    fact = runtime.home.facts.get(INSTALLATION_FACTS, OPEN, approval_id(turn, asked.n))
+    if fact is None:
+        return ()
+    why = _WITHDRAWN[_language(runtime, turn.agent_id)]
+    return closed(fact, ApprovalState.WITHDRAWN, NOBODY, why, runtime.clock.now())
+
+
+def _withdraw(runtime: Runtime, fact: Fact, now: datetime) -> Approval:
+    language = _language(runtime, fact.read(Approval).agent_id)
+    facts = closed(fact, ApprovalState.WITHDRAWN, NOBODY, _WITHDRAWN[language], now)
+    try:
+        runtime.home.facts.commit(*facts)
+    except Changed:
+        return find(runtime, fact.id)
+    return facts[1].read(Approval)
+
+
+def _as_decided(approval: Approval, *, approved: bool, who: Decider) -> Approval:
+    """An approval as its decision says, if it is theirs and the one that they want."""
+    wanted = ApprovalState.APPROVED if approved else ApprovalState.REJECTED
+    if approval.state is wanted and approval.by == who.recorded:
+        return approval
+    if approval.state is ApprovalState.PENDING:
+        raise _busy(approval.id)
+    raise Conflict(
+        f"approval {approval.id!r} is {approval.state.value} already",
+        cure="nothing is left to decide; read it to see by whom and why",
+    )
+
+
+def _may_wait(runtime: Runtime, approval: Approval) -> bool:
+    """Whether a turn still stands where it asked, even if a worker just looks at it again."""
+    try:
+        turn = runtime.home.journal.header(approval.turn_id)
+    except NotFound:
+        return False
+    is_stopped = turn.stop is not None and not turn.stop.pause
+    return not (turn.status.is_end or is_stopped) and turn.sequence == approval.n + 1
+
+
+def _busy(wanted: str) -> Conflict:
+    return Conflict(f"approval {wanted!r} is being changed just now", cure="try again")
+
+
+def _all_open(facts: Facts) -> Iterator[Fact]:
+    after = ""
+    while found := facts.page(INSTALLATION_FACTS, OPEN, after=after, limit=_BATCH):
+        yield from found
+        after = found[-1].id
+
+
+def _language(runtime: Runtime, agent_id: str) -> Language:
+    try:
+        return runtime.home.agents.get(agent_id).agent.language
+    except NotFound:
+        return Language.EN
+
+
+def _is_over(approval: Approval, now: datetime) -> bool:
+    return approval.expires_at is not None and now >= approval.expires_at
+
+
+def _after(now: datetime, minutes: int | None) -> datetime | None:
+    return None if minutes is None else now + timedelta(minutes=minutes)

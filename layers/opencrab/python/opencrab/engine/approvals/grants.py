@@ -1,0 +1,128 @@
+"""Grants: leave given beforehand, for so many calls until an end, instead of one by one."""
+
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from pydantic import Field, StringConstraints, model_validator
+
+from opencrab.domain.approvals.approval import GRANT, ActionName, Grant
+from opencrab.domain.document import new_fact
+from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
+from opencrab.domain.turn.action import Impact
+from opencrab.domain.value import Text, Value
+from opencrab.engine.approvals.approvals import GRANTS_READ
+from opencrab.engine.runtime import Runtime
+
+MOST = 50
+"""Grants that one agent may have at the same time, used up or not."""
+
+LONGEST = timedelta(days=366)
+
+_TRIES = 5
+
+
+class NewGrant(Value, defer_build=False):
+    """What an owner allows beforehand: some actions or impacts, how often, and until when.
+
+    Its end is said by `until` or by `hours` from now.
+    """
+
+    actions: Annotated[tuple[ActionName, ...], Field(max_length=50)] = ()
+    impacts: Annotated[tuple[Impact, ...], Field(max_length=len(Impact))] = ()
+    touches: Annotated[Text, StringConstraints(max_length=300)] = Field(
+        default="", description="only calls whose second line, what they touch, begins so"
+    )
+    calls: Annotated[int, Field(ge=1, le=100_000)]
+    until: datetime | None = None
+    hours: Annotated[int, Field(ge=1, le=8_784)] | None = None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> "NewGrant":
+        if not self.actions and not self.impacts:
+            raise ValueError("a grant must name actions or impacts: name at least one")
+        if (self.until is None) is (self.hours is None):
+            raise ValueError("a grant must end: send either until or hours")
+        if self.until is not None and self.until.tzinfo is None:
+            raise ValueError("until needs a time zone: write it as 2026-02-17T09:00:00Z")
+        return self
+
+    def ends(self, now: datetime) -> datetime:
+        """When it ends."""
+        return self.until or now + timedelta(hours=self.hours or 0)
+
+
+def grant(runtime: Runtime, agent_id: str, new: NewGrant, *, by: str, grant_id: str) -> Grant:
+    """Give leave beforehand; the same id again answers the grant that is there.
+
+    Raises NotFound (agent), Invalid (unknown action, an end that is past or too far), Conflict.
+    """
+    runtime.home.agents.get(agent_id)
+    now = runtime.clock.now()
+    _require_actions(runtime, new.actions)
+    until = new.ends(now)
+    if not now < until <= now + LONGEST:
+        raise Invalid(
+            "until must be later than now, by at most a year",
+            field="until",
+            cure="name a time within the next 366 days",
+        )
+    known = grants(runtime, agent_id)
+    made = Grant(
+        id=grant_id,
+        agent_id=agent_id,
+        actions=new.actions,
+        impacts=new.impacts,
+        touches=new.touches,
+        calls=new.calls,
+        until=until,
+        by=by,
+        created_at=now,
+    )
+    if len(known) >= MOST and all(each.id != grant_id for each in known):
+        raise Conflict(f"agent {agent_id!r} has {MOST} grants", cure="revoke one of them first")
+    try:
+        runtime.home.facts.commit(new_fact(agent_id, GRANT, grant_id, made, expires_at=until))
+    except Changed:
+        return _given_before(runtime, made)
+    return made
+
+
+def revoke(runtime: Runtime, agent_id: str, grant_id: str) -> Grant:
+    """Take a grant back: no call begins by it any more. Raises NotFound."""
+    for _ in range(_TRIES):
+        fact = runtime.home.facts.get(agent_id, GRANT, grant_id)
+        if fact is None:
+            raise NotFound(
+                f"agent {agent_id!r} has no grant {grant_id!r}",
+                cure="list them with `opencrab approvals grants`",
+            )
+        try:
+            runtime.home.facts.commit(fact.removed())
+        except Changed:
+            continue
+        return fact.read(Grant)
+    raise Conflict(f"grant {grant_id!r} is being used all the time", cure="try again")
+
+
+def grants(runtime: Runtime, agent_id: str) -> tuple[Grant, ...]:
+    """An agent's grants that have not ended, the oldest first. Raises NotFound (agent)."""
+    runtime.home.agents.get(agent_id)
+    found = runtime.home.facts.page(agent_id, GRANT, limit=GRANTS_READ)
+    given, now = (fact.read(Grant) for fact in found), runtime.clock.now()
+    return tuple(grant for grant in given if now < grant.until)
+
+
+def _require_actions(runtime: Runtime, names: tuple[str, ...]) -> None:
+    for name in names:
+        if runtime.actions.find(name) is None:
+            raise Invalid(f"there is no action {name!r}", field="actions", cure="correct its name")
+
+
+def _given_before(runtime: Runtime, wanted: Grant) -> Grant:
+    fact = runtime.home.facts.get(wanted.agent_id, GRANT, wanted.id)
+    if fact is not None:
+        found = fact.read(Grant)
+        times = {"created_at": wanted.created_at, "until": wanted.until}
+        if found.replaced(used=0, **times) == wanted:
+            return found
+    raise Conflict(f"grant {wanted.id!r} exists with other content", cure="use another id")

@@ -1,0 +1,154 @@
+"""Happenings: what people, operators and discussions tell an agent, kept for its next beat."""
+
+from contextlib import suppress
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.event import KEPT, LATE, EventType, Happening, Late
+from opencrab.domain.conversation.session import Ending, Session
+from opencrab.domain.document import new_fact
+from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.goals.goal import Goal
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.value import Identifier, Language, Text, Value
+from opencrab.engine.autonomy.vital_signs import happened, rouse
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.turn.action import one_line
+
+ABANDONED = "goal.abandoned"
+RESUMED = "goal.resumed"
+
+_THEME = 120
+_REASON = 300
+_OVER = {
+    Language.JA: "「{theme}」の議論が終わりました: {why}",
+    Language.EN: 'the discussion about "{theme}" ended: {why}',
+}
+_OVER_UNNAMED = {
+    Language.JA: "議論が終わりました: {why}",
+    Language.EN: "a discussion ended: {why}",
+}
+_WHY = {
+    Ending.DONE: {Language.JA: "全員が終えた", Language.EN: "everybody was done"},
+    Ending.QUORUM: {Language.JA: "十分な人数が終えた", Language.EN: "enough of them were done"},
+    Ending.MAX_TURNS: {Language.JA: "発言の上限", Language.EN: "no turns were left"},
+    Ending.BUDGET: {Language.JA: "予算の上限", Language.EN: "its budget was used up"},
+    Ending.CONCLUDED: {Language.JA: "結論が出た", Language.EN: "it came to a conclusion"},
+    Ending.NO_NOVELTY: {
+        Language.JA: "同じ話の繰り返し",
+        Language.EN: "the same was said again and again",
+    },
+    Ending.HOPS: {
+        Language.JA: "人の発言なしに続く上限",
+        Language.EN: "too many turns without a human's word",
+    },
+    Ending.QUIET: {Language.JA: "誰も話さなかった", Language.EN: "nobody said anything more"},
+    Ending.BY_HAND: {Language.JA: "人が終えた", Language.EN: "somebody ended it"},
+}
+
+
+class News(Value, defer_build=False):
+    """Something that an agent is told, and from whom.
+
+    The same `id` of the same source again is one event. `trusted` says that the owner vouches for
+    the words; else they are those of a stranger. `opportunity` says that it may be worth a goal.
+    """
+
+    type: EventType
+    source: Identifier
+    text: Annotated[Text, StringConstraints(max_length=2_000)] = ""
+    id: Identifier | None = Field(default=None, description="by which it is one event only")
+    trusted: bool = False
+    opportunity: bool = False
+
+
+class Told(Value):
+    """The event's id, and whether it is kept: not where the agent hears none of its kind."""
+
+    id: str
+    kept: bool
+
+
+def tell(runtime: Runtime, agent_id: str, news: News, *, key: str) -> Told:
+    """Keep an event for an agent, once by its own id or else by the key; it wakes for it.
+
+    Raises NotFound, and Conflict for a retired agent.
+    """
+    if not runtime.home.agents.get(agent_id).agent.answers:
+        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
+    event = Happening(
+        id=runtime.clock.new_id(),
+        type=news.type,
+        source=news.source,
+        text=news.text,
+        authority=Authority.OWNER if news.trusted else Authority.PUBLIC,
+        tainted=not news.trusted,
+        opportunity=news.opportunity,
+        at=runtime.clock.now(),
+    )
+    once = stable_id("told", news.source, key if news.id is None else news.id)
+    return _kept(runtime, agent_id, event, once)
+
+
+def goal_changed(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> None:
+    """Tell an agent that somebody has given up a goal of its own, or lets it go on."""
+    if goal.authority is not Authority.SELF:
+        return
+    words = one_line(reason, _REASON)
+    event = Happening(
+        id=runtime.clock.new_id(),
+        type=kind,
+        source="owner",
+        text=f"{goal.id} {goal.name}" + (f": {words}" if words else ""),
+        session_id=goal.session_id,
+        authority=Authority.OWNER,
+        tainted=goal.taint,
+        at=runtime.clock.now(),
+    )
+    happened(runtime, goal.agent_id, event)
+
+
+def discussion_ended(runtime: Runtime, session: Session) -> None:
+    """Tell those who did not speak last that it is over, once each, if they act unasked."""
+    for agent_id in session.agent_ids:
+        if agent_id != session.speaker_id:
+            with suppress(NotFound):
+                _told_of_end(runtime, agent_id, session)
+
+
+def _told_of_end(runtime: Runtime, agent_id: str, session: Session) -> None:
+    agent = runtime.home.agents.get(agent_id).agent
+    if session.ended_by is None or not (agent.answers and agent.heartbeat.acts_unasked):
+        return
+    theme = one_line(session.theme or session.name or "", _THEME)
+    words = (_OVER if theme else _OVER_UNNAMED)[agent.language]
+    event = Happening(
+        id=runtime.clock.new_id(),
+        type="speech",
+        source=session.speaker_id or session.id,
+        text=words.format(theme=theme, why=_WHY[session.ended_by][agent.language]),
+        session_id=session.id,
+        authority=Authority.PEER,
+        at=runtime.clock.now(),
+    )
+    _kept(runtime, agent_id, event, stable_id("discussion-ended", session.id))
+
+
+def _kept(runtime: Runtime, agent_id: str, event: Happening, once: str) -> Told:
+    """Keep an event under an id in order of time, with a mark by which it is found again."""
+    found = _found(runtime, agent_id, once)
+    if found is not None:
+        rouse(runtime, agent_id)
+        return found
+    ends = event.at + KEPT
+    mark = new_fact(agent_id, LATE, once, Late(kept_as=event.id), expires_at=ends)
+    if happened(runtime, agent_id, event, mark):
+        return Told(id=event.id, kept=True)
+    return _found(runtime, agent_id, once) or Told(id=event.id, kept=False)
+
+
+def _found(runtime: Runtime, agent_id: str, once: str) -> Told | None:
+    mark = runtime.home.facts.get(agent_id, LATE, once)
+    return None if mark is None else Told(id=mark.read(Late).kept_as, kept=True)

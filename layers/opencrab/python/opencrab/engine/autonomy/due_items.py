@@ -1,0 +1,140 @@
+"""Due items: one whose time has come is admitted, or dropped with its error.
+
+The next turn of a goal that an agent set itself waits while it may do nothing of its own accord.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, Unavailable
+from opencrab.domain.goals.goal import Goal, Pause
+from opencrab.domain.turn.due_item import DueItem
+from opencrab.engine.discussion import turn_taking
+from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact, tell_moved
+from opencrab.engine.goals.queue import Board, released, turn_source
+from opencrab.engine.goals.self_goals import rested
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.admission import admit
+
+log = logging.getLogger(__name__)
+
+
+def admit_or_drop(runtime: Runtime, item: DueItem) -> bool:
+    """Admit an item; one that can never be admitted is dropped, and its goal waits and says why.
+
+    A goal of the agent's own rests where the agent is not awake, or wants nothing any more: one of
+    its next heartbeats goes on with it. False if it was not admitted: while a store is unavailable
+    it stays for the next sweep.
+    """
+    admitted = True
+    try:
+        if _is_for_later(runtime, item):
+            _rest(runtime, item)
+            admitted = False
+        else:
+            admit_item(runtime, item)
+    except Unavailable:
+        return False
+    except OpenCrabError as error:
+        log.warning("due item %s cannot be admitted: %s", item.id, error.message)
+        _strand(runtime, item, error.message)
+        admitted = False
+    runtime.home.due.done(item.id)
+    return admitted
+
+
+def admit_item(runtime: Runtime, item: DueItem) -> None:
+    """Admit what is due, in a session that is made first if it is a new one."""
+    if item.floor is not None:
+        turn_taking.take(runtime, item)
+        return
+    if item.session is not None:
+        runtime.home.sessions.create(item.session)
+    admit(
+        runtime,
+        item.session_id,
+        item.message,
+        trigger=item.trigger,
+        hops=item.hops,
+        task=item.task,
+        taint=item.taint,
+        payer=item.payer,
+        only=item.only,
+    )
+
+
+def _is_for_later(runtime: Runtime, item: DueItem) -> bool:
+    if item.task is None or item.message.authority is not Authority.SELF:
+        return False
+    agent = runtime.home.agents.get(_agent_of(item)).agent
+    return agent.status is not AgentStatus.ACTIVE or not agent.heartbeat.acts_unasked
+
+
+def _strand(runtime: Runtime, item: DueItem, why: str) -> None:
+    """Let the goal wait whose next turn can never be admitted, and begin with the next one."""
+
+    def waits(goal: Goal, now: datetime) -> Goal:
+        wish = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=now)
+        return goal.replaced(pause=wish.replaced(turn_waits=False))
+
+    _without_turn(runtime, item, waits)
+
+
+def _rest(runtime: Runtime, item: DueItem) -> None:
+    """Let the goal whose next turn is due rest until a heartbeat goes on with it."""
+    if item.session is not None:
+        runtime.home.sessions.create(item.session)
+
+    def rests(goal: Goal, _now: datetime) -> Goal | None:
+        return None if _is_there(runtime, goal.turn_id) else rested(goal)
+
+    _without_turn(runtime, item, rests)
+
+
+def _agent_of(item: DueItem) -> str:
+    """The agent whose goal an item is a turn of."""
+    return item.id.removeprefix("goal-").rpartition("-G")[0]
+
+
+def _without_turn(
+    runtime: Runtime, item: DueItem, change: Callable[[Goal, datetime], Goal | None]
+) -> None:
+    """Change the goal whose next turn will not come of this item, and begin with the next one.
+
+    `change` answers None where nothing is to be changed.
+    """
+    if item.task is None:
+        return
+    agent_id = _agent_of(item)
+    with suppress(NotFound):
+        profile = runtime.home.agents.get(agent_id)
+        for _ in range(ATTEMPTS):
+            fact = goal_fact(runtime, agent_id, item.task)
+            goal, now = fact.read(Goal), runtime.clock.now()
+            if item.message.source_id != turn_source(goal):
+                return
+            changed = goal if goal.status.is_end else change(goal, now)
+            if changed is None:
+                return
+            board = Board.of(runtime.home.facts, profile, now, fact)
+            goal = changed.replaced(turn_id=None)
+            board.put_goal(goal)
+            released(board, goal)
+            with suppress(Changed):
+                runtime.home.facts.commit(*board.facts, due=tuple(board.due))
+                tell_moved(runtime, goal)
+                return
+        raise Conflict(f"agent {agent_id!r} is changed by others all the time", cure="try again")
+
+
+def _is_there(runtime: Runtime, turn_id: str | None) -> bool:
+    """Whether a turn was admitted already."""
+    if turn_id is None:
+        return False
+    with suppress(NotFound):
+        return runtime.home.journal.header(turn_id).id == turn_id
+    return False

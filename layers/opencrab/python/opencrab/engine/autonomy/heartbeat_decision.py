@@ -1,0 +1,345 @@
+"""Beat: one agent's beat is decided: idle, or a turn for the most pressing reason."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from opencrab.domain.access.authority import Authority, Source, taints
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.agents.event import HAPPENING, MOST, Happening
+from opencrab.domain.autonomy.heartbeat_gate import (
+    BEAT,
+    LOGGED,
+    Beat,
+    BeatReason,
+    first,
+    gate,
+    rests,
+)
+from opencrab.domain.autonomy.vital_signs import VitalSigns, kept, slot_of
+from opencrab.domain.conversation.message import Channel, Message, TextPart
+from opencrab.domain.conversation.session import Hearing, Participant, Session, SessionStatus
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Invalid, NotFound
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.models.routing import Basis
+from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.turn.due_item import DueItem
+from opencrab.domain.turn.task_type import think_context
+from opencrab.domain.turn.turn import Trigger
+from opencrab.engine.autonomy.due_items import admit_or_drop
+from opencrab.engine.autonomy.heartbeat_text import woken_by
+from opencrab.engine.autonomy.vital_signs import LONG_AGO, bring_to_life, put_to_sleep
+from opencrab.engine.goals.generation import explore, review
+from opencrab.engine.goals.queue import OPENCRAB, Board
+from opencrab.engine.goals.selection import take_up, waits_in_vain, wants
+from opencrab.engine.models import router
+from opencrab.engine.money.budgets import budgets
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.prompt.surroundings import EVENTS_READ
+
+log = logging.getLogger(__name__)
+
+_MILLION = 1_000_000
+
+Occupied = Callable[[], frozenset[str]]
+"""Which agents have a turn alive; asked only when it matters."""
+
+
+@dataclass
+class _Deciding:
+    """One beat while it is decided; `items` are due with it."""
+
+    runtime: Runtime
+    stored: Fact
+    signs: VitalSigns
+    profile: Profile
+    now: datetime
+    items: list[DueItem] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.slot = slot_of(self.signs.next_beat_at)
+        self.board = Board.of(self.runtime.home.facts, self.profile, self.now)
+
+    def note(self, **changes: object) -> None:
+        """Change the signs."""
+        self.signs = self.signs.replaced(**changes)
+
+    def commit(self, signs: VitalSigns, *beside: Fact) -> None:
+        """Write everything in one transaction, and admit what is due; raises Changed."""
+        due = (*self.items, *self.board.due)
+        facts = (kept(signs, self.stored), *self.board.facts, *beside)
+        self.runtime.home.facts.commit(*facts, due=due)
+        for item in due:
+            if item.at <= self.now:
+                admit_or_drop(self.runtime, item)
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """The turn that a beat begins, and where."""
+
+    turn_id: str
+    session_id: str
+
+
+def own_session(agent_id: str, now: datetime) -> Session:
+    """The session in which an agent is by itself; nobody hears later of what was said in it."""
+    return Session(
+        id=stable_id("own", agent_id),
+        participants=(Participant(agent_id=agent_id),),
+        hearing=Hearing.PRIVATE,
+        created_by=agent_id,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def decided(runtime: Runtime, stored: Fact, signs: VitalSigns, occupied: Occupied) -> bool:
+    """Decide the beat that is due; True if it began a turn, False if it was idle.
+
+    An idle beat is one conditional write. Raises Changed when the signs were written meanwhile.
+    """
+    now, autonomy = runtime.clock.now(), runtime.rules.autonomy
+    verdict = gate(signs, now, autonomy)
+    anew = timedelta(seconds=autonomy.review_seconds)
+    stale = not signs.reviewed_at <= now < signs.reviewed_at + anew
+    if verdict.idle == "busy" or not (verdict.reasons or stale):
+        runtime.home.facts.commit(kept(_idle(signs, now), stored))
+        return False
+    profile = _living(runtime, stored)
+    if profile is None:
+        return False
+    deciding = _Deciding(runtime, stored, _as_told(signs, profile), profile, now)
+    if not deciding.signs.beats_at_all:
+        bring_to_life(runtime, profile)
+        return False
+    if stale:
+        _review(deciding)
+    if _falls_asleep(deciding, reviewed=stale):
+        put_to_sleep(runtime, signs.agent_id)
+        return False
+    reasons = gate(deciding.signs, now, autonomy).reasons
+    begun = _begun(deciding, reasons) if reasons and _may_begin(deciding, occupied) else None
+    if begun is None:
+        deciding.commit(_idle(deciding.signs, now))
+        return False
+    _commit_turn(deciding, reasons, begun)
+    return True
+
+
+def _living(runtime: Runtime, stored: Fact) -> Profile | None:
+    """The agent; one that is gone leaves no signs behind."""
+    try:
+        return runtime.home.agents.get(stored.owner)
+    except NotFound:
+        log.info("vital signs of no agent removed: agent=%s", stored.owner)
+        runtime.home.facts.commit(stored.removed())
+        return None
+
+
+def _as_told(signs: VitalSigns, profile: Profile) -> VitalSigns:
+    """The signs with what the agent itself says, should nobody have told them."""
+    agent = profile.agent
+    risk = profile.soul.weights.risk_tolerance
+    return signs.replaced(
+        heartbeat=agent.heartbeat.essence, status=agent.status, risk_tolerance=risk
+    )
+
+
+def _idle(signs: VitalSigns, now: datetime) -> VitalSigns:
+    return signs.after_beat(now).replaced(idle=signs.idle + 1)
+
+
+def _review(deciding: _Deciding) -> None:
+    """Work out anew what the agent wants; goals that it puts up now are ranked at the next beat."""
+    now, runtime, signs = deciding.now, deciding.runtime, deciding.signs
+    review(runtime, deciding.board, now, signs)
+    found = wants(runtime, deciding.profile, now)
+    settled = not deciding.board.facts
+    deciding.note(
+        goal_at=None if found.taken else found.goal_at,
+        exploring=found.exploring,
+        reviewed_at=now if settled else LONG_AGO,
+    )
+
+
+def _falls_asleep(deciding: _Deciding, *, reviewed: bool) -> bool:
+    """Whether its last turns were all in vain, or all that it wants waits for its owner."""
+    signs = deciding.signs
+    vain = signs.in_vain >= deciding.runtime.rules.autonomy.dormant_after
+    if vain and not signs.is_called:
+        return True
+    return reviewed and waits_in_vain(deciding.board, signs, deciding.now)
+
+
+def _may_begin(deciding: _Deciding, occupied: Occupied) -> bool:
+    """Whether nothing hinders a turn: a switch, another turn of the agent's, or no money."""
+    runtime, agent = deciding.runtime, deciding.profile.agent
+    switches = runtime.home.switches
+    if switches.frozen(INSTALLATION) or switches.frozen(agent.id):
+        return False
+    return agent.id not in occupied() and not _spent(deciding)
+
+
+def _spent(deciding: _Deciding) -> bool:
+    """Whether what its heartbeats, the agent or all of them may cost today is used up.
+
+    A share, or a day, of nothing is used up too. A model that is free needs none of them.
+    """
+    drawn = budgets(deciding.runtime, deciding.profile.agent).drawn
+    spent = any(each.limit_micro_usd <= each.drawn_micro_usd for each in drawn)
+    return spent and not _is_free(deciding)
+
+
+def _is_free(deciding: _Deciding) -> bool:
+    """Whether the model that a beat's turn asks costs nothing."""
+    models, agent = deciding.runtime.models, deciding.profile.agent
+    basis = Basis(model=agent.model, models=agent.llm.models)
+    try:
+        model, _ = router.leader(models, think_context("", Trigger.HEARTBEAT).use, basis, ())
+    except Invalid:
+        return False
+    price = model.info.price
+    most = {"request_tokens": _MILLION, "max_output_tokens": _MILLION}
+    return price is not None and price.reservation(**most) == 0
+
+
+def _begun(deciding: _Deciding, reasons: tuple[BeatReason, ...]) -> _Begun | None:
+    """The turn for the first reason that still holds when it is looked at."""
+    chosen = first(reasons, deciding.signs)
+    ways = {
+        BeatReason.MENTION: _answer,
+        BeatReason.UNREAD: _look,
+        BeatReason.GOAL: _take_up,
+        BeatReason.CURIOSITY: _explore,
+    }
+    for reason in (chosen, *(other for other in reasons if other is not chosen)):
+        begun = ways[reason](deciding, reasons)
+        if begun is not None:
+            return begun
+    return None
+
+
+def _answer(deciding: _Deciding, _reasons: tuple[BeatReason, ...]) -> _Begun | None:
+    """A turn where somebody spoke to the agent; the mention is over, whatever it says there.
+
+    It may do what whoever spoke may cause, and is told of nothing else that the beat found.
+    """
+    mention = deciding.signs.mention
+    deciding.note(mention=None)
+    if mention is None:
+        return None
+    try:
+        session = deciding.runtime.home.sessions.get(mention.session_id)
+    except NotFound:
+        return None
+    if session.status is SessionStatus.ENDED:
+        return None
+    # Words of others are never the agent's own wish.
+    own = mention.authority is Authority.SELF
+    authority = Authority.PEER if own else mention.authority
+    foreign = taints(authority)
+    channel = mention.channel and mention.channel.replaced(awaited=False)
+    item = _item(deciding, (BeatReason.MENTION,), session.id, channel)
+    message = item.message.replaced(authority=authority, principal_id=mention.principal_id)
+    hops = session.hops + 1 if foreign else 0
+    item = item.replaced(message=message, taint=foreign, hops=hops, payer=mention.payer)
+    return _due(deciding, item)
+
+
+def _look(deciding: _Deciding, reasons: tuple[BeatReason, ...]) -> _Begun | None:
+    """A turn in the agent's own session, in which it is told of what happened.
+
+    None where nothing is left to look at. Where others' words are, nothing that it says leaves its
+    own session: it has private words there.
+    """
+    signs, now = deciding.signs, deciding.now
+    fresh = _fresh(deciding)
+    deciding.note(unread=len(fresh))
+    if not fresh:
+        return None
+    session = own_session(signs.agent_id, now)
+    channel = signs.heartbeat.channel
+    tainted = any(event.tainted for event in fresh[:EVENTS_READ])
+    if channel is not None and (tainted or rests(signs, channel.target, now)):
+        channel = None
+    item = _item(deciding, reasons, session.id, channel)
+    return _due(deciding, item.replaced(session=session))
+
+
+def _fresh(deciding: _Deciding) -> list[Happening]:
+    """The events that the agent has not looked at, as they are stored."""
+    signs, now = deciding.signs, deciding.now
+    facts = deciding.runtime.home.facts
+    page = facts.page(signs.agent_id, HAPPENING, after=signs.read_to, limit=MOST)
+    kept = (fact for fact in page if fact.expires_at is None or fact.expires_at > now)
+    return [fact.read(Happening) for fact in kept]
+
+
+def _take_up(deciding: _Deciding, _reasons: tuple[BeatReason, ...]) -> _Begun | None:
+    """The first turn of the goal that the agent wants most."""
+    goal = take_up(deciding.runtime, deciding.board, deciding.now)
+    deciding.note(goal_at=None)
+    return None if goal is None else _Begun(goal.turn_id or "", goal.session_id)
+
+
+def _explore(deciding: _Deciding, _reasons: tuple[BeatReason, ...]) -> _Begun | None:
+    """The first turn of a goal out of curiosity; without room for one, not until the review."""
+    goal = explore(deciding.runtime, deciding.board, deciding.now)
+    deciding.note(exploring=True)
+    return None if goal is None else _Begun(goal.turn_id or "", goal.session_id)
+
+
+def _item(
+    deciding: _Deciding, reasons: tuple[BeatReason, ...], session_id: str, channel: Channel | None
+) -> DueItem:
+    signs, slot = deciding.signs, deciding.slot
+    # A slot that a clock brought back once more is another beat.
+    again = f"#{signs.beats}" if slot <= signs.slot else ""
+    source_id = f"beat#{signs.agent_id}#{slot}{again}"
+    text = woken_by(reasons, deciding.profile.agent.language, unread=signs.unread)
+    return DueItem(
+        id=f"beat-{signs.agent_id}-{slot}{again.replace('#', '-')}",
+        at=deciding.now,
+        session_id=session_id,
+        message=Message(
+            source=Source.HEARTBEAT,
+            source_id=source_id,
+            principal_id=signs.agent_id,
+            sender=OPENCRAB,
+            authority=Authority.SELF,
+            parts=(TextPart(text=text),),
+            channel=channel,
+        ),
+        trigger=Trigger.HEARTBEAT,
+        only=(signs.agent_id,),
+    )
+
+
+def _due(deciding: _Deciding, item: DueItem) -> _Begun:
+    deciding.items.append(item)
+    turn = item.message.turn_in(item.session_id, deciding.signs.agent_id)
+    return _Begun(turn, item.session_id)
+
+
+def _commit_turn(deciding: _Deciding, reasons: tuple[BeatReason, ...], begun: _Begun) -> None:
+    """Write the beat with its turn, for whose end the agent is busy."""
+    now, signs = deciding.now, deciding.signs
+    lease = timedelta(seconds=deciding.runtime.rules.visibility_seconds)
+    told = Beat(
+        agent_id=signs.agent_id,
+        slot=deciding.slot,
+        at=now,
+        reasons=reasons,
+        turn_id=begun.turn_id,
+        session_id=begun.session_id,
+    )
+    line = new_fact(
+        signs.agent_id, BEAT, f"{deciding.slot:012d}", told, expires_at=now + LOGGED
+    ).replaced(version=0)
+    changed = signs.after_beat(now).replaced(
+        turns=signs.turns + 1, turn_id=begun.turn_id, busy_until=now + lease
+    )
+    deciding.commit(changed, line)

@@ -1,0 +1,199 @@
+"""Beat end: what a turn that nobody asked for leaves in its agent's vital signs."""
+
+from contextlib import suppress
+from datetime import datetime
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.agents.event import HAPPENING, MOST
+from opencrab.domain.autonomy.vital_signs import CHANNELS, REST, VitalSigns, kept
+from opencrab.domain.document import Fact
+from opencrab.domain.errors import Changed
+from opencrab.domain.goals.goal import GOAL, Goal, goal_key, goal_of
+from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, outlived
+from opencrab.domain.turn.record import called
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
+from opencrab.engine.agents.working_memory import cleared
+from opencrab.engine.autonomy.vital_signs import LONG_AGO, put_to_sleep, stored_signs
+from opencrab.engine.goals.self_goals import gives_up
+from opencrab.engine.turn.work import Work
+
+_LESSONS = frozenset({"learn_from_experience", "learn_from_peer", "reflect_and_learn"})
+"""Actions that keep a new experience."""
+
+_PLANS = frozenset({"plan_goal", "add_goal", "finish_task", "fail_task", "report"})
+"""Actions of the group "planning" by which a goal or a task moves."""
+
+_LOOKED = frozenset({TurnStatus.COMPLETED, TurnStatus.IDLE})
+"""Ends of a turn that a model brought about."""
+
+
+def ended(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
+    """The vital signs after a turn; None where it changes nothing of them.
+
+    A turn that nobody asked for is judged: usable is what spoke, did, learned or moved a goal. In
+    vain is one that called a model, or had something due, and did nothing of that; silence in a
+    discussion is none, and neither is a lack of money. After any turn of a beat, or for a goal,
+    the next beat works out anew what the agent wants. Words that somebody asked for answer what
+    was said to it there before.
+    """
+    turn = work.turn
+    if not (turn.unasked or turn.task is not None):
+        return _answered(work) if spoke and len(work.session.participants) > 1 else None
+    stored = stored_signs(work.runtime, turn.agent_id)
+    if stored is None:
+        return None
+    now, before = work.runtime.clock.now(), stored.read(VitalSigns)
+    signs = before.replaced(reviewed_at=LONG_AGO)
+    if signs.turn_id == turn.id:
+        signs = _freed(signs, work, status, now)
+    if turn.unasked:
+        signs = _judged(work, signs, status, spoke=spoke, now=now)
+    if _lived(work, status):
+        signs = signs.replaced(lived_at=now)
+    return None if signs == before else kept(signs, stored)
+
+
+def settle(work: Work) -> None:
+    """Clear what the turn left in the working memory; let a useless agent fall asleep."""
+    turn = work.turn
+    if not turn.unasked:
+        return
+    if (gone := _outlived(work)) is not None:
+        with suppress(Changed):
+            work.runtime.home.facts.commit(gone)
+    stored = stored_signs(work.runtime, turn.agent_id)
+    if stored is None:
+        return
+    signs = stored.read(VitalSigns)
+    too_long = signs.in_vain >= work.runtime.rules.autonomy.dormant_after
+    if too_long and signs.status is AgentStatus.ACTIVE and not signs.is_called:
+        put_to_sleep(work.runtime, turn.agent_id)
+
+
+def _outlived(work: Work) -> Fact | None:
+    """What clears working memory where a waking is over; None where there is nothing to clear.
+
+    A beat's turn and a schedule's are a waking each; a goal that a beat began is one with all its
+    turns, which have a session of their own.
+    """
+    turn, facts = work.turn, work.runtime.home.facts
+    if work.around is None:
+        return None
+    if turn.trigger in {Trigger.HEARTBEAT, Trigger.SCHEDULE}:
+        return cleared(facts, turn.agent_id, turn.id)
+    if turn.task is None:
+        return None
+    goal_name = (GOAL, goal_key(goal_of(turn.task)))
+    found = facts.several(turn.agent_id, (WORKING, WORKING), goal_name)
+    stored_now = {fact.kind: fact for fact in found}
+    memory, goal = stored_now.get(WORKING), stored_now.get(GOAL)
+    if memory is None or goal is None or not goal.read(Goal).status.is_end:
+        return None
+    within = memory.read(WorkingMemory).session_id == turn.session_id
+    return None if within else outlived(memory, turn.id)
+
+
+def _answered(work: Work) -> Fact | None:
+    """The vital signs without a mention of the session in which the agent has just spoken."""
+    stored = stored_signs(work.runtime, work.turn.agent_id)
+    before = None if stored is None else stored.read(VitalSigns)
+    signs = None if before is None else _without_mention(before, work.turn.session_id)
+    return None if signs is None or signs == before else kept(signs, stored)
+
+
+def _without_mention(signs: VitalSigns, session_id: str) -> VitalSigns:
+    here = signs.mention is not None and signs.mention.session_id == session_id
+    return signs.replaced(mention=None) if here else signs
+
+
+def _freed(signs: VitalSigns, work: Work, status: TurnStatus, now: datetime) -> VitalSigns:
+    """The signs without the turn that a beat began.
+
+    After one without money, or one that left events unread because it failed, the agent rests.
+    """
+    if _penniless(work.turn, status) or (work.seen_events and status not in _LOOKED):
+        return signs.replaced(busy_until=now + REST)
+    return signs.replaced(turn_id=None, busy_until=None)
+
+
+def _penniless(turn: Turn, status: TurnStatus) -> bool:
+    return status is TurnStatus.EXHAUSTED and turn.attempts == 0
+
+
+def _judged(
+    work: Work, signs: VitalSigns, status: TurnStatus, *, spoke: bool, now: datetime
+) -> VitalSigns:
+    turn = work.turn
+    if spoke or _moved(work) or (work.receipts and not _gave_up(work, status)):
+        signs = signs.replaced(in_vain=0)
+    elif _counts(turn, status):
+        signs = signs.replaced(in_vain=signs.in_vain + 1)
+    if spoke and turn.channel is not None:
+        signs = signs.replaced(spoke=_spoken(signs.spoke, turn.channel.target, now))
+    if spoke:
+        signs = _without_mention(signs, turn.session_id)
+    return _read(work, signs, status)
+
+
+def _gave_up(work: Work, status: TurnStatus) -> bool:
+    """Whether the turn was the end of a goal of the agent's own, of which it said nothing."""
+    return work.served is not None and gives_up(work, work.served, status)
+
+
+def _counts(turn: Turn, status: TurnStatus) -> bool:
+    """Whether a turn that brought nothing was in vain."""
+    if turn.source is Source.PEER or _penniless(turn, status):
+        return False
+    return turn.attempts > 0 or status is TurnStatus.FAILED
+
+
+def _moved(work: Work) -> bool:
+    """Whether a goal or a task moved."""
+    return any(name in _PLANS for name in _done(work))
+
+
+def _done(work: Work) -> set[str]:
+    """The actions that succeeded in a turn."""
+    return {called(call) for call, result in work.transcript.ended_calls if result.success}
+
+
+def _lived(work: Work, status: TurnStatus) -> bool:
+    """Whether a turn was a new experience: a lesson, or the end of a goal of the agent's own."""
+    if _LESSONS & _done(work):
+        return True
+    goal = work.served
+    return (
+        goal is not None
+        and goal.authority is Authority.SELF
+        and work.turn.task == goal.id
+        and status is TurnStatus.COMPLETED
+        and all(task.status.is_end for task in goal.tasks)
+    )
+
+
+def _spoken(spoke: dict[str, datetime], target: str, now: datetime) -> dict[str, datetime]:
+    """When the agent spoke last in each channel; the longest ago is forgotten first."""
+    newest = sorted((spoke | {target: now}).items(), key=lambda item: item[1])
+    return dict(newest[-CHANNELS:])
+
+
+def _read(work: Work, signs: VitalSigns, status: TurnStatus) -> VitalSigns:
+    """The signs with what a model was told of read; what is left is counted as it is stored.
+
+    An event that came meanwhile with an id before those stays unread, with all after it. So do all
+    of them where the turn failed, or ended in the hands of a worker that asked no model.
+    """
+    if not work.seen_events and not (work.turn.trigger is Trigger.HEARTBEAT and signs.unread):
+        return signs
+    told = set(work.seen_events) if status in _LOOKED and work.shown is not None else set[str]()
+    facts, now = work.runtime.home.facts, work.runtime.clock.now()
+    most = MOST + len(work.seen_events)
+    read_to, left = signs.read_to, 0
+    for fact in facts.page(signs.agent_id, HAPPENING, after=read_to, limit=most):
+        over = fact.expires_at is not None and fact.expires_at <= now
+        if left == 0 and (over or fact.id in told):
+            read_to = fact.id
+        else:
+            left += not over
+    return signs.replaced(read_to=read_to, unread=left)

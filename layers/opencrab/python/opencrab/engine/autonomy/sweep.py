@@ -1,0 +1,73 @@
+"""Sweep: once a minute, pick up what a crash left lying: turns, leases, speech, due items."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.approvals.approvals import sweep_approvals
+from opencrab.engine.autonomy.due_items import admit_or_drop
+from opencrab.engine.autonomy.heartbeat import right_beats, sweep_beats
+from opencrab.engine.autonomy.schedules import sweep_schedules
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.admission import enqueue, queue_of
+from opencrab.engine.turn.work import send_utterance
+
+_BATCH = 100
+_PATIENCE = timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What one sweep found."""
+
+    requeued: int = 0
+    freed: int = 0
+    resent: int = 0
+    admitted: int = 0
+    approvals: int = 0
+    beats: int = 0
+
+
+def sweep(runtime: Runtime) -> Swept:
+    """One pass; every part may be repeated without harm."""
+    requeued, freed = _turns(runtime)
+    sweep_schedules(runtime)
+    resent, admitted = _utterances(runtime), admit_due(runtime)
+    decided = sweep_approvals(runtime)
+    right_beats(runtime)
+    return Swept(requeued, freed, resent, admitted, decided, sweep_beats(runtime).turns)
+
+
+def _turns(runtime: Runtime) -> tuple[int, int]:
+    """Queue again what was never sent, and free turns whose worker let its lease lapse."""
+    now = runtime.clock.now()
+    stale = now - timedelta(seconds=runtime.rules.stale_seconds)
+    requeued = freed = 0
+    for turn in runtime.home.journal.overdue(stale, _BATCH):
+        if not runtime.home.journal.extend(turn, now + _PATIENCE):
+            continue
+        if turn.status is TurnStatus.RUNNING and _released(runtime, turn):
+            freed += 1
+        else:
+            enqueue(runtime, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")
+            requeued += 1
+    return requeued, freed
+
+
+def _released(runtime: Runtime, turn: Turn) -> bool:
+    return turn.receipt is not None and queue_of(runtime, turn).continue_later(turn.receipt, 0)
+
+
+def _utterances(runtime: Runtime) -> int:
+    now = runtime.clock.now()
+    stale = now - timedelta(seconds=runtime.rules.stale_seconds)
+    unsent = runtime.home.outbox.unsent(stale, _BATCH)
+    for utterance in unsent:
+        send_utterance(runtime, utterance, again=f"-{int(now.timestamp())}")
+    return len(unsent)
+
+
+def admit_due(runtime: Runtime) -> int:
+    """Admit what is due; an item that can never be admitted is dropped with its error."""
+    items = runtime.home.due.due(runtime.clock.now(), _BATCH)
+    return sum([admit_or_drop(runtime, item) for item in items])

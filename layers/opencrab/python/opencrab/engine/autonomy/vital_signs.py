@@ -1,0 +1,223 @@
+"""Waking: the writers of vital signs, by whom an agent is woken that would else sleep on."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from opencrab.domain.agents.agent import AgentStatus, Profile
+from opencrab.domain.agents.event import HAPPENING, KEPT, LATE, MOST, Happening, Late, id_after
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, born, kept, righted
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Changed, Conflict, NotFound, Unavailable
+from opencrab.engine.runtime import Runtime
+
+TRIES = 8
+
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+"""Signs that were reviewed then are reviewed with the next beat."""
+
+ChangeSigns = Callable[[VitalSigns], VitalSigns]
+
+_Step = Callable[[VitalSigns | None], tuple[VitalSigns | None, tuple[Fact, ...]]]
+
+
+def stored_signs(runtime: Runtime, agent_id: str) -> Fact | None:
+    """The fact that holds an agent's vital signs; None where it never had a heartbeat."""
+    return runtime.home.facts.get(agent_id, VITALS, VITALS)
+
+
+def bring_to_life(runtime: Runtime, profile: Profile) -> VitalSigns:
+    """See that an agent has vital signs, and that they say what the agent says; may be repeated.
+
+    One that is to sleep while events or words wait for it is woken.
+    """
+    agent = profile.agent
+    now = runtime.clock.now()
+    fresh = born(agent, profile.soul.weights.risk_tolerance, now)
+    for _ in range(TRIES):
+        stored = stored_signs(runtime, agent.id)
+        signs = fresh if stored is None else _told(stored.read(VitalSigns), fresh)
+        fact = kept(signs, stored)
+        try:
+            if stored is None or not _same(fact, stored):
+                runtime.home.facts.commit(fact)
+        except Changed:
+            continue
+        return _awake(runtime, profile) if _sleeps_on(signs) else signs
+    raise _busy(agent.id)
+
+
+def rouse(runtime: Runtime, agent_id: str) -> None:
+    """Wake an agent that sleeps although events or words wait for it, as after a crash."""
+    stored = stored_signs(runtime, agent_id)
+    if stored is not None and _sleeps_on(stored.read(VitalSigns)):
+        _awake(runtime, runtime.home.agents.get(agent_id))
+
+
+def stir(runtime: Runtime, agent_id: str, change: ChangeSigns, *beside: Fact) -> VitalSigns | None:
+    """Change an agent's vital signs, with other facts in one transaction; None if it has none.
+
+    Where it has none, or nothing changes, the other facts are written all the same. A fact among
+    them that was changed meanwhile raises Changed at the last try. A dormant agent that has more to
+    look at now, or words to answer, is woken.
+    """
+    return _stirred(
+        runtime, agent_id, lambda before: (None if before is None else change(before), beside)
+    )
+
+
+def _stirred(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | None:
+    for last in (False,) * (TRIES - 1) + (True,):
+        stored = stored_signs(runtime, agent_id)
+        before = None if stored is None else stored.read(VitalSigns)
+        changed, beside = step(before)
+        signs = None if changed is None else righted(changed, runtime.clock.now())
+        fact = None if signs is None else kept(signs, stored)
+        if fact is not None and stored is not None and _same(fact, stored):
+            fact = None
+        try:
+            if facts := (*beside, *([] if fact is None else [fact])):
+                runtime.home.facts.commit(*facts)
+        except Changed:
+            if last and beside:
+                raise
+            continue
+        if before is not None and signs is not None and _called(before, signs):
+            return _awake(runtime, runtime.home.agents.get(agent_id))
+        return signs
+    raise _busy(agent_id)
+
+
+def happened(runtime: Runtime, agent_id: str, event: Happening, *beside: Fact) -> bool:
+    """Keep an event for an agent, which looks at it with its next beat; False if it hears none.
+
+    The same id again is one event. One that comes with an id before what was read is kept under
+    another id, so that it is looked at too. Beyond MOST unread ones an event is not kept. Where it
+    is, the other facts are written with it. Who sleeps on is woken, by a repetition too.
+    """
+    stored = stored_signs(runtime, agent_id)
+    signs = None if stored is None else stored.read(VitalSigns)
+    if signs is None or not signs.heartbeat.hears(event.type, event.source):
+        return False
+    known = _is_known(runtime, agent_id, event)
+    if known or signs.unread >= MOST:
+        rouse(runtime, agent_id)
+        return known
+
+    def told(before: VitalSigns | None) -> tuple[VitalSigns | None, tuple[Fact, ...]]:
+        after, facts = _told_of(before, agent_id, event)
+        return after, (*facts, *beside)
+
+    try:
+        _stirred(runtime, agent_id, told)
+    except Changed:
+        known = _is_known(runtime, agent_id, event)
+        if known:
+            rouse(runtime, agent_id)
+        return known
+    return True
+
+
+def _is_known(runtime: Runtime, agent_id: str, event: Happening) -> bool:
+    names = ((HAPPENING, event.id), (LATE, event.id))
+    return bool(runtime.home.facts.several(agent_id, *names))
+
+
+def _told_of(
+    before: VitalSigns | None, agent_id: str, event: Happening
+) -> tuple[VitalSigns | None, tuple[Fact, ...]]:
+    """The signs with one more unread event, and the facts that keep it."""
+    ends = event.at + KEPT
+    if before is None or event.id > before.read_to:
+        after = None if before is None else before.replaced(unread=before.unread + 1)
+        return after, (new_fact(agent_id, HAPPENING, event.id, event, expires_at=ends),)
+    number = before.late + 1
+    placed = event.replaced(id=id_after(before.read_to, number))
+    return before.replaced(unread=before.unread + 1, late=number), (
+        new_fact(agent_id, HAPPENING, placed.id, placed, expires_at=ends),
+        new_fact(agent_id, LATE, event.id, Late(kept_as=placed.id), expires_at=ends),
+    )
+
+
+def wake(runtime: Runtime, profile: Profile) -> Profile:
+    """Let a dormant agent be awake again, as if it had never slept; others stay as they are.
+
+    Raises Unavailable when it is changed by others all the time.
+    """
+    if profile.agent.status is not AgentStatus.DORMANT:
+        return profile
+    awake = _with_status(runtime, profile, AgentStatus.ACTIVE)
+    bring_to_life(runtime, awake)
+    return awake
+
+
+def put_to_sleep(runtime: Runtime, agent_id: str) -> None:
+    """Let an active agent be dormant: it beats no more until somebody or something wakes it.
+
+    Its signs follow it, so that a crash in between leaves one that wakes like any dormant one.
+    """
+    try:
+        profile = runtime.home.agents.get(agent_id)
+    except NotFound:
+        return
+    if profile.agent.status is AgentStatus.ACTIVE:
+        profile = _with_status(runtime, profile, AgentStatus.DORMANT)
+    bring_to_life(runtime, profile)
+
+
+def _awake(runtime: Runtime, profile: Profile) -> VitalSigns:
+    """The signs of an agent that is dormant no more, even if a crash woke it by half."""
+    if profile.agent.status is AgentStatus.DORMANT:
+        profile = _with_status(runtime, profile, AgentStatus.ACTIVE)
+    return bring_to_life(runtime, profile)
+
+
+def _with_status(runtime: Runtime, profile: Profile, status: AgentStatus) -> Profile:
+    """The agent between awake and asleep; the retired stay it."""
+    for _ in range(TRIES):
+        agent = profile.agent
+        if agent.status in {status, AgentStatus.RETIRED}:
+            return profile
+        changed = agent.replaced(status=status, updated_at=runtime.clock.now())
+        try:
+            return profile.replaced(agent=runtime.home.agents.save(changed))
+        except Conflict:
+            profile = runtime.home.agents.get(agent.id)
+    raise _busy(profile.agent.id)
+
+
+def _told(signs: VitalSigns, fresh: VitalSigns) -> VitalSigns:
+    """Signs that say what the agent says now; one that wakes begins with its next beat."""
+    told = signs.replaced(
+        heartbeat=fresh.heartbeat, status=fresh.status, risk_tolerance=fresh.risk_tolerance
+    )
+    wakes = told.beats_at_all and not signs.beats_at_all
+    if wakes and signs.status is not fresh.status:
+        told = told.replaced(in_vain=0, reviewed_at=LONG_AGO)
+    changed = signs.heartbeat.interval_seconds != fresh.heartbeat.interval_seconds
+    if wakes or changed or signs.next_beat_at > fresh.next_beat_at:
+        told = told.replaced(next_beat_at=fresh.next_beat_at)
+    return told
+
+
+def _called(before: VitalSigns, after: VitalSigns) -> bool:
+    """Whether a sleeping agent was given something to wake for."""
+    if after.status is not AgentStatus.DORMANT:
+        return False
+    spoken_to = after.mention is not None and after.mention != before.mention
+    return spoken_to or after.unread > before.unread
+
+
+def _sleeps_on(signs: VitalSigns) -> bool:
+    """Whether it sleeps although it would have something to do when it woke."""
+    return signs.status is AgentStatus.DORMANT and signs.heartbeat.enabled and signs.is_called
+
+
+def _same(fact: Fact, stored: Fact) -> bool:
+    return (fact.body, fact.due_at) == (stored.body, stored.due_at)
+
+
+def _busy(agent_id: str) -> Unavailable:
+    return Unavailable(
+        f"the vital signs of agent {agent_id!r} are changed by others all the time",
+        cure="try again",
+    )

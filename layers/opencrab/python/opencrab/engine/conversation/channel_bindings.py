@@ -1,0 +1,196 @@
+"""Places: which session a place outside belongs to, such as a channel of a Discord server.
+
+A place's first message opens its session; whoever starts a new one there ends the one before.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from opencrab.domain.conversation.session import (
+    PARTICIPANTS,
+    Hearing,
+    Mode,
+    Participant,
+    Session,
+    SessionStatus,
+    require_room,
+)
+from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.errors import Changed, Conflict, NotFound
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.value import Identifier, Name, ShortText, Value
+from opencrab.engine.runtime import Runtime
+
+PLACE = "place"
+"""The kind of fact that says which session a place belongs to; its id is `kind.address`."""
+
+_TRIES = 5
+_FEWEST_FIRST = tuple(Hearing)
+
+
+class Bound(Value):
+    """The session of a place."""
+
+    session_id: Identifier
+
+
+class Opening(Value):
+    """How a place's session is opened: who takes part, who opened it, and who may hear of it."""
+
+    agent_ids: Annotated[tuple[Identifier, ...], Field(min_length=1, max_length=PARTICIPANTS)]
+    opened_by: Identifier
+    name: Name | None = None
+    theme: Annotated[ShortText, Field(max_length=500)] = ""
+    hearing: Hearing = Hearing.SESSION
+    guild_id: Identifier | None = None
+
+
+def fewest(*hearings: Hearing) -> Hearing:
+    """The hearing of the fewest people among these."""
+    return min(hearings, key=_FEWEST_FIRST.index)
+
+
+def session_at(runtime: Runtime, place: str) -> Session | None:
+    """The session of a place that still takes messages, or None."""
+    return _session(runtime, _bound(runtime, place))
+
+
+def settle(runtime: Runtime, place: str, opening: Opening, *, key: str = "") -> Session:
+    """The session of a place, opened if there is none; those who are missing in it join it.
+
+    What is said to whom few may hear is heard by no more: where the session there is open to more
+    people than the opening, a new one with the same agents and the same opener takes its place.
+    A `key` starts a new one and ends the one that is there; the same key again answers the same
+    session. Raises NotFound (agent), and Conflict for a retired one, for too many participants,
+    and when others change the place all the time.
+    """
+    for agent_id in opening.agent_ids:
+        if not runtime.home.agents.get(agent_id).agent.answers:
+            raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
+    started = stable_id("place", place, "started", key) if key else ""
+    for _ in range(_TRIES):
+        fact = _bound(runtime, place)
+        session = _session(runtime, fact)
+        if session is None or _is_other(session, opening, started):
+            follows = opening if session is None or started else _closer(session, opening)
+            session = _begun(runtime, place, follows, started=started, fact=fact, current=session)
+        if session is not None and session.status is SessionStatus.ENDED:
+            return session
+        if session is None or _is_other(session, opening, started):
+            continue
+        joined = _joined(runtime, session, opening.agent_ids)
+        if joined is not None:
+            return joined
+    raise Conflict(f"place {place!r} is changed by others all the time", cure="try again")
+
+
+def leave(runtime: Runtime, place: str, agent_id: str) -> Session:
+    """Let an agent leave the session of a place; the last one ends it.
+
+    Raises NotFound when there is no session, or the agent is not in it.
+    """
+    session = session_at(runtime, place)
+    if session is None or agent_id not in session.agent_ids:
+        raise NotFound(f"agent {agent_id!r} is in no session here", cure="start one")
+    left = tuple(each for each in session.agent_ids if each != agent_id)
+    now = runtime.clock.now()
+    if not left:
+        return runtime.home.sessions.end(session.id, now)
+    return runtime.home.sessions.seat(session.id, left, now)
+
+
+def _is_other(session: Session, opening: Opening, started: str) -> bool:
+    """Whether it is not the one that was started, or more people hear of it than may."""
+    if started:
+        return session.id != started
+    return fewest(session.hearing, opening.hearing) is not session.hearing
+
+
+def _closer(session: Session, opening: Opening) -> Opening:
+    """How a session is followed by one that fewer hear of; its theme was meant for those in it."""
+    together = tuple(dict.fromkeys((*session.agent_ids, *opening.agent_ids)))
+    require_room(len(together))
+    return opening.replaced(agent_ids=together, opened_by=session.created_by)
+
+
+def _bound(runtime: Runtime, place: str) -> Fact | None:
+    return runtime.home.facts.get(INSTALLATION_FACTS, PLACE, place)
+
+
+def _session(runtime: Runtime, fact: Fact | None) -> Session | None:
+    if fact is None:
+        return None
+    try:
+        session = runtime.home.sessions.get(fact.read(Bound).session_id)
+    except NotFound:
+        return None
+    return session if session.status is SessionStatus.ACTIVE else None
+
+
+def _begun(
+    runtime: Runtime,
+    place: str,
+    opening: Opening,
+    *,
+    started: str,
+    fact: Fact | None,
+    current: Session | None,
+) -> Session | None:
+    """A new session of a place, in which the one before has ended; None when others were faster.
+
+    One that was started before by the same key, and has ended since, is answered as it is.
+    """
+    version = 0 if fact is None else fact.version
+    opened = _open(runtime, started or stable_id("place", place, str(version)), opening)
+    if started and opened.status is SessionStatus.ENDED:
+        return opened
+    if current is not None:
+        runtime.home.sessions.end(current.id, runtime.clock.now())
+    bound = Bound(session_id=opened.id)
+    first = new_fact(INSTALLATION_FACTS, PLACE, place, bound)
+    try:
+        runtime.home.facts.commit(first if fact is None else fact.holding(bound))
+    except Changed:
+        return None
+    return opened if opened.status is SessionStatus.ACTIVE else None
+
+
+def _joined(runtime: Runtime, session: Session, agent_ids: tuple[str, ...]) -> Session | None:
+    """The session with these agents in it; None when it has ended meanwhile."""
+    missing = tuple(each for each in agent_ids if each not in session.agent_ids)
+    if not missing:
+        return session
+    require_room(len({*session.ever_ids, *missing}))
+    together = (*session.agent_ids, *missing)
+    try:
+        return runtime.home.sessions.seat(session.id, together, runtime.clock.now())
+    except Conflict:
+        return None
+
+
+def _open(runtime: Runtime, session_id: str, opening: Opening) -> Session:
+    """A session of this id; whoever opened it at the same moment may have done so for others.
+
+    What several agents are given a theme for, they discuss.
+    """
+    now = runtime.clock.now()
+    alone = len(opening.agent_ids) == 1
+    talked_over = bool(opening.theme) and not alone
+    session = Session(
+        id=session_id,
+        mode=Mode.DIRECT if alone else Mode.AUTONOMOUS,
+        theme=opening.theme,
+        hop_limit=runtime.rules.autonomy.hop_limit if talked_over else None,
+        name=opening.name,
+        participants=tuple(Participant(agent_id=each) for each in opening.agent_ids),
+        hearing=opening.hearing,
+        guild_id=opening.guild_id,
+        created_by=opening.opened_by,
+        created_at=now,
+        updated_at=now,
+    )
+    try:
+        return runtime.home.sessions.create(session)
+    except Conflict:
+        return runtime.home.sessions.get(session_id)

@@ -1,0 +1,142 @@
+"""Delivery: push an utterance to its channel, piece by piece, so that each becomes visible once."""
+
+import json
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from opencrab.domain.conversation.utterance import ATTEMPTS, DeliveryState, Utterance
+from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailable
+from opencrab.engine.conversation.panel_notice import is_panel
+from opencrab.engine.goals.progress_panel import show_panel
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.run import Outcome
+from opencrab.ports.conversation.channel import Channel
+from opencrab.ports.turn.queue import Delivery
+
+BACKOFF_SECONDS = 2
+BACKOFF_LIMIT = timedelta(minutes=5)
+
+
+def deliver(runtime: Runtime, delivery: Delivery) -> Outcome:
+    """Deliver what a queue message names: an utterance, or how far an instruction has come.
+
+    `sending` is stored before the channel is called. Found again in that state, the piece is
+    repeated only where that shows it once; elsewhere the utterance ends as indeterminate, since
+    nobody can know whether it was seen.
+    """
+    if is_panel(delivery.body):
+        return _shown(runtime, delivery)
+    target, _, key = delivery.body.rpartition("\n")
+    outbox = runtime.home.outbox
+    with suppress(NotFound):
+        utterance = outbox.get(target, key)
+        if not utterance.state.is_end:
+            return _delivered(runtime, delivery, utterance)
+    return Outcome.FINISHED
+
+
+def _delivered(runtime: Runtime, delivery: Delivery, utterance: Utterance) -> Outcome:
+    channel = runtime.channels.get(utterance.channel.kind)
+    if channel is None:
+        kind = utterance.channel.kind
+        return _ended(runtime, utterance, DeliveryState.FAILED, f"no channel of kind {kind!r}")
+    died = utterance.state is DeliveryState.SENDING
+    if (died or utterance.since is not None) and not channel.repeatable(utterance):
+        why = "a worker died while sending" if died else utterance.error
+        return _ended(runtime, utterance, DeliveryState.INDETERMINATE, why)
+    sending = _sending(
+        runtime,
+        utterance,
+        attempts=utterance.attempts + 1,
+        since=utterance.since or runtime.clock.now(),
+    )
+    if not runtime.home.outbox.mark(sending, utterance.state):
+        return Outcome.FINISHED
+    return _send(runtime, channel, sending, delivery, before=utterance.since)
+
+
+def _send(
+    runtime: Runtime,
+    channel: Channel,
+    utterance: Utterance,
+    delivery: Delivery,
+    *,
+    before: datetime | None,
+) -> Outcome:
+    """Send the pieces that are left; the write after each says that the next one is on its way.
+
+    `before` is since when the first of them may have been shown by an earlier attempt.
+    """
+    try:
+        pieces = channel.pieces(utterance)
+        while True:
+            channel.send(utterance)
+            if utterance.piece + 1 >= pieces:
+                break
+            following = _sending(
+                runtime,
+                utterance,
+                piece=utterance.piece + 1,
+                attempts=1,
+                since=runtime.clock.now(),
+                error="",
+            )
+            if not runtime.home.outbox.mark(following, DeliveryState.SENDING):
+                return Outcome.FINISHED
+            utterance, before = following, None
+    except NeverSent as error:
+        return _again(runtime, utterance.replaced(since=before), delivery, error)
+    except Unavailable as error:
+        if not channel.repeatable(utterance):
+            return _ended(runtime, utterance, DeliveryState.INDETERMINATE, error.message)
+        return _again(runtime, utterance, delivery, error)
+    except OpenCrabError as error:
+        return _ended(runtime, utterance, DeliveryState.FAILED, error.message)
+    return _ended(runtime, utterance, DeliveryState.SENT, "")
+
+
+def _again(
+    runtime: Runtime, utterance: Utterance, delivery: Delivery, error: Unavailable
+) -> Outcome:
+    """Try later, unless it was tried often: then nobody may know whether it was ever shown."""
+    if utterance.attempts >= ATTEMPTS:
+        lost = DeliveryState.FAILED if utterance.since is None else DeliveryState.INDETERMINATE
+        return _ended(runtime, utterance, lost, error.message)
+    waiting = _moved(runtime, utterance, DeliveryState.QUEUED, error=error.message[:500])
+    runtime.home.outbox.mark(waiting, DeliveryState.SENDING)
+    return _later(runtime, delivery, utterance.attempts)
+
+
+def _sending(runtime: Runtime, utterance: Utterance, **changes: object) -> Utterance:
+    return _moved(runtime, utterance, DeliveryState.SENDING, **changes)
+
+
+def _shown(runtime: Runtime, delivery: Delivery) -> Outcome:
+    """Show an instruction as it stands now; the next change brings it again, so few are tried."""
+    try:
+        show_panel(runtime, json.loads(delivery.body))
+    except Unavailable:
+        if delivery.count < ATTEMPTS:
+            return _later(runtime, delivery, delivery.count)
+    except OpenCrabError:
+        return Outcome.FINISHED
+    return Outcome.FINISHED
+
+
+def _later(runtime: Runtime, delivery: Delivery, attempts: int) -> Outcome:
+    seconds = BACKOFF_SECONDS * 2**attempts
+    most = int(BACKOFF_LIMIT.total_seconds())
+    runtime.home.deliveries.continue_later(delivery.receipt, min(seconds, most))
+    return Outcome.CONTINUE
+
+
+def _ended(runtime: Runtime, utterance: Utterance, state: DeliveryState, error: str) -> Outcome:
+    ended = _moved(runtime, utterance, state, error=error[:500])
+    runtime.home.outbox.mark(ended, utterance.state)
+    return Outcome.FINISHED
+
+
+def _moved(
+    runtime: Runtime, utterance: Utterance, state: DeliveryState, **changes: object
+) -> Utterance:
+    return utterance.replaced(state=state, updated_at=runtime.clock.now(), **changes)

@@ -1,0 +1,270 @@
+"""Live: who may see which part of a session, and what is new in it to somebody who watches.
+
+Whoever watches is told each line once and in order: what came before is read from the journal, what
+comes afterwards from the change feed, and the sequence of a line says which of both it was.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.value import Identifier, Value
+from opencrab.engine.conversation import live_events
+from opencrab.engine.conversation.live_events import Event, TurnMoved
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
+from opencrab.ports.turn.journal import History
+
+PUBLIC = frozenset({LineKind.SPEECH, LineKind.SYSTEM, LineKind.APPROVAL})
+"""The kinds of lines that everybody may read who may read at all."""
+
+HISTORY = 500
+"""Lines of the past that somebody who begins to watch is sent; the rest they read."""
+
+FAR_BEHIND = 5_000
+"""Changes that somebody may lag behind before they are told to come again."""
+
+_READ = 64
+_READS = 10
+_BATCH = 200
+
+
+class Visible(Value):
+    """What a caller sees: kinds, and lines for everybody or for agents and themselves as well."""
+
+    kinds: frozenset[LineKind] = PUBLIC
+    private: bool = False
+
+    def shows(self, line: Line) -> bool:
+        """Whether the caller may see this line and asked for it."""
+        return line.kind in self.kinds and (self.private or line.audience is Audience.ALL)
+
+
+class Watched(Value):
+    """What somebody watches: all of a session, or what one agent does wherever it is."""
+
+    kind: Literal["session", "agent"]
+    id: Identifier
+
+
+@dataclass(frozen=True)
+class Start:
+    """From where on a session is watched, and what is left out of its past, if anything is."""
+
+    place: int
+    gap: Event | None = None
+
+
+def visible(kinds: Iterable[LineKind] | None, *, is_owner: bool) -> Visible:
+    """What somebody sees who asks for some kinds; naming kinds shows an owner private lines too.
+
+    Raises Refused for a kind that is only the owner's.
+    """
+    if kinds is None:
+        return Visible()
+    asked = frozenset(kinds)
+    if not is_owner and asked - PUBLIC:
+        raise Refused(
+            "only an owner key may read what agents think and do",
+            field="kinds",
+            cure=f"ask for {', '.join(sorted(PUBLIC))}, or use an owner key",
+        )
+    return Visible(kinds=asked, private=is_owner)
+
+
+def collect(
+    history: History,
+    session_id: str,
+    visible: Visible,
+    *,
+    limit: int,
+    after: int = 0,
+    before: int | None = None,
+    newest_first: bool = False,
+) -> tuple[list[Line], int | None]:
+    """Visible lines with after < sequence < before, and the place to go on from.
+
+    The place is None when there are no more; a long stretch of hidden lines ends early, with fewer
+    lines and a place.
+    """
+    found: list[Line] = []
+    size = max(limit + 1, _READ)
+    for _ in range(_READS):
+        rows = history.lines(
+            session_id, after=after, before=before, limit=size, newest_first=newest_first
+        )
+        found.extend(line for line in rows if visible.shows(line))
+        if len(found) > limit:
+            return found[:limit], found[limit - 1].sequence
+        if len(rows) < size:
+            return found, None
+        if newest_first:
+            before = rows[-1].sequence
+        else:
+            after = rows[-1].sequence
+    return found, before if newest_first else after
+
+
+def newest(runtime: Runtime, session_id: str) -> int:
+    """The sequence of a session's newest line, 0 when there is none; raises NotFound."""
+    runtime.home.sessions.get(session_id)
+    found = runtime.home.journal.lines(session_id, limit=1, newest_first=True)
+    return found[0].sequence if found else 0
+
+
+def start(runtime: Runtime, watched: Watched, after: int | None) -> Start:
+    """Where to begin; what lies too far back becomes a gap.
+
+    Raises NotFound (session, agent), and Invalid for a place in what an agent does: it has none.
+    """
+    if watched.kind == "agent":
+        if after is not None:
+            raise Invalid(
+                "only a session has places to begin at", field="after", cure="leave it out"
+            )
+        runtime.home.agents.get(watched.id)
+        return Start(0)
+    last = newest(runtime, watched.id)
+    if after is None:
+        return Start(last)
+    if last - after <= HISTORY:
+        return Start(min(after, last))
+    place = last - HISTORY
+    return Start(place, live_events.gap(watched.id, after, place + 1, runtime.clock.now()))
+
+
+def moved(runtime: Runtime, turn_id: str, status: str) -> TurnMoved | None:
+    """A turn as the feed tells of it; None when it is kept no more."""
+    try:
+        turn: Turn = runtime.home.journal.header(turn_id)
+    except NotFound:
+        return None
+    came_to = TurnStatus(status)
+    at = turn.ended_at if came_to.is_end and turn.ended_at else runtime.clock.now()
+    return TurnMoved(turn=turn, status=came_to, at=at)
+
+
+def line_in(entry: FeedEntry) -> Line | None:
+    """The line that an entry of the feed tells of, if it is one of a line."""
+    return Line.model_validate_json(entry.body) if entry.kind == "line" else None
+
+
+@dataclass
+class _Watch:
+    visible: Visible
+    place: int = 0
+
+
+@dataclass
+class Following:
+    """What one client watches, where the feed can be followed; one thread looks at a time."""
+
+    runtime: Runtime
+    feed: ChangeFeed
+    most: int
+    watches: dict[Watched, _Watch] = field(default_factory=dict)
+    statuses: dict[str, str] = field(default_factory=dict)
+    position: int = 0
+
+    def __post_init__(self) -> None:
+        self.position = self.feed.position()
+
+    def begin(self, watched: Watched, visible: Visible, after: int | None) -> Start:
+        """Watch something from now on; `past` tells what came before.
+
+        Watching it anew replaces what was asked for. Raises NotFound, Invalid, and Refused when it
+        is one too many.
+        """
+        if watched not in self.watches and len(self.watches) >= self.most:
+            raise too_many(self.most)
+        begun = start(self.runtime, watched, after)
+        self.watches[watched] = _Watch(visible, begun.place)
+        return begun
+
+    def past(self, watched: Watched) -> Iterator[Event]:
+        """The lines of a session between where a watch begins and now."""
+        watch = self.watches.get(watched)
+        while watch is not None and watched.kind == "session":
+            lines, place = collect(
+                self.runtime.home.journal,
+                watched.id,
+                watch.visible,
+                after=watch.place,
+                limit=_BATCH,
+            )
+            for line in lines:
+                watch.place = line.sequence
+                yield from live_events.of_line(line)
+            if place is None:
+                return
+            watch.place = place
+
+    def end(self, watched: Watched) -> bool:
+        """Watch it no more; whether it was watched."""
+        return self.watches.pop(watched, None) is not None
+
+    def news(self) -> Iterator[Event]:
+        """What happened since the last look and may be seen here.
+
+        Raises Unavailable when that is more than anybody should have to catch up with.
+        """
+        if self.feed.position() - self.position > FAR_BEHIND:
+            raise Unavailable(
+                "you are too far behind", cure="connect again and name the last sequence you saw"
+            )
+        while entries := self.feed.read(after=self.position, limit=_BATCH):
+            for entry in entries:
+                self.position = entry.position
+                yield from self._told(entry)
+
+    def _told(self, entry: FeedEntry) -> Iterator[Event]:
+        line = line_in(entry)
+        if line is not None:
+            if self._is_new(line):
+                yield from live_events.of_line(line)
+        elif entry.kind == "turn" and entry.turn_id and self._moves(entry.turn_id, entry.body):
+            yield from self._turn(entry.session_id, entry.turn_id, entry.body)
+
+    def _is_new(self, line: Line) -> bool:
+        """Whether some watch shows the line that has not told it before; each remembers it."""
+        session = self.watches.get(Watched(kind="session", id=line.session_id))
+        seen = session is not None and line.sequence <= session.place
+        if session is not None:
+            session.place = max(session.place, line.sequence)
+        by_session = session is not None and session.visible.shows(line)
+        agent = self._agent(line)
+        by_agent = agent is not None and agent.visible.shows(line)
+        return (by_session or by_agent) and not (seen and by_session)
+
+    def _moves(self, turn_id: str, status: str) -> bool:
+        """Whether that is news: a turn that another worker takes up runs as before."""
+        return bool(self.watches) and self.statuses.get(turn_id) != status
+
+    def _agent(self, line: Line) -> _Watch | None:
+        if not line.from_agent:
+            return None
+        return self.watches.get(Watched(kind="agent", id=line.speaker_id))
+
+    def _turn(self, session_id: str, turn_id: str, status: str) -> Iterator[Event]:
+        in_session = Watched(kind="session", id=session_id) in self.watches
+        if not in_session and not any(watched.kind == "agent" for watched in self.watches):
+            return
+        found = moved(self.runtime, turn_id, status)
+        if found is None:
+            return
+        self.statuses[turn_id] = status
+        if found.status.is_end:
+            del self.statuses[turn_id]
+        if in_session or Watched(kind="agent", id=found.turn.agent_id) in self.watches:
+            yield from live_events.of_turn(found)
+
+
+def too_many(most: int) -> Refused:
+    """One connection watches no more than so many things."""
+    return Refused(
+        f"a connection watches at most {most} sessions and agents",
+        cure="unsubscribe from one first, or open another connection",
+    )

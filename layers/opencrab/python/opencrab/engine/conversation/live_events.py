@@ -1,0 +1,156 @@
+"""Live events: what one line or one turn's new status is to somebody who watches, in AG-UI's names.
+
+Names and fields are AG-UI's (1.0) where it has one that fits, CUSTOM elsewhere. What is ours stands
+in `metadata`, which AG-UI leaves open: threadId is the session, runId the turn, `sequence` the
+place of a line. Only the last event of a line has its sequence: who saw it has seen the whole line.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.value import Value
+
+PIECE = 4_000
+"""Characters of one event: even where JSON escapes each of them it stays below 32 KB."""
+
+Event = dict[str, Any]
+"""One event as JSON; its names are camelCase, as AG-UI has them."""
+
+_INSTRUCTION, _APPROVAL, _GAP = "instruction", "approval", "gap"
+_CANCELLED = {TurnStatus.STOPPED}
+_FAILED = {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
+
+
+class TurnMoved(Value):
+    """A turn and the status that it came to; its header may have moved on since."""
+
+    turn: Turn
+    status: TurnStatus
+    at: datetime
+
+
+def of_line(line: Line) -> tuple[Event, ...]:
+    """The events of a line, in order; the last one has its sequence."""
+    *others, last = _of_line(line)
+    metadata = {**last["metadata"], "sequence": line.sequence}
+    return (*others, {**last, "metadata": metadata})
+
+
+def of_turn(moved: TurnMoved) -> tuple[Event, ...]:
+    """The event of a turn that began, waits or ended; none while it is queued."""
+    turn, status = moved.turn, moved.status
+    ids = {"threadId": turn.session_id, "runId": turn.id}
+    shared = {
+        "timestamp": _milliseconds(moved.at),
+        "metadata": {**ids, "agentId": turn.agent_id, "status": status.value},
+    }
+    if status is TurnStatus.QUEUED:
+        return ()
+    if status is TurnStatus.RUNNING:
+        return ({"type": "RUN_STARTED", **ids, **shared},)
+    if status in _FAILED:
+        message = turn.note or status.value
+        return ({"type": "RUN_ERROR", "message": message, "code": status.value, **shared},)
+    return ({"type": "RUN_FINISHED", **ids, "outcome": _outcome(turn, status), **shared},)
+
+
+def gap(session_id: str, after: int, before: int, at: datetime) -> Event:
+    """Lines with after < sequence < before are not sent: there are too many, so read them."""
+    value = {"after": after, "before": before}
+    metadata = {"threadId": session_id}
+    return _custom(_GAP, value, {"timestamp": _milliseconds(at), "metadata": metadata})
+
+
+def _outcome(turn: Turn, status: TurnStatus) -> dict[str, Any]:
+    if status is TurnStatus.WAITING:
+        return {"type": "interrupt", "interrupts": [{"id": turn.id, "reason": "waiting"}]}
+    return {"type": "cancelled" if status in _CANCELLED else "success"}
+
+
+def _of_line(line: Line) -> Iterator[Event]:
+    shared = {"timestamp": _milliseconds(line.at), "metadata": _metadata(line)}
+    match line.kind:
+        case LineKind.ACTION:
+            yield from _action(line, shared)
+        case LineKind.APPROVAL:
+            data = line.data or {}
+            asked = {"approvalId": data.get("approval_id"), "callId": data.get("call_id")}
+            yield _custom(_APPROVAL, {**asked, "text": line.text}, shared)
+        case LineKind.SYSTEM if line.audience is Audience.AGENTS:
+            yield from _instruction(line, shared)
+        case LineKind.INNER_VOICE:
+            yield from _pieces("REASONING_MESSAGE_CHUNK", line, {}, shared)
+        case _:
+            said = {"role": _role(line), "name": line.speaker_name}
+            yield from _pieces("TEXT_MESSAGE_CHUNK", line, said, shared)
+
+
+def _metadata(line: Line) -> dict[str, Any]:
+    """Whose line it is; a message that no agent sent says by which id it was sent."""
+    found = {
+        "threadId": line.session_id,
+        "runId": line.turn_id,
+        "kind": line.kind.value,
+        "speakerId": line.speaker_id,
+        "speakerName": line.speaker_name,
+        "fromAgent": line.from_agent,
+        "messageId": line.message_id,
+        "images": (line.data or {}).get("images") if line.kind is LineKind.SPEECH else None,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _pieces(
+    kind: str, line: Line, first: dict[str, Any], shared: dict[str, Any]
+) -> Iterator[Event]:
+    """A text in pieces of one message; only the first says whose it is."""
+    named: dict[str, Any] = {"type": kind, "messageId": _line_id(line), **first}
+    for piece in _cut(line.text):
+        yield {**named, "delta": piece, **shared}
+        named = {"type": kind, "messageId": _line_id(line)}
+
+
+def _action(line: Line, shared: dict[str, Any]) -> Iterator[Event]:
+    data, call = line.data or {}, _line_id(line)
+    name = str(data.get("name") or line.text)
+    yield {"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": name, **shared}
+    for piece in _cut(str(data.get("arguments") or "{}")):
+        yield {"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": piece, **shared}
+    yield {"type": "TOOL_CALL_END", "toolCallId": call, **shared}
+    content = str(data.get("result") or line.text)[:PIECE]
+    result = {"messageId": f"{call}-result", "toolCallId": call, "content": content, "role": "tool"}
+    metadata = {**shared["metadata"], "state": data.get("state")}
+    yield {"type": "TOOL_CALL_RESULT", **result, **shared, "metadata": metadata}
+
+
+def _instruction(line: Line, shared: dict[str, Any]) -> Iterator[Event]:
+    """An instruction in pieces of one id."""
+    for piece in _cut(line.text):
+        yield _custom(_INSTRUCTION, {"id": line.message_id, "text": piece}, shared)
+
+
+def _custom(name: str, value: dict[str, Any], shared: dict[str, Any]) -> Event:
+    return {"type": "CUSTOM", "name": name, "value": value, **shared}
+
+
+def _role(line: Line) -> str:
+    if line.kind is LineKind.SYSTEM:
+        return "system"
+    return "assistant" if line.from_agent else "user"
+
+
+def _line_id(line: Line) -> str:
+    """The id of what a line says: no other line has it, and it is the same for every watcher."""
+    return f"{line.session_id}-{line.sequence}"
+
+
+def _cut(text: str) -> tuple[str, ...]:
+    """The text in pieces; one that is empty is one piece."""
+    return tuple(text[start : start + PIECE] for start in range(0, len(text), PIECE)) or ("",)
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1_000)

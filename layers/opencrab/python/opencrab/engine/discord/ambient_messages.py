@@ -1,0 +1,278 @@
+"""Overheard: an ordinary message of a Discord channel, and whom of the agents there it concerns."""
+
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.session import PARTICIPANTS, Hearing, Session
+from opencrab.domain.discord.community import (
+    Person,
+    Presence,
+    Snowflake,
+    Spot,
+    authority_of,
+    channel_of,
+    made_at,
+)
+from opencrab.domain.discord.loop_guard import LOOP, WINDOW, Run
+from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.errors import Changed, Conflict, NotFound
+from opencrab.domain.turn.turn import Turn
+from opencrab.domain.value import Identifier, Text, Value
+from opencrab.engine.conversation.channel_bindings import Opening, session_at, settle
+from opencrab.engine.discord.presence import presence_of, presences
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.admission import admit
+
+_TRIES = 5
+_PAGE = 100
+_FEWEST_FIRST = tuple(Hearing)
+_LEAST_FIRST = (Authority.PUBLIC, Authority.USER, Authority.OWNER)
+
+
+class Said(Value, defer_build=False):
+    """An ordinary message, as the relay heard it; its id tells when it was written.
+
+    `mentions_agent` is the id of the agent that it names, where it names one; `reference` is the
+    message that it answers.
+    """
+
+    id: Snowflake
+    channel_id: Snowflake
+    guild_id: Snowflake | None = None
+    author: Person
+    content: Annotated[Text, StringConstraints(max_length=8_000)] = ""
+    mentions_bot: bool = False
+    mentions_agent: Identifier | None = None
+    reference: Snowflake | None = None
+
+    @property
+    def place(self) -> str:
+        """Where its session is bound to."""
+        return f"discord.{self.channel_id}"
+
+
+class Silence(StrEnum):
+    """Why nobody answers a message."""
+
+    OWN = "own"
+    GUILD = "guild"
+    EMPTY = "empty"
+    NOBODY = "nobody"
+    LOOP = "loop"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The turns that a message started, or why it started none."""
+
+    turns: tuple[Turn, ...] = ()
+    silence: Silence | None = None
+
+
+def overhear(runtime: Runtime, said: Said, *, own_ids: frozenset[str] = frozenset()) -> Outcome:
+    """Let the agents that a message concerns answer it in its channel; the same once.
+
+    `own_ids` are our bot's. Raises Conflict (try again) when others change the place or the
+    channel's run all the time, and when too many agents take part there; Unavailable when the
+    tokens cannot be read.
+    """
+    silence = _unheard(runtime, said, own_ids)
+    if silence is not None:
+        return Outcome(silence=silence)
+    if not said.author.is_bot:
+        _human_spoke(runtime, said)
+    session = session_at(runtime, said.place)
+    concerned = _concerned(runtime, said, session)
+    agent_ids = tuple(each for each in concerned if _admits(runtime, said, each))
+    if not agent_ids:
+        return Outcome(silence=Silence.GUILD if concerned else Silence.NOBODY)
+    if said.author.is_bot and not _bot_spoke(runtime, said):
+        return Outcome(silence=Silence.LOOP)
+    session = settle(runtime, said.place, _opening(runtime, said, agent_ids))
+    message = _message(said, _authority(runtime, said.author, agent_ids))
+    taint = said.author.is_bot
+    return Outcome(admit(runtime, session.id, message, only=agent_ids, taint=taint))
+
+
+def _unheard(runtime: Runtime, said: Said, own_ids: frozenset[str]) -> Silence | None:
+    if said.author.id in own_ids:
+        return Silence.OWN
+    if said.guild_id is not None and not runtime.community.admits(said.guild_id):
+        return Silence.GUILD
+    return None if said.content.strip() else Silence.EMPTY
+
+
+def _admits(runtime: Runtime, said: Said, agent_id: str) -> bool:
+    """Whether the author is heard there, as who they are to an agent."""
+    by = _authority(runtime, said.author, (agent_id,))
+    return runtime.community.admits(said.guild_id, by)
+
+
+def _concerned(runtime: Runtime, said: Said, session: Session | None) -> tuple[str, ...]:
+    """The agents that are to answer, of those that can."""
+    if said.mentions_agent is not None:
+        found: Iterable[str] = _named(runtime, said, said.mentions_agent)
+    elif said.guild_id is None:
+        found = _in_private(runtime, session)
+    else:
+        found = _in_channel(runtime, said, session)
+    answering = [each for each in dict.fromkeys(found) if _answers(runtime, each)]
+    if said.author.is_bot:
+        answering = [each for each in answering if not _is_itself(runtime, said.author, each)]
+    return tuple(answering)[:PARTICIPANTS]
+
+
+def _named(runtime: Runtime, said: Said, agent_id: str) -> tuple[str, ...]:
+    presence = presence_of(runtime, agent_id)
+    return (agent_id,) if _may_hear(presence, said, mentioned=True) else ()
+
+
+def _in_private(runtime: Runtime, session: Session | None) -> tuple[str, ...]:
+    """Those who talk there already, else the installation's only agent."""
+    if session is not None:
+        return session.agent_ids
+    found = runtime.home.agents.page(after=None, limit=_PAGE)
+    living = tuple(each.agent.id for each in found if each.agent.answers)
+    return living if len(living) == 1 and len(found) < _PAGE else ()
+
+
+def _in_channel(runtime: Runtime, said: Said, session: Session | None) -> tuple[str, ...]:
+    """Those who listen there; one who is mentioned may also be one who was called there."""
+    kept = {each.agent_id: each for each in presences(runtime)}
+    mentioned = said.mentions_bot
+    listening = [
+        agent_id
+        for agent_id, presence in kept.items()
+        if presence.spot(said.channel_id) is not None
+        and _may_hear(presence, said, mentioned=mentioned)
+    ]
+    if mentioned and session is not None:
+        listening += (
+            agent_id
+            for agent_id in session.agent_ids
+            if _may_hear(kept.get(agent_id), said, mentioned=True)
+        )
+    return tuple(listening)
+
+
+def _may_hear(presence: Presence | None, said: Said, *, mentioned: bool) -> bool:
+    if presence is None:
+        return mentioned
+    spot: Spot | None = presence.spot(said.channel_id)
+    if spot is None:
+        return mentioned and presence.may_be_asked(said.channel_id, said.guild_id)
+    return spot.reads and (mentioned or not spot.mentions_only)
+
+
+def _answers(runtime: Runtime, agent_id: str) -> bool:
+    try:
+        return runtime.home.agents.get(agent_id).agent.answers
+    except NotFound:
+        return False
+
+
+def _is_itself(runtime: Runtime, author: Person, agent_id: str) -> bool:
+    """Whether a bot is the agent's own, whose id its token begins with."""
+    presence = presence_of(runtime, agent_id)
+    if presence is None or presence.token_secret is None or runtime.secrets is None:
+        return False
+    first = (runtime.secrets.get(presence.token_secret) or "").partition(".")[0]
+    return first.rstrip("=") == b64encode(author.id.encode()).decode().rstrip("=")
+
+
+def _opening(runtime: Runtime, said: Said, agent_ids: tuple[str, ...]) -> Opening:
+    spots = (
+        presence.spot(said.channel_id)
+        for presence in (presence_of(runtime, each) for each in agent_ids)
+        if presence is not None
+    )
+    hearings = [spot.hearing for spot in spots if spot is not None] or [Hearing.SESSION]
+    return Opening(
+        agent_ids=agent_ids,
+        opened_by=said.author.principal_id,
+        hearing=min(hearings, key=_FEWEST_FIRST.index),
+        guild_id=said.guild_id,
+    )
+
+
+def _authority(runtime: Runtime, author: Person, agent_ids: tuple[str, ...]) -> Authority:
+    """What the author is to all of these agents: one message has one authority, the least."""
+    if author.is_bot:
+        return Authority.PUBLIC
+    found = (
+        authority_of(author, runtime.community, presence_of(runtime, each)) for each in agent_ids
+    )
+    return min(found, key=_LEAST_FIRST.index)
+
+
+def _message(said: Said, authority: Authority) -> Message:
+    author = said.author
+    metadata = {"discord_message": said.id}
+    if said.reference is not None:
+        metadata["discord_reference"] = said.reference
+    return Message(
+        source=Source.DISCORD,
+        source_id=said.id,
+        principal_id=author.principal_id,
+        sender=Sender(id=author.principal_id, name=author.name),
+        authority=authority,
+        parts=(TextPart(text=said.content),),
+        channel=channel_of(said.channel_id),
+        metadata=metadata,
+    )
+
+
+def _human_spoke(runtime: Runtime, said: Said) -> None:
+    for _ in range(_TRIES):
+        fact, run = _run(runtime, said.channel_id)
+        following = run.after_human(made_at(said.id))
+        if fact is None or following == run:
+            return
+        if _kept(runtime, fact.holding(following)):
+            return
+    raise _busy(said.channel_id)
+
+
+def _bot_spoke(runtime: Runtime, said: Said) -> bool:
+    """Whether a bot's message may be answered; it counts once, however often it comes."""
+    at = made_at(said.id)
+    for _ in range(_TRIES):
+        fact, run = _run(runtime, said.channel_id)
+        verdict = run.verdict(said.id)
+        if verdict is not None:
+            return verdict
+        following = run.after_bot(said.id, said.content, at)
+        stored = (
+            new_fact(INSTALLATION_FACTS, LOOP, said.channel_id, following)
+            if fact is None
+            else fact.holding(following)
+        )
+        if _kept(runtime, stored.replaced(expires_at=runtime.clock.now() + WINDOW)):
+            return following.heard[-1].answered
+    raise _busy(said.channel_id)
+
+
+def _run(runtime: Runtime, channel_id: str) -> tuple[Fact | None, Run]:
+    fact = runtime.home.facts.get(INSTALLATION_FACTS, LOOP, channel_id)
+    return fact, Run() if fact is None else fact.read(Run)
+
+
+def _kept(runtime: Runtime, fact: Fact) -> bool:
+    try:
+        runtime.home.facts.commit(fact)
+    except Changed:
+        return False
+    return True
+
+
+def _busy(channel_id: str) -> Conflict:
+    return Conflict(
+        f"what bots say in channel {channel_id!r} changes all the time", cure="try again"
+    )

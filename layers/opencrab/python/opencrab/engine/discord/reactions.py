@@ -1,0 +1,109 @@
+"""Reacted: a thumb under a message of ours on Discord, as feedback on the turn that wrote it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import StringConstraints
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.discord.community import Person, Snowflake, authority_of
+from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.value import Text, Value
+from opencrab.engine.discord.presence import presence_of
+from opencrab.engine.discord.setup import connected
+from opencrab.engine.learning import feedback
+from opencrab.engine.learning.feedback import Thumbs
+from opencrab.engine.runtime import Runtime
+
+_BUTTON = "oc:fb:"
+_THUMBS: Mapping[str, Thumbs] = {"👍": "up", "👎": "down"}
+_SKIN = dict.fromkeys(range(127995, 128000))
+
+
+class Reaction(Value, defer_build=False):
+    """Somebody's emoji under a message."""
+
+    channel_id: Snowflake
+    guild_id: Snowflake | None = None
+    message_id: Snowflake
+    author: Person
+    emoji: Annotated[Text, StringConstraints(min_length=1, max_length=100)]
+
+
+class Unused(StrEnum):
+    """Why a reaction is no feedback."""
+
+    EMOJI = "emoji"
+    STRANGER = "stranger"
+    OTHERS = "others"
+    UNKNOWN = "unknown"
+    EARLY = "early"
+    BEFORE = "before"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The turn that the feedback is about, or why there is none."""
+
+    turn_id: str | None = None
+    unused: Unused | None = None
+
+
+def react(runtime: Runtime, reaction: Reaction, *, own_ids: frozenset[str]) -> Outcome:
+    """Keep a thumb as feedback, once whether by this or by a button; the public has no say.
+
+    A message of ours names its turn in its feedback buttons; without them nobody knows which it
+    was. Raises NotFound where Discord is switched off, and what Discord says.
+    """
+    thumbs = _THUMBS.get(reaction.emoji.translate(_SKIN).rstrip("\ufe0f"))
+    if thumbs is None or reaction.author.is_bot:
+        return Outcome(unused=Unused.EMOJI)
+    path = f"/channels/{reaction.channel_id}/messages/{reaction.message_id}"
+    message = connected(runtime).ask("GET", path)
+    if str((message.get("author") or {}).get("id")) not in own_ids:
+        return Outcome(unused=Unused.OTHERS)
+    turn_id = next(_turns(message.get("components") or ()), None)
+    return (
+        Outcome(unused=Unused.UNKNOWN)
+        if turn_id is None
+        else _given(runtime, reaction, turn_id, thumbs)
+    )
+
+
+def may_judge(runtime: Runtime, person: Person, agent_id: str) -> bool:
+    """Whether an agent learns from what somebody thinks of it: not from the public."""
+    return _authority(runtime, person, agent_id) is not Authority.PUBLIC
+
+
+def _authority(runtime: Runtime, person: Person, agent_id: str) -> Authority:
+    return authority_of(person, runtime.community, presence_of(runtime, agent_id))
+
+
+def _given(runtime: Runtime, reaction: Reaction, turn_id: str, thumbs: Thumbs) -> Outcome:
+    author = reaction.author
+    try:
+        turn = runtime.home.journal.header(turn_id)
+    except NotFound:
+        return Outcome(unused=Unused.UNKNOWN)
+    if not may_judge(runtime, author, turn.agent_id):
+        return Outcome(unused=Unused.STRANGER)
+    if not turn.status.is_end:
+        return Outcome(unused=Unused.EARLY)
+    by, key = author.principal_id, author.id
+    is_owner = _authority(runtime, author, turn.agent_id) is Authority.OWNER
+    try:
+        feedback.give(runtime, turn_id, by=by, thumbs=thumbs, remark="", key=key, by_owner=is_owner)
+    except Conflict:
+        return Outcome(unused=Unused.BEFORE)
+    return Outcome(turn_id=turn_id)
+
+
+def _turns(parts: Any) -> Iterator[str]:
+    """The turns named by feedback buttons, wherever they stand among a message's components."""
+    for part in parts:
+        custom_id = str(part.get("custom_id") or "")
+        if custom_id.startswith(_BUTTON):
+            yield custom_id.removeprefix(_BUTTON).partition(":")[0]
+        yield from _turns(part.get("components") or ())

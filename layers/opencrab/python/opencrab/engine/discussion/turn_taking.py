@@ -1,0 +1,205 @@
+"""Floor: who speaks next in a discussion of several agents, and when it is over.
+
+After each turn one due item lets the next agent speak; whom it asks is found out when it is
+admitted. Its id is that of the human message talked about and of its place after it, so that
+however often it is written or admitted one turn follows.
+"""
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import AgentStatus, Profile
+from opencrab.domain.autonomy.vital_signs import Mention, VitalSigns
+from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.message import Channel, Message, TextPart
+from opencrab.domain.conversation.session import Session, SessionStatus
+from opencrab.domain.discussion.turn_taking import Contender, first, hazard, is_named, ready_at
+from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.turn.due_item import DueItem
+from opencrab.domain.turn.turn import Trigger, TurnStatus
+from opencrab.engine.autonomy.vital_signs import stir
+from opencrab.engine.discussion.after_turn import asking, session_change, settle
+from opencrab.engine.goals.queue import OPENCRAB
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.work import Work
+
+PATIENCE = timedelta(seconds=60)
+"""So long the floor waits for agents that have not answered a human's message yet."""
+
+CONCLUSION = 0
+"""The floor of the item that comes after a discussion's last turn."""
+
+_LATELY = 20
+
+
+def opened(work: Work, status: TurnStatus, speech: str) -> DueItem | None:  # noqa: ARG001
+    """What lets the next agent speak after a turn has ended; None where nobody is to."""
+    if not work.session.discusses:
+        return None
+    runtime, now = work.runtime, work.runtime.clock.now()
+    session = runtime.home.sessions.get(work.turn.session_id)
+    if session.status is SessionStatus.ENDED:
+        return None
+    spoke = bool(speech) or work.transcript.speeches > 0
+    change = session_change(work, work.turn, speech, now if spoke else None)
+    after = session.after(change, now)
+    if after.status is SessionStatus.ENDED:
+        return _item(work, after, CONCLUSION, now)
+    is_late = change.floor is not None and change.floor != after.floor
+    if is_late or not after.candidates:
+        return None
+    return _item(work, after, after.floor + 1, _opens_at(runtime, after, now))
+
+
+def take(runtime: Runtime, item: DueItem) -> None:
+    """Ask the next speaker whom a due item is for; one whose place is taken asks nobody.
+
+    Raises NotFound where the session is gone.
+    """
+    session = runtime.home.sessions.get(item.session_id)
+    number, round_ = item.floor or 0, item.message.source_id.rpartition("#")[2]
+    if session.status is SessionStatus.ENDED:
+        settle(runtime, session)
+        return
+    if not session.discusses or session.round != round_ or session.floor + 1 != number:
+        return
+    lines = runtime.home.journal.lines(session.id, limit=_LATELY, newest_first=True)
+    agent_id = next_speaker(runtime, session, lines)
+    if agent_id is None:
+        return
+    language = runtime.home.agents.get(agent_id).agent.language
+    text = asking(session, agent_id, language, runtime.rules.autonomy.speech_characters)
+    with suppress(Conflict):
+        # It ended meanwhile, or the item was admitted before when somebody else was next.
+        admit(
+            runtime,
+            session.id,
+            item.message.replaced(parts=(TextPart(text=text),)),
+            trigger=item.trigger,
+            hops=item.hops,
+            taint=item.taint,
+            payer=item.payer,
+            only=(agent_id,),
+        )
+    _tell_the_named(runtime, session, lines, agent_id, item.message.channel)
+
+
+def next_speaker(runtime: Runtime, session: Session, lines: tuple[Line, ...]) -> str | None:
+    """Who gets the floor now: None where nobody may or wants to, until a human speaks.
+
+    `lines` are the newest of the session, newest first. The same session and lines give the same
+    speaker.
+    """
+    last = _last_speech(session, lines)
+    profiles = {each.agent_id: _profile(runtime, each.agent_id) for each in session.candidates}
+    seats, now = session.agent_ids, runtime.clock.now()
+    contenders = []
+    for each in session.candidates:
+        profile = profiles[each.agent_id]
+        if profile is None or profile.agent.status is not AgentStatus.ACTIVE:
+            continue
+        named = last is not None and is_named(profile.identity.name, last.text)
+        at = ready_at(session, each, runtime.rules.autonomy)
+        contenders.append(
+            Contender(
+                agent_id=each.agent_id,
+                seat=seats.index(each.agent_id),
+                hazard=hazard(profile.soul, named=named),
+                ready=at is None or at <= now,
+                leads=each.agent_id == session.facilitator_id,
+            )
+        )
+    return first(contenders)
+
+
+def _opens_at(runtime: Runtime, session: Session, now: datetime) -> datetime:
+    """When somebody may take the floor: soon, but not before anybody may speak again."""
+    autonomy = runtime.rules.autonomy
+    if session.hops == 0 and session.awaited:
+        return now + PATIENCE
+    soon = now + timedelta(seconds=autonomy.floor_seconds)
+    ready = [ready_at(session, each, autonomy) or now for each in session.candidates]
+    return max(soon, min(ready))
+
+
+def _item(work: Work, session: Session, number: int, at: datetime) -> DueItem:
+    """The due item of one place in a round; `source_id` ends with what the round is about."""
+    turn, place = work.turn, number or "end"
+    return DueItem(
+        id=f"floor-{session.id}-{session.round}-{place}",
+        at=at,
+        session_id=session.id,
+        message=Message(
+            source=Source.PEER,
+            source_id=f"floor#{place}#{session.round}",
+            principal_id=OPENCRAB.id,
+            sender=OPENCRAB,
+            authority=Authority.PEER,
+            parts=(TextPart(text="floor"),),
+            channel=turn.channel and turn.channel.replaced(awaited=False),
+        ),
+        hops=number,
+        trigger=Trigger.EVENT,
+        taint=True,
+        payer=session.payer,
+        floor=number,
+    )
+
+
+def _profile(runtime: Runtime, agent_id: str) -> Profile | None:
+    try:
+        return runtime.home.agents.get(agent_id)
+    except NotFound:
+        return None
+
+
+def _last_speech(session: Session, lines: tuple[Line, ...]) -> Line | None:
+    return next(
+        (x for x in lines if x.kind is LineKind.SPEECH and x.speaker_id == session.speaker_id), None
+    )
+
+
+def _tell_the_named(
+    runtime: Runtime,
+    session: Session,
+    lines: tuple[Line, ...],
+    speaker_id: str,
+    channel: Channel | None,
+) -> None:
+    """Who was named and did not get the floor finds that in its vital signs; who got it, does not.
+
+    Its next heartbeat looks at it, even when the discussion has moved on.
+    """
+    last = _last_speech(session, lines)
+    _stir_answered(runtime, session, speaker_id)
+    if last is None:
+        return
+    mention = Mention(
+        session_id=session.id,
+        line=last.sequence,
+        authority=Authority.PEER,
+        principal_id=last.speaker_id,
+        channel=channel,
+        payer=session.payer,
+        at=last.at,
+    )
+    for each in session.candidates:
+        profile = _profile(runtime, each.agent_id)
+        if each.agent_id == speaker_id or profile is None:
+            continue
+        if is_named(profile.identity.name, last.text):
+            stir(runtime, each.agent_id, lambda signs: _mentioned(signs, mention))
+
+
+def _mentioned(signs: VitalSigns, mention: Mention) -> VitalSigns:
+    return signs if signs.mention is not None else signs.replaced(mention=mention)
+
+
+def _stir_answered(runtime: Runtime, session: Session, agent_id: str) -> None:
+    def answered(signs: VitalSigns) -> VitalSigns:
+        here = signs.mention is not None and signs.mention.session_id == session.id
+        return signs.replaced(mention=None) if here else signs
+
+    stir(runtime, agent_id, answered)

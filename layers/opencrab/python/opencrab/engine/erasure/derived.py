@@ -1,0 +1,389 @@
+"""What agents keep that comes of something in the past: found, and how it is taken away."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.document import Fact
+from opencrab.domain.erasure.request import Scope
+from opencrab.domain.goals.goal import GOAL, Goal, goal_key
+from opencrab.domain.goals.plan import PLAN, GivenUp
+from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence, Standing
+from opencrab.domain.learning.signals import SIGNALS, Signals
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
+from opencrab.domain.memory.memory import (
+    EXPERIENCE,
+    IMPRESSION,
+    MEMORY,
+    Experience,
+    Impression,
+    Memory,
+)
+from opencrab.domain.memory.summary import COMPACTION, SUMMARY, Compaction, Source, Summary
+from opencrab.domain.skills.skill import SKILL, AcquiredSkill
+from opencrab.engine.erasure.derived_beliefs import all_of, inner_kept
+from opencrab.engine.erasure.derived_reports import wordings_kept
+from opencrab.engine.erasure.scope import Affected
+from opencrab.engine.goals.instructions import INSTRUCTION
+from opencrab.engine.learning.experience_changes import left_to, without, without_pins
+from opencrab.engine.runtime import Runtime
+
+_INDEXED = {MEMORY, EXPERIENCE, SUMMARY}
+
+Words = Callable[[Fact], tuple[str, ...]]
+
+
+@dataclass
+class Keepsakes:
+    """What is to be done about what one agent keeps.
+
+    `changes` come in an order in which no step takes away by what the next ones were found;
+    `sources` are those by which everything else was found, and go when all is done. `removed` are
+    `kind:id`, `skills`, `schedules` and `open_goals` are only named.
+    """
+
+    agent_id: str
+    changes: list[Fact] = field(default_factory=list)
+    sources: list[Fact] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    turns: list[str] = field(default_factory=list)
+    skills: list[str] = field(default_factory=list)
+    schedules: list[str] = field(default_factory=list)
+    open_goals: list[str] = field(default_factory=list)
+
+    @property
+    def found_again(self) -> list[str]:
+        """Those of the removed that an index knows; ids of others may name somebody."""
+        return [ref for ref in self.removed if ref.partition(":")[0] in _INDEXED]
+
+
+def keepsakes(runtime: Runtime, found: Affected, agent_id: str) -> Keepsakes:
+    """What an agent keeps of what is meant; its words join the traces of it."""
+    return _Search(runtime, found, agent_id).all()
+
+
+class _Search:
+    """One agent's kept things, looked through once; `own` for the agent who is to forget."""
+
+    def __init__(self, runtime: Runtime, found: Affected, agent_id: str) -> None:
+        self._runtime = runtime
+        self._facts = runtime.home.facts
+        self._found = found
+        self._agent_id = agent_id
+        self._own = agent_id == found.agent_id
+        self._kept = Keepsakes(agent_id)
+
+    def all(self) -> Keepsakes:
+        """Everything; memories are judged first, as others hang on them, and removed last."""
+        memories, reworded = self._memories()
+        self._goals()
+        nodes = self._nodes({fact.id for fact in memories})
+        self._edges({fact.id for fact in nodes})
+        self._remove(nodes, NODE, lambda fact: (fact.read(Node).label, fact.read(Node).content))
+        self._summaries()
+        self._inner()
+        self._experiences()
+        self._core({fact.id for fact in memories})
+        self._kept.changes += reworded
+        self._remove(memories, MEMORY, lambda fact: (fact.read(Memory).content,))
+        self._impressions()
+        self._signals()
+        self._skills()
+        self._wordings()
+        return self._kept
+
+    def _means(
+        self,
+        *texts: str,
+        turns: Iterable[str] = (),
+        session_id: str = "",
+        line: int = 0,
+        people: Iterable[str] = (),
+        times: Iterable[datetime] = (),
+    ) -> bool:
+        """Whether something comes of what is meant, as far as this agent is concerned."""
+        found, wish = self._found, self._found.wish
+        if any(turn in found.turns for turn in turns):
+            return True
+        places = found.traces.lines
+        if line in places.get(session_id, ()):
+            return True
+        if wish.scope is Scope.SESSION and session_id == wish.id:
+            return True
+        if self._own and self._is_wished(people, times):
+            return True
+        return (self._own or session_id in places) and found.repeated_in(*texts)
+
+    def _is_wished(self, people: Iterable[str], times: Iterable[datetime]) -> bool:
+        """Whether the wish itself says so, wherever something comes from."""
+        wish = self._found.wish
+        match wish.scope:
+            case Scope.EVERYTHING:
+                return True
+            case Scope.PERSON:
+                return any(person == wish.id for person in people)
+            case Scope.PERIOD:
+                return any(map(wish.covers, times))
+            case _:
+                return False
+
+    def _memories(self) -> tuple[list[Fact], list[Fact]]:
+        gone, reworded = [], []
+        for fact in self._all(MEMORY):
+            memory = fact.read(Memory)
+            earlier = tuple(
+                each
+                for each in memory.earlier
+                if not self._means(each.content, turns=(each.turn_id,), times=(each.at,))
+            )
+            wished = self._own and fact.id in self._found.traces.ids
+            if wished or self._means(
+                memory.content,
+                turns=(memory.turn_id,),
+                session_id=memory.session_id,
+                line=memory.line,
+                people=(memory.person_id,),
+                times=(memory.created_at, memory.updated_at),
+            ):
+                gone.append(fact)
+            elif earlier != memory.earlier:
+                reworded.append(fact.holding(memory.replaced(earlier=earlier)))
+        return gone, reworded
+
+    def _core(self, gone: set[str]) -> None:
+        stored = self._facts.get(self._agent_id, MIND, MIND)
+        if stored is None:
+            return
+        mind = stored.read(Mind)
+        core = tuple(
+            each
+            for each in mind.core
+            if each.id not in gone
+            and not self._means(each.content, session_id=each.session_id, people=(each.person_id,))
+        )
+        bare = without_pins(mind.replaced(core=core), self._found.traces.ids)
+        if bare != mind:
+            self._kept.changes.append(stored.holding(bare))
+
+    def _goals(self) -> None:
+        if not self._own or self._found.wish.scope is Scope.MEMORY:
+            return
+        gone: list[Fact] = []
+        for fact in self._all(GOAL):
+            goal = fact.read(Goal)
+            told = () if goal.given else (goal.name, goal.instruction, goal.report)
+            if not self._means(
+                *told,
+                turns=[task.turn_id for task in goal.tasks if task.turn_id],
+                session_id=goal.session_id,
+                people=(goal.principal_id,),
+                times=(goal.created_at,),
+            ):
+                continue
+            if not goal.status.is_end:
+                self._kept.open_goals.append(goal.id)
+                continue
+            given = self._facts.get(self._agent_id, INSTRUCTION, goal.session_id)
+            if given is not None and given.body and given.body.get("instruction"):
+                # It still tells that its key was used.
+                bare = {**given.body, "instruction": ""}
+                self._kept.changes.append(given.replaced(body=bare, version=given.version + 1))
+            gone.append(fact)
+        self._plans({fact.id for fact in gone})
+        self._remove(gone, GOAL, lambda _fact: ())
+
+    def _plans(self, goals: set[str]) -> None:
+        """Plans that were given up go with their goals, or because of what they say."""
+        gone = []
+        for fact in self._all(PLAN):
+            plan = fact.read(GivenUp)
+            told = (text for each in plan.tasks for text in (each.name, each.cause, each.result))
+            if goal_key(plan.goal_id) in goals or self._means(
+                plan.why,
+                *told,
+                turns=[task.turn_id for task in plan.tasks if task.turn_id],
+                times=(plan.given_up_at,),
+            ):
+                gone.append(fact)
+        self._remove(gone, PLAN, lambda _fact: ())
+
+    def _nodes(self, memories: set[str]) -> list[Fact]:
+        gone = []
+        for fact in self._all(NODE):
+            node = fact.read(Node)
+            if node.memory_id in memories or self._means(
+                node.label,
+                node.content,
+                turns=(node.turn_id,),
+                session_id=node.session_id,
+                people=(node.person_id,),
+                times=(node.updated_at,),
+            ):
+                gone.append(fact)
+        return gone
+
+    def _edges(self, nodes: set[str]) -> None:
+        gone = []
+        for fact in self._all(EDGE):
+            edge = fact.read(Edge)
+            hangs = bool({edge.origin, edge.target} & nodes)
+            if hangs or self._means(turns=(edge.turn_id,), times=(edge.updated_at,)):
+                gone.append(fact)
+        self._remove(gone, EDGE, lambda _fact: ())
+
+    def _summaries(self) -> None:
+        """Months before days before topics: each was found by what it was made of."""
+        gone: dict[str, tuple[Fact, Summary]] = {}
+        for fact in self._all(SUMMARY):
+            summary = fact.read(Summary)
+            made_of_it = any(part in gone for part in summary.parts)
+            if (
+                made_of_it
+                or any(map(self._covers, summary.sources))
+                or self._means(
+                    summary.title,
+                    summary.text,
+                    session_id=summary.session_id,
+                    times=() if summary.sources else (summary.since, summary.until),
+                )
+            ):
+                gone[summary.id] = fact, summary
+                self._kept.turns.append(summary.turn_id)
+        self._compactions(frozenset(gone))
+        for fact, summary in reversed(gone.values()):
+            self._kept.changes.append(fact.removed())
+            self._kept.removed.append(f"{SUMMARY}:{summary.id}")
+            self._found.traces.add_words(summary.text)
+
+    def _covers(self, source: Source) -> bool:
+        numbers = self._found.traces.lines.get(source.session_id, ())
+        return any(number in numbers for number in range(source.first, source.last + 1))
+
+    def _compactions(self, summaries: frozenset[str]) -> None:
+        for fact in self._all(COMPACTION) if summaries else ():
+            known = fact.read(Compaction)
+            bare = known.without(summaries)
+            if bare != known:
+                self._kept.changes.append(fact.holding(bare))
+
+    def _experiences(self) -> None:
+        """With a person goes what was left to what is theirs: it says the same."""
+        gone, others = [], dict[str, Fact]()
+        for fact in self._all(EXPERIENCE):
+            lived = fact.read(Experience)
+            others[fact.id] = fact
+            if self._means(
+                lived.experience,
+                lived.lesson,
+                lived.from_person,
+                turns=(lived.turn_id, lived.about_turn),
+                session_id=lived.session_id,
+                people=(lived.person_id, lived.from_person),
+                times=(lived.at,),
+            ):
+                gone.append(others.pop(fact.id))
+        if self._found.wish.scope is Scope.PERSON:
+            ids = self._found.traces.ids | {fact.id for fact in gone}
+            left = left_to(self._facts, self._agent_id, ids)
+            gone += [fact for name, fact in others.items() if name in left]
+        self._remove(gone, EXPERIENCE, lambda fact: (fact.read(Experience).experience,))
+
+    def _inner(self) -> None:
+        inner = inner_kept(self._facts, self._agent_id, self._means)
+        self._kept.changes += inner.changes
+        self._kept.removed += inner.removed
+        self._kept.schedules += inner.schedules
+        self._found.traces.add_words(*inner.words)
+
+    def _impressions(self) -> None:
+        for fact in self._all(IMPRESSION):
+            impression = fact.read(Impression)
+            bare = self._without(impression)
+            if bare == impression:
+                continue
+            change = fact.removed() if bare is None else fact.holding(bare)
+            about_person = self._found.wish.scope is Scope.PERSON
+            (self._kept.sources if about_person else self._kept.changes).append(change)
+            if bare is None:
+                self._kept.removed.append(f"{IMPRESSION}:{fact.id}")
+
+    def _without(self, impression: Impression) -> Impression | None:
+        """What is left of an impression; None for nothing."""
+        if self._own and self._found.wish.scope is Scope.EVERYTHING:
+            return None
+        if self._own and impression.target_id == self._found.wish.id:
+            return None
+        history = tuple(
+            each
+            for each in impression.history
+            if not self._means(
+                each.notes,
+                each.recent_behavior,
+                turns=(each.turn_id,),
+                session_id=each.session_id,
+                times=(each.at,),
+            )
+        )
+        told = (impression.personality, impression.communication_style, impression.notes)
+        if self._means(
+            *told,
+            impression.recent_behavior,
+            turns=(impression.turn_id,),
+            session_id=impression.session_id,
+            times=(impression.updated_at,),
+        ):
+            return impression.as_left(history)
+        return impression.replaced(history=history)
+
+    def _signals(self) -> None:
+        """What a turn told of models and skills goes with it, though it has nobody's words.
+
+        Of other turns, of all evidence and of changes only what names a forgotten memory goes.
+        """
+        gone = self._found.traces.ids
+        for fact in self._all(SIGNALS):
+            told = fact.read(Signals)
+            if self._means(turns=(told.turn_id,), session_id=told.session_id, times=(told.at,)):
+                self._kept.changes.append(fact.removed())
+            elif (bare_signals := told.without(gone)) != told:
+                self._kept.changes.append(fact.holding(bare_signals))
+        for fact in self._all(EVIDENCE) if gone else ():
+            kept: Standing | Evidence
+            kept = fact.read(Standing) if fact.id == STANDING else fact.read(Evidence)
+            bare = kept.without(gone)
+            if bare != kept:
+                self._kept.changes.append(fact.holding(bare))
+        self._kept.changes += without(self._runtime, self._agent_id, gone)
+
+    def _skills(self) -> None:
+        for fact in self._all(SKILL):
+            skill = fact.read(AcquiredSkill)
+            if self._means(
+                skill.guidance,
+                skill.source_context,
+                turns=(skill.turn_id,),
+                people=(skill.taught_by,),
+                times=(skill.created_at, skill.updated_at),
+            ):
+                self._kept.skills.append(skill.name)
+
+    def _wordings(self) -> None:
+        kept = self._kept
+        touched = any((kept.changes, kept.sources, kept.skills, self._found.lines))
+        changes, turns = wordings_kept(self._facts, self._agent_id, self._means, touched=touched)
+        kept.changes += changes
+        kept.turns += turns
+
+    def _remove(self, facts: list[Fact], kind: str, words: Words) -> None:
+        wished = self._own and self._found.wish.scope is Scope.MEMORY
+        for fact in facts:
+            is_source = wished and kind == MEMORY and fact.id == self._found.wish.id
+            (self._kept.sources if is_source else self._kept.changes).append(fact.removed())
+            self._kept.removed.append(f"{kind}:{fact.id}")
+            self._found.traces.add_words(*words(fact))
+            if kind in {MEMORY, EXPERIENCE}:
+                self._found.traces.ids.add(fact.id)
+
+    def _all(self, kind: str) -> Iterator[Fact]:
+        return all_of(self._facts, self._agent_id, kind)

@@ -1,0 +1,194 @@
+"""Inner life that comes of what is to be forgotten: beliefs, peers, notes, events, and schedules.
+
+The outlook goes before that of which it tells, so that whoever was killed between finds the rest.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.autonomy.schedule import SCHEDULE, Schedule
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
+from opencrab.domain.document import Fact
+from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.belief_index import outlook_change, outlook_of
+from opencrab.domain.memory.peer import PEER, Peer
+from opencrab.domain.memory.salient_beliefs import OUTLOOK
+from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
+from opencrab.ports.documents import Facts
+
+_PAGE = 200
+
+
+class Means(Protocol):
+    """Whether something comes of what is meant."""
+
+    def __call__(
+        self,
+        *texts: str,
+        turns: Iterable[str] = (),
+        session_id: str = "",
+        line: int = 0,
+        people: Iterable[str] = (),
+        times: Iterable[datetime] = (),
+    ) -> bool:
+        """By its words, its turns, its place, those whom it is of or about, or its time."""
+
+
+@dataclass
+class InnerKept:
+    """What is to be changed, in its order; what is removed as `kind:id`; words that are gone.
+
+    `schedules` have to do with it otherwise than by what they say: they are only named.
+    """
+
+    changes: list[Fact] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    schedules: list[str] = field(default_factory=list)
+
+    def remove(self, fact: Fact) -> None:
+        """Remove one fact."""
+        self.changes.append(fact.removed())
+        self.removed.append(f"{fact.kind}:{fact.id}")
+
+
+def inner_kept(facts: Facts, agent_id: str, means: Means) -> InnerKept:
+    """What of an agent's inner life comes of what is meant."""
+    kept = InnerKept()
+    beliefs = list(_beliefs(facts, agent_id, means, kept))
+    peers = list(_peers(facts, agent_id, means, kept))
+    if kept.changes:
+        kept.changes[:0] = _outlook(facts, agent_id, beliefs, peers)
+    _working(facts, agent_id, means, kept)
+    _signs(facts, agent_id, means, kept, _happenings(facts, agent_id, means, kept))
+    _schedules(facts, agent_id, means, kept)
+    return kept
+
+
+def all_of(facts: Facts, agent_id: str, kind: str) -> Iterator[Fact]:
+    """Every fact of a kind that an agent keeps."""
+    after = ""
+    while True:
+        page = facts.page(agent_id, kind, after=after, limit=_PAGE)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        after = page[-1].id
+
+
+def _beliefs(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> Iterator[Belief]:
+    """Those that stay; evidence that is forgotten goes, what it weighed remains."""
+    for fact in all_of(facts, agent_id, BELIEF):
+        belief = fact.read(Belief)
+        if means(
+            belief.claim,
+            turns=(belief.turn_id,),
+            session_id=belief.session_id,
+            people=(belief.person_id,),
+            times=(belief.formed_at,),
+        ):
+            kept.remove(fact)
+            kept.words.append(belief.claim)
+            continue
+        evidence = tuple(each for each in belief.evidence if not means(each, turns=(each,)))
+        if evidence != belief.evidence:
+            belief = belief.replaced(evidence=evidence)
+            kept.changes.append(fact.holding(belief))
+        yield belief
+
+
+def _peers(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> Iterator[Peer]:
+    """Those that stay; of one who was met elsewhere too the numbers do."""
+    for fact in all_of(facts, agent_id, PEER):
+        peer = fact.read(Peer)
+        times = () if peer.last_at is None else (peer.last_at,)
+        touched = means(session_id=peer.last_session, times=times)
+        if means(people=(peer.agent_id,)) or (touched and peer.interactions <= 1):
+            kept.remove(fact)
+            continue
+        interests = () if touched else tuple(each for each in peer.interests if not means(each))
+        last = "" if touched else peer.last_session
+        bare = peer.replaced(interests=interests, last_session=last)
+        if bare != peer:
+            kept.changes.append(fact.holding(bare))
+        yield bare
+
+
+def _outlook(
+    facts: Facts, agent_id: str, beliefs: Iterable[Belief], peers: Iterable[Peer]
+) -> tuple[Fact, ...]:
+    stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
+    return () if stored is None else outlook_change(agent_id, stored, outlook_of(beliefs, peers))
+
+
+def _working(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> None:
+    stored = facts.get(agent_id, WORKING, WORKING)
+    if stored is None:
+        return
+    noted = stored.read(WorkingMemory)
+    if means(
+        noted.text,
+        turns=(noted.turn_id,),
+        session_id=noted.session_id,
+        people=(noted.person_id,),
+        times=(noted.at,),
+    ):
+        kept.remove(stored)
+
+
+def _happenings(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> list[str]:
+    """The ids of those that go."""
+    gone = []
+    for fact in all_of(facts, agent_id, HAPPENING):
+        event = fact.read(Happening)
+        if means(
+            event.text,
+            session_id=event.session_id,
+            people=(event.source,),
+            times=(event.at,),
+        ):
+            kept.remove(fact)
+            gone.append(fact.id)
+    return gone
+
+
+def _signs(facts: Facts, agent_id: str, means: Means, kept: InnerKept, gone: Iterable[str]) -> None:
+    """Whom it would have answered, where it spoke, and how many events it has not read."""
+    stored = facts.get(agent_id, VITALS, VITALS)
+    if stored is None:
+        return
+    signs = stored.read(VitalSigns)
+    mention = signs.mention
+    if mention is not None and means(
+        session_id=mention.session_id,
+        line=mention.line,
+        people=(mention.principal_id,),
+        times=(mention.at,),
+    ):
+        mention = None
+    fewer = sum(each > signs.read_to for each in gone)
+    after = signs.replaced(
+        mention=mention,
+        unread=max(signs.unread - fewer, 0),
+        spoke={name: at for name, at in signs.spoke.items() if not means(name, times=(at,))},
+    )
+    if after != signs:
+        kept.changes.append(stored.holding(after))
+
+
+def _schedules(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> None:
+    """Those that say it go; what is merely of that place or that time is its owner's to judge."""
+    for fact in all_of(facts, agent_id, SCHEDULE):
+        known = fact.read(Schedule)
+        told = "" if known.channel is None else known.channel.target
+        if means(known.name, known.instructions, told):
+            kept.remove(fact)
+        elif means(
+            session_id=known.session_id or "",
+            turns=(known.last_turn_id or "",),
+            times=(known.created_at, known.updated_at),
+        ):
+            kept.schedules.append(known.id)

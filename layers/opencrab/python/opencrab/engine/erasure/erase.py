@@ -1,0 +1,330 @@
+"""Forgetting: what is meant is found, marked, and taken away everywhere; what came of it is told.
+
+Each call finds anew what is left, and takes away what was derived before that from which it was
+derived; a trail tells the next call by which words to find the rest. So whoever was killed is
+finished by whoever says the same wish again, with the same end.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, Mark, Scope, Wish
+from opencrab.domain.errors import Conflict
+from opencrab.domain.memory.memory import MEMORY
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
+from opencrab.engine.erasure.derived import Keepsakes, keepsakes
+from opencrab.engine.erasure.progress import Trail, Trails
+from opencrab.engine.erasure.scope import Affected, affected, find_repeating
+from opencrab.engine.erasure.turns import Erasing, existing, files_of, header_of, parts
+from opencrab.engine.memory.records import one_less
+from opencrab.engine.runtime import Runtime
+
+Step = Callable[[], bool]
+"""One piece of work; False when it was done before."""
+
+SECONDS = 15.0
+"""How long one call works before it leaves the rest to the next: a request has 29 s."""
+
+_LOOKING = 1 / 3
+"""Share of the time in which sessions are looked through for the first time."""
+
+_LINES = 50
+_MARKED = 200
+_ALIVE = 100
+_CHECKED = 200
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one call did, what is `left` for the next, and what came of it and remains.
+
+    `removed` are kept things by agent as `agent/kind:id`; `files`, `skills` and `schedules` are
+    `agent:name`, of all calls of the same wish. `done` says that nothing is left, in no index and
+    in no copy of one.
+    """
+
+    done: bool
+    left: int
+    lines: int
+    turns: int
+    removed: tuple[str, ...]
+    files: tuple[str, ...]
+    skills: tuple[str, ...]
+    schedules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """What came of something in the past, before anything of it is removed."""
+
+    lines: int
+    repeated: int
+    turns: int
+    kept: tuple[str, ...]
+    files: tuple[str, ...]
+    skills: tuple[str, ...]
+    schedules: tuple[str, ...] = ()
+
+
+@dataclass
+class _Plan:
+    found: Affected
+    kept: list[Keepsakes]
+
+
+def forget(runtime: Runtime, agent_id: str, wish: Wish, *, seconds: float = SECONDS) -> Report:
+    """Forget what is wished, as much of it as there is time for; say it again while it is not done.
+
+    Lines are shared by all who take part in a session: they go for everybody, and so does what the
+    other agents keep of them. It is done when nothing more is found after all was taken away: a
+    turn may have written it down again meanwhile. Raises NotFound, and Conflict while turns or
+    goals that have to do with it have not ended; by then it is found no more, but still there.
+    """
+    runtime.home.agents.get(agent_id)
+    call = _Call(runtime, agent_id, wish, seconds)
+    call.work()
+    if call.done:
+        call.trails.remove()
+        if wish.scope is Scope.PERSON:
+            runtime.home.eraser.drop_letters(str(wish.id))
+        for each in _indexed(runtime, agent_id, call.met):
+            runtime.search.forget(each)
+        runtime.home.eraser.wipe()
+    remains = call.erasing.remains()
+    return Report(
+        done=call.done,
+        left=call.left,
+        lines=call.erasing.lines,
+        turns=call.erasing.turns,
+        removed=tuple(call.removed),
+        files=tuple(existing(runtime, remains.files)),
+        skills=remains.skills,
+        schedules=remains.schedules,
+    )
+
+
+class _Call:
+    """One call: as many rounds through the sessions, or parts of one, as there is time for.
+
+    `left` counts the known steps that remain, and at least 1 while there is more to look through.
+    """
+
+    def __init__(self, runtime: Runtime, agent_id: str, wish: Wish, seconds: float) -> None:
+        self._runtime, self._agent_id, self._wish = runtime, agent_id, wish
+        began = runtime.clock.monotonic_ms()
+        self._looks_until = began + seconds * _LOOKING * 1_000
+        self._ends = began + seconds * 1_000
+        self.trails = Trails(runtime, agent_id, wish)
+        self.erasing = Erasing(runtime, agent_id, wish)
+        self.removed: dict[str, None] = {}
+        self.met: dict[str, None] = {}
+        self.done, self.left = False, 0
+
+    def work(self) -> None:
+        """Find what is left and take it away, again and again."""
+        trail = self.trails.read()
+        while True:
+            last = self._batch(trail)
+            if self.left:
+                return
+            trail.after = last
+            if last is None:
+                if trail.whole and trail.clean:
+                    self.done = True
+                    return
+                trail.next_round()
+            if not self._has_until(self._ends):
+                self.left = 1
+                self.trails.keep(trail)
+                return
+
+    def _batch(self, trail: Trail) -> str | None:
+        """Do what is to be done in some sessions; the last of them, None when there are no more."""
+        in_time = partial(self._has_until, self._looks_until)
+        plan = _planned(self._runtime, self._agent_id, self._wish, trail, in_time)
+        if trail.after is None and plan.found.last is None:
+            trail.whole = True
+        for session in plan.found.sessions.values():
+            self.met.update(dict.fromkeys(session.ever_ids))
+        steps = list(_steps(self._runtime, plan, self.erasing))
+        if steps:
+            _mark(self._runtime, plan)
+        _require_ended(self._runtime, plan)
+        if steps or any(each.schedules for each in plan.kept):
+            self.erasing.remember(skills=_skills(plan), schedules=_schedules(plan))
+        if steps:
+            trail.clean = False
+            self.trails.keep(trail)
+            self.removed.update(dict.fromkeys(_removed(plan)))
+            self.left = self._take(steps)
+        return plan.found.last
+
+    def _take(self, steps: Sequence[Step]) -> int:
+        """Do as many steps as there is time for, at least one; how many are left."""
+        taken, worked = 0, False
+        while taken < len(steps) and (not worked or self._has_until(self._ends)):
+            worked = steps[taken]() or worked
+            taken += 1
+        return len(steps) - taken
+
+    def _has_until(self, moment: float) -> bool:
+        return self._runtime.clock.monotonic_ms() < moment
+
+
+def lineage(runtime: Runtime, agent_id: str, wish: Wish) -> Lineage:
+    """What would be forgotten with a wish, and what came of it; changes nothing."""
+    runtime.home.agents.get(agent_id)
+    known = Trail(traces=Trails(runtime, agent_id, wish).read().traces)
+    plan = _planned(runtime, agent_id, wish, known, lambda: True)
+    found = plan.found
+    turns = (*found.turns, *found.beside)
+    files = (path for turn_id in turns for path in files_of(runtime, turn_id))
+    return Lineage(
+        lines=sum(map(len, found.lines.values())),
+        repeated=sum(map(len, found.repeating.values())),
+        turns=len(dict.fromkeys(turns)),
+        kept=tuple(_removed(plan)),
+        files=tuple(existing(runtime, dict.fromkeys(files))),
+        skills=_skills(plan),
+        schedules=_schedules(plan),
+    )
+
+
+def _planned(
+    runtime: Runtime, agent_id: str, wish: Wish, trail: Trail, in_time: Callable[[], bool]
+) -> _Plan:
+    found = affected(runtime, agent_id, wish, trail, in_time)
+    kept = [keepsakes(runtime, found, each) for each in found.agents()]
+    for each in kept:
+        found.beside.update(dict.fromkeys(turn for turn in each.turns if turn))
+    find_repeating(runtime, found)
+    return _Plan(found, kept)
+
+
+def _require_ended(runtime: Runtime, plan: _Plan) -> None:
+    """Raise Conflict while somebody may still write down again what is to be forgotten."""
+    found = plan.found
+    goals = [goal for each in plan.kept for goal in each.open_goals]
+    alive = {turn.id for turn in _alive(runtime, found)}
+    for turn_id in islice(reversed([*found.turns, *found.beside]), _CHECKED):
+        turn = header_of(runtime, turn_id)
+        if turn is not None and not turn.status.is_end:
+            alive.add(turn_id)
+    if goals or alive:
+        named = ", ".join([*sorted(goals), *sorted(alive)][:10])
+        raise Conflict(
+            f"{named} have not ended and would write down again what is to be forgotten",
+            cure="cancel these goals and stop these turns, or wait for them, then forget again",
+        )
+
+
+def _alive(runtime: Runtime, found: Affected) -> Iterator[Turn]:
+    """Turns in these sessions that have it in their hands, and those that write summaries."""
+    rules, places = runtime.rules, found.traces.lines
+    horizon = timedelta(seconds=max(rules.lease_seconds, rules.visibility_seconds))
+    agents = found.agents()
+    for turn in runtime.home.journal.overdue(runtime.clock.now() + horizon, _ALIVE):
+        if turn.trigger is Trigger.COMPACTION:
+            concerned = turn.agent_id in agents
+        else:
+            concerned = turn.status is TurnStatus.RUNNING and turn.session_id in places
+        if concerned or turn.trigger_line in places.get(turn.session_id, ()):
+            yield turn
+
+
+def _mark(runtime: Runtime, plan: _Plan) -> None:
+    """Tell every copy of an index, before anything goes."""
+    found, now = plan.found, runtime.clock.now()
+    refs = {each.agent_id: each.found_again for each in plan.kept}
+    for agent_id in found.agents():
+        for what in _marked(found, agent_id, refs.get(agent_id, ())):
+            mark = Mark(scope=found.wish.scope, at=now, **what)
+            runtime.home.facts.commit(
+                new_fact(
+                    agent_id, FORGOTTEN, runtime.clock.new_id(), mark, expires_at=now + MARKS_KEPT
+                )
+            )
+
+
+def _marked(found: Affected, agent_id: str, refs: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """What the marks for one agent say, each of a size that one fact holds."""
+    yield from ({"lines": part} for part in parts(list(found.ranges(agent_id)), _MARKED))
+    yield from ({"refs": part} for part in parts(refs, _MARKED))
+    if found.wish.scope is Scope.EVERYTHING and agent_id == found.agent_id:
+        yield {"everything": True}
+
+
+def _steps(runtime: Runtime, plan: _Plan, erasing: Erasing) -> Iterator[Step]:
+    """What is to be done, in an order in which whatever leads to something else goes after it."""
+    found = plan.found
+    for turn_id in found.beside:
+        if turn_id not in found.turns:
+            yield partial(erasing.turn, turn_id)
+    yield from _portions(found.repeating, erasing)
+    for change in (change for each in plan.kept for change in each.changes):
+        yield partial(_keep, runtime, erasing, change)
+    yield from _portions(found.lines, erasing)
+    for change in (change for each in plan.kept for change in each.sources):
+        yield partial(_keep, runtime, erasing, change)
+    for session_id in _opened(found):
+        yield partial(erasing.session, session_id)
+
+
+def _keep(runtime: Runtime, erasing: Erasing, change: Fact) -> bool:
+    """Change what is kept; a memory goes together with its place in the count of all."""
+    if change.kind != MEMORY or change.body is not None:
+        return erasing.keep(change)
+    runtime.home.facts.commit(change, one_less(runtime, change.owner))
+    return True
+
+
+def _portions(
+    lines: Mapping[str, Mapping[int, tuple[str, ...]]], erasing: Erasing
+) -> Iterator[Step]:
+    """Lines with the turns that they lead to, the newest first: a message goes after its answer."""
+    for session_id, numbers in lines.items():
+        for part in parts(sorted(numbers, reverse=True), _LINES):
+            turns = tuple(dict.fromkeys(turn for number in part for turn in numbers[number]))
+            yield partial(erasing.portion, session_id, part, turns)
+
+
+def _opened(found: Affected) -> Iterator[str]:
+    """The sessions whose own name, theme or maker is to be forgotten."""
+    wish = found.wish
+    for session in found.sessions.values():
+        bare = session.stripped()
+        if session == bare:
+            continue
+        meant = {
+            Scope.MEMORY: False,
+            Scope.EVERYTHING: True,
+            Scope.SESSION: session.id == wish.id,
+            Scope.PERSON: session.created_by == wish.id,
+            Scope.PERIOD: wish.covers(session.created_at),
+        }[wish.scope]
+        if meant or found.repeated_in(session.name or "", session.theme):
+            yield session.id
+
+
+def _indexed(runtime: Runtime, agent_id: str, others: Iterable[str]) -> Iterator[str]:
+    """The agents whose indexes know of something forgotten, by this call or an earlier one."""
+    for each in dict.fromkeys((agent_id, *others)):
+        if runtime.home.facts.page(each, FORGOTTEN, limit=1, newest_first=True):
+            yield each
+
+
+def _removed(plan: _Plan) -> Iterator[str]:
+    return (f"{each.agent_id}/{ref}" for each in plan.kept for ref in each.removed)
+
+
+def _skills(plan: _Plan) -> tuple[str, ...]:
+    return tuple(f"{each.agent_id}:{name}" for each in plan.kept for name in each.skills)
+
+
+def _schedules(plan: _Plan) -> tuple[str, ...]:
+    return tuple(f"{each.agent_id}:{name}" for each in plan.kept for name in each.schedules)

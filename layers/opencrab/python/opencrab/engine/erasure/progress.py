@@ -1,0 +1,171 @@
+"""The trail of a wish to forget: what one call learned by which the next ones find what is left.
+
+What was said is gone after the first calls, so that its repetitions could be found no more: the
+traces stay, sentences as hashes only, until nothing is left to be done.
+"""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+
+from opencrab.domain.document import new_fact
+from opencrab.domain.erasure.fingerprint import Traces
+from opencrab.domain.erasure.request import Lines, Wish
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.value import Value
+from opencrab.engine.runtime import Runtime
+
+TRAIL = "trail"
+"""The kind of fact that a trail is stored as, in parts; they go when the wish is fulfilled."""
+
+TRAIL_KEPT = timedelta(days=7)
+"""How long a wish can be left half fulfilled before its repetitions may be overlooked."""
+
+_HELD = 2_000
+_PAGE = 100
+
+
+class _Part(Value):
+    names: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    common: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    lines: tuple[Lines, ...] = ()
+
+
+class _Head(Value):
+    after: str | None = None
+    whole: bool = False
+    clean: bool = True
+
+
+@dataclass
+class Trail:
+    """How far the calls for one wish have come.
+
+    They look through all sessions, one round after the other; `after` is the last session that
+    this round has been through. `whole` says that the traces of all sessions are known, `clean`
+    that this round has found nothing yet.
+    """
+
+    traces: Traces
+    after: str | None = None
+    whole: bool = False
+    clean: bool = True
+
+    def next_round(self) -> None:
+        """Begin to look through all sessions anew."""
+        self.after, self.whole, self.clean = None, True, True
+
+
+class Trails:
+    """Where the trail of one wish is kept."""
+
+    def __init__(self, runtime: Runtime, agent_id: str, wish: Wish) -> None:
+        self._runtime, self._agent_id = runtime, agent_id
+        self._key = stable_id("forget", wish.model_dump_json())
+        self._stored = Traces()
+        self._parts = 0
+
+    def read(self) -> Trail:
+        """The trail as the last call left it; a new one where there was none."""
+        known = Trail(traces=Traces())
+        for fact_id in self._ids():
+            fact = self._runtime.home.facts.get(self._agent_id, TRAIL, fact_id)
+            if fact is None:
+                continue
+            if fact_id == self._key:
+                head = fact.read(_Head)
+                known.after, known.whole, known.clean = head.after, head.whole, head.clean
+            else:
+                part = fact.read(_Part)
+                _add(known.traces, part)
+                _add(self._stored, part)
+                self._parts += 1
+        return known
+
+    def keep(self, trail: Trail) -> None:
+        """Store what has been learned since it was read or stored."""
+        for part in _news(self._stored, trail.traces):
+            self._parts += 1
+            self._write(f"{self._key}.{self._parts:06}", part)
+            _add(self._stored, part)
+        self._write(self._key, _Head(after=trail.after, whole=trail.whole, clean=trail.clean))
+
+    def remove(self) -> None:
+        """Nothing is left to be found."""
+        for fact_id in self._ids():
+            fact = self._runtime.home.facts.get(self._agent_id, TRAIL, fact_id)
+            if fact is not None:
+                self._runtime.home.facts.commit(fact.removed())
+
+    def _ids(self) -> list[str]:
+        found, after = list[str](), ""
+        while page := self._runtime.home.facts.page(
+            self._agent_id, TRAIL, after=after, limit=_PAGE
+        ):
+            after = page[-1].id
+            found += [fact.id for fact in page if fact.id.partition(".")[0] == self._key]
+        return found
+
+    def _write(self, fact_id: str, value: Value) -> None:
+        until = self._runtime.clock.now() + TRAIL_KEPT
+        fact = new_fact(self._agent_id, TRAIL, fact_id, value, expires_at=until)
+        self._runtime.home.facts.commit(fact.replaced(version=0))
+
+
+def ranges(session_id: str, numbers: Iterable[int]) -> Iterable[Lines]:
+    """Numbers of lines as few ranges."""
+    first = last = 0
+    for number in sorted(numbers):
+        if number == last + 1 and last:
+            last = number
+            continue
+        if last:
+            yield Lines(session_id=session_id, first=first, last=last)
+        first = last = number
+    if last:
+        yield Lines(session_id=session_id, first=first, last=last)
+
+
+def add_lines(traces: Traces, lines: Mapping[str, Iterable[int]]) -> None:
+    """Know more places."""
+    for session_id, numbers in lines.items():
+        known: AbstractSet[int] = traces.lines.get(session_id, frozenset())
+        traces.lines[session_id] = known | frozenset(numbers)
+
+
+def _add(traces: Traces, part: _Part) -> None:
+    traces.names.update(dict.fromkeys(part.names))
+    traces.others.update(part.others)
+    traces.sentences.update(part.sentences)
+    traces.common.update(part.common)
+    traces.ids.update(part.ids)
+    lines: dict[str, set[int]] = {}
+    for each in part.lines:
+        lines.setdefault(each.session_id, set()).update(range(each.first, each.last + 1))
+    add_lines(traces, lines)
+
+
+def _news(stored: Traces, now: Traces) -> Iterable[_Part]:
+    """What is known now and not stored, in parts that a fact holds."""
+    places = (
+        each
+        for session_id, numbers in now.lines.items()
+        for each in ranges(session_id, numbers - stored.lines.get(session_id, frozenset()))
+    )
+    news: dict[str, Iterable[object]] = {
+        "names": [name for name in now.names if name not in stored.names],
+        "others": sorted(now.others - stored.others),
+        "sentences": sorted(now.sentences - stored.sentences),
+        "common": sorted(now.common - stored.common),
+        "ids": sorted(now.ids - stored.ids),
+        "lines": places,
+    }
+    for field, values in news.items():
+        rest = iter(values)
+        while held := tuple(islice(rest, _HELD)):
+            yield _Part.model_validate({field: held})

@@ -1,0 +1,245 @@
+"""What a wish to forget means in sessions: the lines, their turns, and what repeats them."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.erasure.fingerprint import Traces, digests, texts_in
+from opencrab.domain.erasure.request import FORGOTTEN, Lines, Mark, Scope, Wish
+from opencrab.domain.errors import NotFound
+from opencrab.domain.memory.memory import IMPRESSION, MEMORY, Impression, Memory
+from opencrab.domain.turn.turn import Trigger
+from opencrab.engine.erasure.progress import Trail, add_lines, ranges
+from opencrab.engine.runtime import Runtime
+
+RECORDS_KEPT = timedelta(days=90)
+"""How long a turn's records may be there."""
+
+_QUOTATION = re.compile(r"^> ", re.MULTILINE)
+_PAGE = 500
+_SESSIONS = 100
+_GROUPS = 100
+_ROWS = 500
+_MARKS = 200
+
+
+@dataclass
+class Affected:
+    """What is meant: by session the lines, with the turns that go with each of them.
+
+    `turns` are all of these turns and others that told of the same; `repeating` are lines of agents
+    outside it that repeat what is forgotten; `since` is the oldest line's time; `last` is the last
+    session that was looked through, None when there are no more. Repetitions are told only when the
+    `whole` is known, since others may have said it before. What was `said`, by those meant and by
+    others, has the time when it was said first.
+    """
+
+    wish: Wish
+    agent_id: str
+    sessions: dict[str, Session] = field(default_factory=dict)
+    lines: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
+    repeating: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
+    turns: dict[str, None] = field(default_factory=dict)
+    beside: dict[str, None] = field(default_factory=dict)
+    traces: Traces = field(default_factory=Traces)
+    since: datetime | None = None
+    last: str | None = None
+    whole: bool = True
+    said: dict[str, datetime] = field(default_factory=dict)
+    said_by_others: dict[str, datetime] = field(default_factory=dict)
+
+    def all_lines(self) -> dict[str, dict[int, tuple[str, ...]]]:
+        """Both kinds of lines."""
+        both = {name: dict(numbers) for name, numbers in self.repeating.items()}
+        for name, numbers in self.lines.items():
+            both[name] = both.get(name, {}) | numbers
+        return both
+
+    def agents(self) -> tuple[str, ...]:
+        """The agent, and all who took part where lines are forgotten, now or in earlier calls."""
+        names = (self.all_lines().keys() | self.traces.lines.keys()) & self.sessions.keys()
+        others = (each for name in sorted(names) for each in self.sessions[name].ever_ids)
+        return tuple(dict.fromkeys((self.agent_id, *others)))
+
+    def repeated_in(self, *texts: str) -> bool:
+        """Whether a text repeats what is forgotten, as far as that can be told yet."""
+        return self.whole and self.traces.among(*texts)
+
+    def ranges(self, agent_id: str) -> Iterator[Lines]:
+        """The lines of the sessions that an agent took part in, as few ranges."""
+        for name, numbers in sorted(self.all_lines().items()):
+            if agent_id in self.sessions[name].ever_ids:
+                yield from ranges(name, numbers)
+
+
+def affected(
+    runtime: Runtime, agent_id: str, wish: Wish, trail: Trail, in_time: Callable[[], bool]
+) -> Affected:
+    """What a wish means, without what only repeats it; raises NotFound for what never was there.
+
+    It goes on where the trail ends, and stops after the session in which there was no more time.
+    """
+    found = Affected(wish, agent_id, traces=trail.traces)
+    if wish.scope is Scope.PERSON and wish.id is not None:
+        found.traces.add_name(wish.id)
+        impression = runtime.home.facts.get(agent_id, IMPRESSION, wish.id)
+        if impression is not None:
+            found.traces.add_name(impression.read(Impression).target_name)
+    for session in _sessions(runtime, agent_id, wish, trail.after):
+        if found.sessions and not in_time():
+            found.last = next(reversed(found.sessions))
+            break
+        found.sessions[session.id] = session
+        _look_through(runtime, found, session)
+    found.whole = trail.whole or found.last is None
+    add_lines(found.traces, found.lines)
+    found.traces.add_said(found.said, found.said_by_others)
+    if wish.scope is Scope.MEMORY:
+        _name_memory(runtime, found)
+    _add_compactions(runtime, found)
+    return found
+
+
+def find_repeating(runtime: Runtime, found: Affected) -> None:
+    """Find the lines by which agents repeat what is forgotten, and their turns.
+
+    What other people said in their own words stays theirs.
+    """
+    if found.wish.scope is Scope.EVERYTHING or not found.whole:
+        return
+    for session in found.sessions.values():
+        known = found.lines.get(session.id, {})
+        for line in _lines_of(runtime, session.id):
+            if not line.from_agent or line.forgotten or line.sequence in known:
+                continue
+            if found.repeated_in(line.text, *texts_in(line.data)):
+                turns = () if line.turn_id is None else (line.turn_id,)
+                found.repeating.setdefault(session.id, {})[line.sequence] = turns
+                found.beside.update(dict.fromkeys(turns))
+
+
+def _sessions(runtime: Runtime, agent_id: str, wish: Wish, after: str | None) -> Iterable[Session]:
+    home = runtime.home
+    if wish.scope is Scope.SESSION:
+        session = home.sessions.get(str(wish.id))
+        if agent_id not in session.ever_ids:
+            raise NotFound(f"agent {agent_id!r} has no session {wish.id!r}")
+        # The others are looked through for what repeats it.
+    while True:
+        page = home.sessions.page(after=after, limit=_SESSIONS)
+        yield from (each for each in page if agent_id in each.ever_ids)
+        if len(page) < _SESSIONS:
+            return
+        after = page[-1].id
+
+
+def _look_through(runtime: Runtime, found: Affected, session: Session) -> None:
+    if found.wish.scope is Scope.MEMORY:
+        return
+    before = found.traces.lines.get(session.id, frozenset())
+    groups: set[int] = set()
+    hit: dict[int, Line] = {}
+    for line in _lines_of(runtime, session.id):
+        if line.forgotten:
+            continue
+        asked = _is_asked(found, session, line)
+        is_hit = asked or line.group_line in groups or line.group_line in before
+        _note(found, line, is_own=is_hit and not line.from_agent, asked=asked)
+        if not is_hit:
+            continue
+        hit[line.sequence] = line
+        if asked and line.opens:
+            groups.add(line.sequence)
+        found.since = min(line.at, found.since or line.at)
+    _add_turns(runtime, found, session.id, hit)
+
+
+def _note(found: Affected, line: Line, *, is_own: bool, asked: bool) -> None:
+    """Who said a line and what, and when it was said first."""
+    if asked and found.wish.scope is Scope.PERSON and line.speaker_id == found.wish.id:
+        found.traces.add_name(line.speaker_name)
+    elif found.wish.scope is Scope.PERSON:
+        found.traces.add_others(line.speaker_name)
+    said = found.said if is_own else found.said_by_others
+    text = _QUOTATION.sub("", line.text) if line.quotes else line.text
+    for digest in digests(text):
+        said[digest] = min(line.at, said.get(digest, line.at))
+
+
+def _add_turns(runtime: Runtime, found: Affected, session_id: str, hit: dict[int, Line]) -> None:
+    """The turns that a message became, whether or not they ever said anything."""
+    openers = [line.group for line in hit.values() if line.opens]
+    became: dict[str, tuple[str, ...]] = {}
+    for start in range(0, len(openers), _GROUPS):
+        became |= runtime.home.eraser.turns_of(*openers[start : start + _GROUPS])
+    for sequence, line in hit.items():
+        own = () if line.turn_id is None else (line.turn_id,)
+        turns = (*own, *(became.get(line.group, ()) if line.opens else ()))
+        found.lines.setdefault(session_id, {})[sequence] = turns
+        found.turns.update(dict.fromkeys(turns))
+
+
+def _is_asked(found: Affected, session: Session, line: Line) -> bool:
+    wish = found.wish
+    match wish.scope:
+        case Scope.EVERYTHING:
+            return True
+        case Scope.SESSION:
+            return session.id == wish.id
+        case Scope.PERSON:
+            return line.speaker_id == wish.id or wish.id in line.quotes
+        case Scope.PERIOD:
+            return wish.covers(line.at)
+        case _:
+            return False
+
+
+def _name_memory(runtime: Runtime, found: Affected) -> None:
+    wanted = str(found.wish.id)
+    fact = runtime.home.facts.get(found.agent_id, MEMORY, wanted)
+    found.traces.ids.add(wanted)
+    if fact is None:
+        if not _was_marked(runtime, found.agent_id, f"{MEMORY}:{wanted}"):
+            raise NotFound(f"agent {found.agent_id!r} has no memory {wanted!r}")
+        return
+    memory = fact.read(Memory)
+    told = (memory.content, *(each.content for each in memory.earlier))
+    found.traces.add_words(*told, whole=True)
+    turns = (memory.turn_id, *(each.turn_id for each in memory.earlier))
+    found.beside.update(dict.fromkeys(turn for turn in turns if turn))
+
+
+def _was_marked(runtime: Runtime, agent_id: str, ref: str) -> bool:
+    """Whether somebody began to forget it, so that it is to be finished."""
+    marks = runtime.home.facts.page(agent_id, FORGOTTEN, limit=_MARKS, newest_first=True)
+    return any(ref in fact.read(Mark).refs for fact in marks)
+
+
+def _add_compactions(runtime: Runtime, found: Affected) -> None:
+    """The turns that summarised these sessions: what they wrote was in their records first."""
+    if found.since is None:
+        return
+    since = max(found.since, runtime.clock.now() - RECORDS_KEPT)
+    for agent_id in found.agents():
+        after: str | None = None
+        while True:
+            rows = runtime.home.usage.rows(agent_id, since=since, after=after, limit=_ROWS)
+            for row in rows:
+                if row.trigger is Trigger.COMPACTION and row.session_id in found.lines:
+                    found.beside[row.turn_id] = None
+            if len(rows) < _ROWS:
+                break
+            after = rows[-1].id
+
+
+def _lines_of(runtime: Runtime, session_id: str) -> Iterator[Line]:
+    after = 0
+    while True:
+        page = runtime.home.journal.lines(session_id, after=after, limit=_PAGE)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        after = page[-1].sequence

@@ -1,0 +1,236 @@
+"""Erasing turns and lines: what hangs on them goes first, and what they wrote is named."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from opencrab.domain.approvals.approval import DECIDED, OPEN
+from opencrab.domain.conversation.line import Line
+from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.erasure.request import MARKS_KEPT, Wish
+from opencrab.domain.errors import NotFound
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.turn.action import FileWritten
+from opencrab.domain.turn.record import ApprovalRequest, CallResult, Pointer, Record
+from opencrab.domain.turn.turn import Turn
+from opencrab.domain.usage.ledger import is_row_id
+from opencrab.domain.value import Value
+from opencrab.engine.approvals.approvals import approval_id
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.large_result import is_result
+from opencrab.engine.turn.stored_record import resolved
+from opencrab.ports.erasure import not_ended
+
+REMAINS = "remains"
+"""The kind of fact that names what an owner may want to remove after a wish was fulfilled."""
+
+_NAMED = 500
+_ROWS = 500
+_AROUND = timedelta(hours=6)
+"""So far from a turn's lines its calls may have ended."""
+
+Part = TypeVar("Part")
+
+
+class Remains(Value):
+    """What came of it and is not removed, because it is an owner's to judge: `agent:name`."""
+
+    files: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    schedules: tuple[str, ...] = ()
+
+
+class Erasing:
+    """One call's work for one wish; `lines` and `turns` are how many it has erased."""
+
+    def __init__(self, runtime: Runtime, agent_id: str, wish: Wish) -> None:
+        self._runtime = runtime
+        self._agent_id = agent_id
+        self._key = stable_id("forget", wish.model_dump_json())
+        self.lines = 0
+        self.turns = 0
+
+    def portion(self, session_id: str, numbers: tuple[int, ...], turns: tuple[str, ...]) -> bool:
+        """Erase some lines of a session, after the turns to which they lead."""
+        self._old_judgements(session_id, numbers, turns)
+        for turn_id in turns:
+            self.turn(turn_id)
+        self._runtime.home.eraser.redact(session_id, numbers)
+        self.lines += len(numbers)
+        return True
+
+    def keep(self, change: Fact) -> bool:
+        """Change what an agent keeps, or remove it."""
+        self._runtime.home.facts.commit(change)
+        return True
+
+    def session(self, session_id: str) -> bool:
+        """Take the words away with which a session was opened."""
+        self._runtime.home.eraser.strip_session(session_id)
+        return True
+
+    def turn(self, turn_id: str) -> bool:
+        """Erase a turn with all that hangs on it, unless that was done before.
+
+        Raises Conflict for one that has not ended.
+        """
+        home, header = self._runtime.home, header_of(self._runtime, turn_id)
+        if header is not None and header.forgotten:
+            return False
+        if header is not None and not header.status.is_end:
+            raise not_ended(header)
+        records = home.eraser.records_of(turn_id)
+        if header is None and not records:
+            return False
+        self._files(turn_id)
+        if header is not None:
+            self._approvals(header, records)
+            self._judgements(header, records)
+        for record in records:
+            if isinstance(record, Pointer):
+                home.blobs.remove(record.sha256)
+        home.eraser.erase_turn(turn_id)
+        self.turns += 1
+        return True
+
+    def remains(self) -> Remains:
+        """What all calls for this wish have named."""
+        stored = self._runtime.home.facts.get(self._agent_id, REMAINS, self._key)
+        return stored.read(Remains) if stored else Remains()
+
+    def remember(
+        self,
+        *,
+        files: tuple[str, ...] = (),
+        skills: tuple[str, ...] = (),
+        schedules: tuple[str, ...] = (),
+    ) -> None:
+        """Name what remains before that is gone by which it was found."""
+        before = self.remains()
+        after = Remains(
+            files=_more(before.files, files),
+            skills=_more(before.skills, skills),
+            schedules=_more(before.schedules, schedules),
+        )
+        if after == before:
+            return
+        until = self._runtime.clock.now() + MARKS_KEPT
+        fact = new_fact(self._agent_id, REMAINS, self._key, after, expires_at=until)
+        self._runtime.home.facts.commit(fact.replaced(version=0))
+
+    def _files(self, turn_id: str) -> None:
+        """What the turn's results were kept in goes; what it wrote itself is named."""
+        named = tuple(files_of(self._runtime, turn_id))
+        made = [each for each in named if is_result(each.partition(":")[2], turn_id)]
+        for agent_id, _, path in (each.partition(":") for each in made):
+            with suppress(NotFound):
+                self._runtime.home.files.delete(agent_id, path)
+        self.remember(files=tuple(each for each in named if each not in made))
+
+    def _judgements(self, turn: Turn, records: Iterable[Record]) -> None:
+        """In which words the turn's answers were judged, and the turn judged earlier ones."""
+        until = (turn.ended_at or turn.created_at) + _AROUND
+        self._unsay(turn.agent_id, {turn.id}, turn.created_at, until)
+        for record in _readable(self._runtime, records):
+            judged = _judged_in(record)
+            if judged:
+                with suppress(NotFound):
+                    self._runtime.home.usage.unsay(turn.agent_id, judged)
+
+    def _old_judgements(
+        self, session_id: str, numbers: tuple[int, ...], turns: tuple[str, ...]
+    ) -> None:
+        """The same of turns that only their lines still know: a call's row outlives its turn."""
+        old = {turn_id for turn_id in turns if header_of(self._runtime, turn_id) is None}
+        if not old:
+            return
+        lines = _lines(self._runtime, session_id, min(numbers), max(numbers))
+        said = [line for line in lines if line.turn_id in old]
+        for agent_id in {line.speaker_id for line in said}:
+            times = [line.at for line in said if line.speaker_id == agent_id]
+            self._unsay(agent_id, old, min(times) - _AROUND, max(times) + _AROUND)
+
+    def _unsay(self, agent_id: str, turns: set[str], since: datetime, until: datetime) -> None:
+        """Take the words away in which answers of these turns were judged."""
+        usage, after = self._runtime.home.usage, None
+        while True:
+            rows = usage.rows(agent_id, since=since, until=until, after=after, limit=_ROWS)
+            for row in rows:
+                if row.turn_id in turns and row.self_evaluation:
+                    usage.unsay(agent_id, row.id)
+            if len(rows) < _ROWS:
+                return
+            after = rows[-1].id
+
+    def _approvals(self, turn: Turn, records: Iterable[Record]) -> None:
+        """What the turn had asked its owner, with the words in which it asked."""
+        facts = self._runtime.home.facts
+        asked = (each for each in records if isinstance(each, ApprovalRequest))
+        for fact_id in [approval_id(turn, each.n) for each in asked]:
+            for kind in (OPEN, DECIDED):
+                stored = facts.get(INSTALLATION_FACTS, kind, fact_id)
+                if stored is not None:
+                    facts.commit(stored.removed())
+
+
+def files_of(runtime: Runtime, turn_id: str) -> Iterator[str]:
+    """The files that a turn wrote, as far as its header and its records still tell."""
+    header = header_of(runtime, turn_id)
+    if header is None:
+        return
+    for record in _readable(runtime, runtime.home.eraser.records_of(turn_id)):
+        if isinstance(record, CallResult):
+            for effect in record.result.side_effects:
+                if isinstance(effect, FileWritten):
+                    yield f"{header.agent_id}:{effect.path}"
+
+
+def existing(runtime: Runtime, files: Iterable[str]) -> Iterator[str]:
+    """Those of the files that are still there."""
+    for named in files:
+        agent_id, _, path = named.partition(":")
+        if runtime.home.files.info(agent_id, path) is not None:
+            yield named
+
+
+def header_of(runtime: Runtime, turn_id: str) -> Turn | None:
+    """A turn's header, or None when it has expired."""
+    try:
+        return runtime.home.journal.header(turn_id)
+    except NotFound:
+        return None
+
+
+def parts(whole: Sequence[Part], size: int) -> Iterator[tuple[Part, ...]]:
+    """A sequence in parts of a size, the last one smaller."""
+    for start in range(0, len(whole), size):
+        yield tuple(whole[start : start + size])
+
+
+def _readable(runtime: Runtime, records: Iterable[Record]) -> Iterator[Record]:
+    for record in records:
+        try:
+            yield from resolved((record,), runtime.home.blobs)
+        except NotFound:
+            # Whoever began to erase this turn has removed its body, and named its files before.
+            continue
+
+
+def _lines(runtime: Runtime, session_id: str, first: int, last: int) -> Iterator[Line]:
+    after = first - 1
+    while after < last:
+        page = runtime.home.journal.lines(session_id, after=after, limit=_ROWS)
+        yield from (line for line in page if line.sequence <= last)
+        after = page[-1].sequence if page else last
+
+
+def _judged_in(record: Record) -> str:
+    """The metrics id of the answer that a call judged; "" for another record."""
+    told = record.result.data or {} if isinstance(record, CallResult) else {}
+    judged = told.get("metrics_id")
+    return judged if isinstance(judged, str) and is_row_id(judged) else ""
+
+
+def _more(before: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*before, *new)))[:_NAMED]

@@ -1,0 +1,47 @@
+"""Conditions: tasks whose precondition does not hold fail before they begin."""
+
+from opencrab.domain.goals.condition import unmet
+from opencrab.domain.goals.goal import Goal, Task, TaskStatus
+from opencrab.domain.value import Language
+from opencrab.engine.goals.queue import Board
+from opencrab.engine.phrases import phrase
+from opencrab.ports.workspace.files import Files
+
+
+def cleared(
+    files: Files, board: Board, goal: Goal, *, first: bool = False
+) -> tuple[Goal, list[Task]]:
+    """The goal whose next task may begin, and the tasks that have failed because they may not.
+
+    With `first` only the first of these fails.
+    """
+    failed = list[Task]()
+    language = board.profile.agent.language
+    while (task := goal.next_task) is not None and task.status is TaskStatus.PENDING:
+        missing = _missing(files, goal, task)
+        if missing is None:
+            break
+        ended = _blocked(task, missing, language).replaced(ended_at=board.now)
+        goal = goal.with_task(ended)
+        failed.append(ended)
+        if first:
+            break
+    return goal, failed
+
+
+def _missing(files: Files, goal: Goal, task: Task) -> str | None:
+    """What a task needs and there is not; None where nothing is missing that code can check."""
+
+    def is_done(task_id: str) -> bool:
+        other = goal.task(task_id)
+        return other is not None and other.status is TaskStatus.DONE
+
+    return unmet(
+        task.precondition, lambda path: files.info(goal.agent_id, path) is not None, is_done
+    )
+
+
+def _blocked(task: Task, missing: str, language: Language) -> Task:
+    """A task that may not begin."""
+    cause = phrase("task_unmet", language, what=missing)
+    return task.replaced(status=TaskStatus.FAIL, cause=cause)

@@ -1,0 +1,274 @@
+"""Wishes: the goals that an agent puts up by itself, from every source that it has for them.
+
+Whoever calls commits the facts and due items of the board.
+"""
+
+from datetime import datetime, timedelta
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.domain.autonomy import curiosity
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
+from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
+from opencrab.domain.goals.selection import AT_ONCE, PROMISES, room
+from opencrab.domain.goals.value_estimate import Horizon, Worth
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.memory.peer import PEER, Peer, trust
+from opencrab.domain.money.budget import agent_scope
+from opencrab.domain.value import Value
+from opencrab.engine.goals.generation_text import called, owed, poor_words, towards
+from opencrab.engine.goals.queue import Board, opened, released
+from opencrab.engine.goals.selection import begin, count, going
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.world.binding import balance
+from opencrab.ports.turn.action import one_line
+
+_NAME = 200
+_LOOKED_AT = 50
+"""Events, and peers, that one review looks at."""
+
+STEPS = 12
+"""Cycles between one step towards an aspiration and the next one."""
+
+_COLLABORATIVE = 0.6
+"""From this drive on an agent seeks out those whom it hardly trusts."""
+
+_HARDLY = 0.3
+_SOCIAL_PAUSE = timedelta(days=1)
+_PATIENCE = timedelta(hours=1)
+"""How long a mention stays unanswered before to answer it is a goal."""
+
+
+class _Wish(Value):
+    """A goal that an agent is about to put up by itself."""
+
+    source: GoalSource
+    name: str
+    words: str
+    worth: Worth
+    horizon: Horizon = Horizon.OBJECTIVE
+    deadline: datetime | None = None
+    taint: bool = False
+
+
+def review(
+    runtime: Runtime, board: Board, now: datetime, signs: VitalSigns | None = None
+) -> tuple[Goal, ...]:
+    """Work out anew what an agent wants, from all sources but curiosity; nothing begins.
+
+    Without initiative or instructions it wants nothing.
+    """
+    if not board.profile.agent.heartbeat.acts_unasked:
+        return ()
+    made = (survive(runtime, board, now), aspire(board, now), befriend(runtime, board, now, signs))
+    seized = seize(runtime, board, now)
+    stepped = step(runtime, board, now)
+    return (*(goal for goal in (*made, stepped) if goal is not None), *seized)
+
+
+def explore(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
+    """Put up the goal to explore the unknown, and begin it.
+
+    None where one is open, another goal is being carried out, or there is no room; and while the
+    last one, however it ended, is not as long past as a new experience has to be.
+    """
+    if board.agenda().current is not None:
+        return None
+    board.open_goals()
+    last = board.expectations().ended_at(GoalSource.CURIOSITY)
+    patience = curiosity.threshold(board.profile.soul.weights.risk_tolerance)
+    if last is not None and last <= now < last + patience * runtime.rules.autonomy.longing:
+        return None
+    name, words = called(GoalSource.CURIOSITY, board.profile.agent.language)
+    wish = _wish(board, GoalSource.CURIOSITY, name, words)
+    goal = _put_up(board, wish, now)
+    return None if goal is None else begin(board, goal)
+
+
+def survive(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
+    """Put up the goal to spend less, where little of the agent's day is left, or of its balance.
+
+    At most one ends in a day, and one that has not begun is given up when there is enough again.
+    None where nothing was put up.
+    """
+    left, autonomy = _left_percent(runtime, board, now), runtime.rules.autonomy
+    owns = _owned(runtime, board.profile)
+    poor = owns is not None and owns < autonomy.survival_balance
+    if left >= autonomy.survival_percent and not poor:
+        for goal in _of(board, GoalSource.SURVIVAL):
+            if goal.runs == 0:
+                _give_up(board, goal, now)
+        return None
+    board.open_goals()
+    last = board.expectations().ended_at(GoalSource.SURVIVAL)
+    if last is not None and last.date() == now.date():
+        return None
+    language = board.profile.agent.language
+    name, words = called(GoalSource.SURVIVAL, language, percent=left)
+    if poor:
+        words = poor_words(language, owns or 0)
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    wish = _wish(board, GoalSource.SURVIVAL, name, words).replaced(deadline=midnight)
+    return _put_up(board, wish, now)
+
+
+def aspire(board: Board, now: datetime) -> Goal | None:
+    """See that what an agent is there for is its aspiration, as it is said now."""
+    purpose, language = board.profile.agent.purpose, board.profile.agent.language
+    name = one_line(purpose, _NAME)
+    for goal in _of(board, GoalSource.ROLE):
+        if goal.horizon is Horizon.ASPIRATION and goal.authority is Authority.SELF:
+            if goal.name == name:
+                return None
+            _give_up(board, goal, now)
+    if not name:
+        return None
+    _, words = called(GoalSource.ROLE, language, what=name)
+    wish = _wish(board, GoalSource.ROLE, name, words)
+    return _put_up(board, wish.replaced(horizon=Horizon.ASPIRATION), now)
+
+
+def seize(runtime: Runtime, board: Board, now: datetime) -> tuple[Goal, ...]:
+    """Put up goals for events that may be worth one, each looked at once."""
+    board.open_goals()
+    before = board.expectations()
+    agent = board.profile.agent
+    events = runtime.home.facts.page(agent.id, HAPPENING, after=before.noticed, limit=_LOOKED_AT)
+    if not events:
+        return ()
+    found = [event for fact in events if (event := fact.read(Happening)).opportunity]
+    made = [_put_up(board, _chance(board, event), now) for event in found]
+    board.put_expectations(board.expectations().replaced(noticed=events[-1].id))
+    return tuple(goal for goal in made if goal is not None)
+
+
+def befriend(
+    runtime: Runtime, board: Board, now: datetime, signs: VitalSigns | None = None
+) -> Goal | None:
+    """Put up a goal for somebody's sake: an answer that is owed, or a peer hardly trusted.
+
+    At most one is open, and a day passes between them.
+    """
+    if _of(board, GoalSource.SOCIAL):
+        return None
+    last = board.expectations().ended_at(GoalSource.SOCIAL)
+    if last is not None and now - last < _SOCIAL_PAUSE:
+        return None
+    if signs is None:
+        stored = runtime.home.facts.get(board.profile.agent.id, VITALS, VITALS)
+        signs = None if stored is None else stored.read(VitalSigns)
+    wish = _owed(board, signs, now) or _stranger(runtime, board, now)
+    return None if wish is None else _put_up(board, wish, now)
+
+
+def step(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
+    """Put up a next step towards the aspiration where nothing else is open, every STEPS cycles."""
+    goals, pause = board.open_goals(), STEPS * runtime.rules.autonomy.longing
+    aspired = [goal for goal in _of(board, GoalSource.ROLE) if goal.authority is Authority.SELF]
+    if not aspired or any(goal.horizon is Horizon.OBJECTIVE for goal in goals):
+        return None
+    last = board.expectations().ended_at(GoalSource.ROLE)
+    if last is not None and last <= now < last + pause:
+        return None
+    name, words = towards(board.profile.agent.language, aspired[-1].name)
+    wish = _wish(board, GoalSource.ROLE, name, words)
+    return _put_up(board, wish.replaced(deadline=now + pause), now)
+
+
+def _owned(runtime: Runtime, profile: Profile) -> int | None:
+    """What an agent has in its world; None for one without a world."""
+    agent = profile.agent
+    return None if agent.world is None else balance(runtime.home.facts, agent.id)
+
+
+def _wish(board: Board, source: GoalSource, name: str, words: str) -> _Wish:
+    """A wish as the agent's experiences with its source would have it."""
+    board.open_goals()
+    first = PROMISES[source]
+    reward = board.expectations().reward(source, first.expected_reward)
+    worth = first.replaced(expected_reward=reward)
+    return _Wish(source=source, name=one_line(name, _NAME), words=words, worth=worth)
+
+
+def _chance(board: Board, event: Happening) -> _Wish:
+    language = board.profile.agent.language
+    what = one_line(event.text or event.type, _NAME // 2)
+    name, words = called(GoalSource.OPPORTUNITY, language, what=what)
+    wish = _wish(board, GoalSource.OPPORTUNITY, name, words)
+    return wish.replaced(taint=event.tainted)
+
+
+def _owed(board: Board, signs: VitalSigns | None, now: datetime) -> _Wish | None:
+    mention = None if signs is None else signs.mention
+    if mention is None or now - mention.at < _PATIENCE:
+        return None
+    name, words = owed(board.profile.agent.language, mention.principal_id)
+    wish = _wish(board, GoalSource.SOCIAL, name, words)
+    return wish.replaced(taint=True)
+
+
+def _stranger(runtime: Runtime, board: Board, now: datetime) -> _Wish | None:
+    profile = board.profile
+    if profile.soul.weights.collaboration < _COLLABORATIVE:
+        return None
+    prior = runtime.rules.autonomy.peer_prior
+    facts = runtime.home.facts.page(profile.agent.id, PEER, limit=_LOOKED_AT)
+    trusted = ((trust(peer := fact.read(Peer), now, prior), peer.agent_id) for fact in facts)
+    least, who = min(trusted, default=(1.0, ""))
+    if least >= _HARDLY:
+        return None
+    name, words = called(GoalSource.SOCIAL, profile.agent.language, what=who)
+    return _wish(board, GoalSource.SOCIAL, name, words)
+
+
+def _put_up(board: Board, wish: _Wish, now: datetime) -> Goal | None:
+    """The goal, now open; None where there is no room for it, or it is not to be wanted."""
+    agent, goals = board.profile.agent, board.open_goals()
+    alike = sum(goal.horizon is wish.horizon for goal in goals)
+    full = alike >= room(wish.horizon, Authority.SELF)
+    enough = count(going(goals), wish.source) >= AT_ONCE.get(wish.source, len(goals) + 1)
+    if full or enough or not agent.heartbeat.acts_unasked:
+        return None
+    number = board.agenda().last_number + 1
+    goal = Goal(
+        id=f"G{number}",
+        agent_id=agent.id,
+        session_id=stable_id("own-goal", agent.id, wish.source, f"G{number}"),
+        name=wish.name,
+        instruction=wish.words,
+        source=wish.source,
+        horizon=wish.horizon,
+        worth=wish.worth,
+        deadline=wish.deadline,
+        authority=Authority.SELF,
+        door=Source.HEARTBEAT,
+        principal_id=agent.id,
+        principal_name=agent.name,
+        taint=wish.taint,
+        created_at=now,
+    )
+    opened(board, goal)
+    return goal
+
+
+def _give_up(board: Board, goal: Goal, now: datetime) -> None:
+    ended = goal.replaced(status=GoalStatus.ABANDONED, pause=None, ended_at=now)
+    board.put_goal(ended)
+    released(board, ended)
+
+
+def _of(board: Board, source: GoalSource) -> list[Goal]:
+    return [goal for goal in board.open_goals() if goal.source is source]
+
+
+def _left_percent(runtime: Runtime, board: Board, now: datetime) -> int:
+    """How much of the agent's day is not drawn, in whole percent; a day of nothing is all left."""
+    agent, budgets = board.profile.agent, runtime.home.budgets
+    most = agent.day_limit_micro_usd
+    if most is None:
+        most = runtime.rules.limits.changed(budgets.limits()).agent_day_micro_usd
+    if most <= 0:
+        return 100
+    drawn = budgets.drawn(agent_scope(agent.id), now.strftime("%Y-%m-%d"))
+    return max(100 * (most - drawn) // most, 0)

@@ -1,0 +1,312 @@
+"""Tasks in sight: an instruction becomes a goal, turns carry it out, people steer it."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Channel
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Changed, Conflict, NotFound
+from opencrab.domain.goals.goal import (
+    GOAL,
+    OPEN_GOALS,
+    Goal,
+    GoalSource,
+    GoalStatus,
+    goal_key,
+    goal_of,
+)
+from opencrab.domain.goals.value_estimate import Horizon
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.turn.turn import Stop, TurnStatus
+from opencrab.domain.value import Identifier, MessageText, MicroUsd, Name, Value
+from opencrab.engine.autonomy import vital_signs
+from opencrab.engine.autonomy.agent_events import ABANDONED, RESUMED, goal_changed
+from opencrab.engine.autonomy.due_items import admit_item
+from opencrab.engine.goals import pausing
+from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact, tell_moved
+from opencrab.engine.goals.queue import Board, line_up, opened, released, session_of
+from opencrab.engine.goals.self_goals import learned
+from opencrab.engine.phrases import phrase
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.admission import enqueue, instruct
+from opencrab.ports.turn.action import one_line
+
+INSTRUCTION = "instruction"
+"""The kind of fact that says which goal an instruction became."""
+
+_NAME = 80
+_OWNERS_GOALS = 5
+"""Places among the open goals that only an owner's instructions may take."""
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who gives an instruction, through which door, and where they are answered if it pushes.
+
+    `channel` shows how far the instruction has come and hears what is said in its turns.
+    """
+
+    principal_id: str
+    name: str
+    source: Source
+    authority: Authority
+    channel: Channel | None = None
+
+
+class NewInstruction(Value, defer_build=False):
+    """What somebody wants done."""
+
+    instruction: MessageText
+    name: Name | None = None
+    budget_micro_usd: MicroUsd | None = None
+
+
+class _Given(Value):
+    """Which goal an instruction became, so that the same one again answers the same goal."""
+
+    goal: Identifier
+    instruction: str
+
+
+def undertake(
+    runtime: Runtime, agent_id: str, asked: NewInstruction, asker: Asker, *, key: str
+) -> Goal:
+    """Make an instruction a goal with a session of its own, and begin when its line comes.
+
+    The same key again answers the same goal. Raises NotFound, and Conflict for a retired agent,
+    for too many open goals, and for a key that was used for another instruction.
+    """
+    profile = runtime.home.agents.get(agent_id)
+    if not profile.agent.answers:
+        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
+    session_id = stable_id("task", agent_id, asker.principal_id, key)
+    for _ in range(ATTEMPTS):
+        earlier = runtime.home.facts.get(agent_id, INSTRUCTION, session_id)
+        if earlier is not None:
+            return _given_before(runtime, agent_id, earlier, asked)
+        board = _board(runtime, profile)
+        goal = _new_goal(board, asked, asker, session_id)
+        opened(board, goal)
+        line_up(board, goal)
+        given = _Given(goal=goal.id, instruction=asked.instruction)
+        mark = new_fact(agent_id, INSTRUCTION, session_id, given)
+        try:
+            _commit(runtime, board, mark)
+        except Changed:
+            continue
+        return board.goal(goal.id) or goal
+    raise _busy(agent_id)
+
+
+def pause(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str = "") -> Goal:
+    """Let a goal wait from before its next call on, for as long as nobody resumes it."""
+    language = runtime.home.agents.get(agent_id).agent.language
+    why = reason or phrase("paused_by_hand", language)
+    return pausing.pause(runtime, agent_id, label, by=by, reason=why)
+
+
+def resume(runtime: Runtime, agent_id: str, label: str) -> Goal:
+    """Go on with a goal that waits: with the very turn that waits, or with a new one.
+
+    A goal that is being carried out is answered as it is; one whose turn was lost begins again.
+    A dormant agent is woken. Raises NotFound, Conflict (ended).
+    """
+    profile = vital_signs.wake(runtime, runtime.home.agents.get(agent_id))
+    for _ in range(ATTEMPTS):
+        fact = goal_fact(runtime, agent_id, label)
+        goal = fact.read(Goal)
+        if goal.status.is_end:
+            raise Conflict(f"{goal.id} has ended and cannot be resumed")
+        turn_waits = goal.turn_id is not None and not _is_over(runtime, goal.turn_id)
+        if goal.pause is None and (turn_waits or goal.runs == 0):
+            # Whoever resumed it may have died before the turn was told.
+            _wake(runtime, goal)
+            tell_moved(runtime, goal)
+            return goal
+        board = Board.of(runtime.home.facts, profile, runtime.clock.now(), fact)
+        going = goal.replaced(pause=None)
+        board.put_goal(going)
+        agenda = board.agenda()
+        if not turn_waits:
+            line_up(board, going)
+        elif agenda.current is None:
+            board.put_agenda(agenda.replaced(current=goal.id))
+        try:
+            _commit(runtime, board)
+        except Changed:
+            continue
+        _wake(runtime, going)
+        tell_moved(runtime, going)
+        if goal.pause is not None:
+            goal_changed(runtime, going, RESUMED)
+        return board.goal(goal.id) or going
+    raise _busy(agent_id)
+
+
+def _wake(runtime: Runtime, goal: Goal) -> None:
+    """Take the pause of a goal's turn back and let it go on, if it waits for that."""
+    if goal.turn_id is None:
+        return
+    with suppress(NotFound):
+        turn = pausing.as_its_goal(runtime, goal, goal.turn_id)
+        if turn.status is TurnStatus.QUEUED:
+            enqueue(runtime, turn, again=f"-resume{goal.runs}-{turn.epoch}")
+
+
+def cancel(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str = "") -> Goal:
+    """Give a goal up: its turn stops before its next call, and what is done stays done.
+
+    A goal that has ended is answered as it is. Raises NotFound.
+    """
+    profile = runtime.home.agents.get(agent_id)
+    for _ in range(ATTEMPTS):
+        fact = goal_fact(runtime, agent_id, label)
+        goal = fact.read(Goal)
+        now, gives_up = runtime.clock.now(), not goal.status.is_end
+        if gives_up:
+            board = Board.of(runtime.home.facts, profile, now, fact)
+            goal = goal.replaced(status=GoalStatus.ABANDONED, pause=None, ended_at=now)
+            if goal.turn_id is None or _is_over(runtime, goal.turn_id):
+                goal = learned(board, goal)
+                released(board, goal)
+            board.put_goal(goal)
+            try:
+                _commit(runtime, board)
+            except Changed:
+                continue
+        if goal.turn_id is not None and goal.status is GoalStatus.ABANDONED:
+            _stop(runtime, goal.turn_id, by, reason)
+        tell_moved(runtime, goal)
+        if gives_up:
+            goal_changed(runtime, goal, ABANDONED, reason)
+        return goal
+    raise _busy(agent_id)
+
+
+def steer(
+    runtime: Runtime, agent_id: str, label: str, text: str, *, asker: Asker, key: str
+) -> Goal:
+    """Give a goal's turns a message that they hear before their next step, once by its key.
+
+    Raises NotFound, and Conflict for a goal that has ended.
+    """
+    goal = goal_fact(runtime, agent_id, label).read(Goal)
+    if goal.status.is_end:
+        raise Conflict(f"{goal.id} has ended and cannot be steered", cure="give a new instruction")
+    now = runtime.clock.now()
+    instruction_id = stable_id("steer", goal.session_id, asker.principal_id, key)
+    try:
+        runtime.home.sessions.get(goal.session_id)
+    except NotFound:
+        # Its first turn has not begun yet and will find the message before its own.
+        runtime.home.sessions.create(session_of(goal, now))
+    line = Line(
+        session_id=goal.session_id,
+        group=instruction_id,
+        kind=LineKind.SYSTEM,
+        audience=Audience.AGENTS,
+        speaker_id=asker.principal_id,
+        speaker_name=asker.name,
+        authority=asker.authority,
+        text=text,
+        message_id=instruction_id,
+        at=now,
+    )
+    instruction = Instruction(
+        id=instruction_id,
+        session_id=goal.session_id,
+        text=text,
+        by=asker.principal_id,
+        name=asker.name,
+        authority=asker.authority,
+        at=now,
+    )
+    instruct(runtime, instruction, line)
+    tell_moved(runtime, goal)
+    return goal
+
+
+def goals(runtime: Runtime, agent_id: str, *, after: str = "", limit: int = 50) -> tuple[Goal, ...]:
+    """An agent's goals, newest first; `after` is the id of the last one seen."""
+    runtime.home.agents.get(agent_id)
+    place = goal_key(goal_of(after)) if after else ""
+    found = runtime.home.facts.page(agent_id, GOAL, after=place, limit=limit, newest_first=True)
+    return tuple(fact.read(Goal) for fact in found)
+
+
+def _board(runtime: Runtime, profile: Profile) -> Board:
+    return Board.of(runtime.home.facts, profile, runtime.clock.now())
+
+
+def _new_goal(board: Board, asked: NewInstruction, asker: Asker, session_id: str) -> Goal:
+    agenda = board.agenda()
+    most = OPEN_GOALS if asker.authority is Authority.OWNER else OPEN_GOALS - _OWNERS_GOALS
+    if len(agenda.open) >= most and _objectives(board) >= most:
+        raise Conflict(
+            f"agent {board.profile.agent.id!r} has {most} open goals or more",
+            cure="wait, or cancel one of them",
+        )
+    first_line = next((line for line in asked.instruction.splitlines() if line.strip()), "")
+    return Goal(
+        id=f"G{agenda.last_number + 1}",
+        agent_id=board.profile.agent.id,
+        session_id=session_id,
+        name=one_line(asked.name or first_line, _NAME) or "…",
+        instruction=asked.instruction,
+        given=True,
+        source=GoalSource.OWNER,
+        authority=asker.authority,
+        door=asker.source,
+        channel=asker.channel,
+        principal_id=asker.principal_id,
+        principal_name=asker.name,
+        budget_micro_usd=asked.budget_micro_usd,
+        created_at=board.now,
+    )
+
+
+def _objectives(board: Board) -> int:
+    """Open goals that somebody is to carry out: aspirations take no place among them."""
+    return sum(goal.horizon is Horizon.OBJECTIVE for goal in board.open_goals())
+
+
+def _given_before(runtime: Runtime, agent_id: str, earlier: Fact, asked: NewInstruction) -> Goal:
+    given = earlier.read(_Given)
+    if given.instruction != asked.instruction:
+        raise Conflict(
+            "this key was already used for another instruction",
+            field="Idempotency-Key",
+            cure="use a new key for a new instruction",
+        )
+    return goal_fact(runtime, agent_id, given.goal).read(Goal)
+
+
+def _commit(runtime: Runtime, board: Board, *more: Fact) -> None:
+    """Write the board; what is due is admitted at once, or by the sweep if this ends here."""
+    runtime.home.facts.commit(*board.facts, *more, due=tuple(board.due))
+    for item in board.due:
+        admit_item(runtime, item)
+        runtime.home.due.done(item.id)
+
+
+def _is_over(runtime: Runtime, turn_id: str) -> bool:
+    """Whether a goal's turn will write nothing more; one that is due but not there yet will."""
+    with suppress(NotFound):
+        return runtime.home.journal.header(turn_id).status.is_end
+    return False
+
+
+def _stop(runtime: Runtime, turn_id: str, by: str, reason: str) -> None:
+    with suppress(NotFound):
+        turn = runtime.home.journal.stop(
+            turn_id, Stop(by=by, reason=reason, at=runtime.clock.now())
+        )
+        if turn.status is TurnStatus.QUEUED:
+            enqueue(runtime, turn, again="-stop")
+
+
+def _busy(agent_id: str) -> Conflict:
+    return Conflict(f"agent {agent_id!r} is changed by others all the time", cure="try again")

@@ -1,0 +1,146 @@
+"""Injecting: an owner gives an agent a goal that it takes up when it wants it most."""
+
+from datetime import datetime
+from functools import partial
+
+from pydantic import AwareDatetime
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.document import new_fact
+from opencrab.domain.errors import Changed, Conflict
+from opencrab.domain.goals.goal import Goal, GoalSource, Line
+from opencrab.domain.goals.selection import begins_at, require_deadline, require_room
+from opencrab.domain.goals.value_estimate import Horizon, Worth
+from opencrab.domain.identifier import content_hash, stable_id
+from opencrab.domain.value import Identifier, MessageText, Unit, Value
+from opencrab.engine.autonomy.vital_signs import stir, wake
+from opencrab.engine.goals.instructions import Asker
+from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact
+from opencrab.engine.goals.queue import Board, opened
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.turn.action import one_line
+
+INJECTED = "injected"
+"""The kind of fact that says which goal was made of a request, so that it is made once."""
+
+_NAME = 200
+
+
+class NewGoal(Value, defer_build=False):
+    """A goal as its owner gives it; what it promises weighs how soon it is begun."""
+
+    name: Line
+    description: MessageText | None = None
+    horizon: Horizon = Horizon.OBJECTIVE
+    deadline: AwareDatetime | None = None
+    expected_reward: Unit = 0.7
+    capability_match: Unit | None = None
+    novelty: Unit = 0.5
+    social_value: Unit = 0.0
+
+    @property
+    def worth(self) -> Worth:
+        """What it promises."""
+        return Worth(
+            expected_reward=self.expected_reward,
+            capability_match=self.capability_match,
+            novelty=self.novelty,
+            social_value=self.social_value,
+        )
+
+
+class _Made(Value):
+    """Which goal a request made; `asked` is a hash, so that no words are left to be forgotten."""
+
+    goal: Identifier
+    asked: str
+
+
+def inject(runtime: Runtime, agent_id: str, asked: NewGoal, asker: Asker, *, key: str) -> Goal:
+    """Put an owner's goal on the agenda, where a heartbeat takes it up by its priority.
+
+    A dormant agent is woken by its owner's goal, also where a crash came in between and the same
+    key comes again.
+    The same key again answers the same goal. Raises NotFound, Conflict for a retired agent and for
+    a key that was used for another goal, and Invalid for a full horizon or an impossible deadline.
+    """
+    profile = runtime.home.agents.get(agent_id)
+    if not profile.agent.answers:
+        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
+    session_id = stable_id("injected", agent_id, asker.principal_id, key)
+    for _ in range(ATTEMPTS):
+        earlier = runtime.home.facts.get(agent_id, INJECTED, session_id)
+        if earlier is not None:
+            return _awaited(runtime, _made_before(runtime, agent_id, earlier.read(_Made), asked))
+        now = runtime.clock.now()
+        require_deadline(asked.deadline, now)
+        board = Board.of(runtime.home.facts, profile, now)
+        alike = sum(goal.horizon is asked.horizon for goal in board.open_goals())
+        require_room(asked.horizon, alike, asker.authority)
+        goal = _goal(board, asked, asker, session_id)
+        opened(board, goal)
+        made = _Made(goal=goal.id, asked=_digest(asked))
+        mark = new_fact(agent_id, INJECTED, session_id, made)
+        told = partial(_told, at=_worth_it_at(runtime, board, profile, goal))
+        try:
+            stir(runtime, agent_id, told, *board.facts, mark)
+        except Changed:
+            continue
+        return _awaited(runtime, goal)
+    raise Conflict(f"agent {agent_id!r} is changed by others all the time", cure="try again")
+
+
+def _awaited(runtime: Runtime, goal: Goal) -> Goal:
+    """The goal, whose agent is awake if its owner waits for it."""
+    if goal.authority is Authority.OWNER and not goal.status.is_end:
+        wake(runtime, runtime.home.agents.get(goal.agent_id))
+    return goal
+
+
+def _goal(board: Board, asked: NewGoal, asker: Asker, session_id: str) -> Goal:
+    return Goal(
+        id=f"G{board.agenda().last_number + 1}",
+        agent_id=board.profile.agent.id,
+        session_id=session_id,
+        name=one_line(asked.name, _NAME),
+        instruction=asked.description or asked.name,
+        given=True,
+        source=GoalSource.OWNER,
+        horizon=asked.horizon,
+        worth=asked.worth,
+        deadline=asked.deadline,
+        authority=asker.authority,
+        door=asker.source,
+        principal_id=asker.principal_id,
+        principal_name=asker.name,
+        created_at=board.now,
+    )
+
+
+def _worth_it_at(runtime: Runtime, board: Board, profile: Profile, goal: Goal) -> datetime | None:
+    """When a heartbeat may begin it; None for what is never begun."""
+    if goal.horizon is Horizon.ASPIRATION:
+        return None
+    threshold = runtime.rules.autonomy.goal_threshold
+    return begins_at(goal, board.expectations().capability, profile.soul.weights, threshold)
+
+
+def _told(signs: VitalSigns, at: datetime | None) -> VitalSigns:
+    moments = [moment for moment in (signs.goal_at, at) if moment is not None]
+    return signs.replaced(goal_at=min(moments, default=None))
+
+
+def _made_before(runtime: Runtime, agent_id: str, made: _Made, asked: NewGoal) -> Goal:
+    if made.asked != _digest(asked):
+        raise Conflict(
+            "this key was already used for another goal",
+            field="Idempotency-Key",
+            cure="use a new key for a new goal",
+        )
+    return goal_fact(runtime, agent_id, made.goal).read(Goal)
+
+
+def _digest(asked: NewGoal) -> str:
+    return content_hash(asked.model_dump_json().encode())

@@ -1,0 +1,41 @@
+"""Showing: the panel of an instruction as it stands when it is shown."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from opencrab.domain.errors import NotFound
+from opencrab.domain.goals.goal import Goal
+from opencrab.engine.goals.pausing import goal_fact
+from opencrab.engine.goals.progress import progress
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.conversation.channel import Panel, Row
+
+
+def show_panel(runtime: Runtime, body: Mapping[str, Any]) -> None:
+    """Show the panel that a message asks for; raises what the channel does."""
+    named = body["panel"]
+    try:
+        goal = goal_fact(runtime, named["agent"], named["goal"]).read(Goal)
+        profile = runtime.home.agents.get(goal.agent_id)
+    except NotFound:
+        return
+    channel = None if goal.channel is None else runtime.channels.get(goal.channel.kind)
+    if goal.channel is None or channel is None:
+        return
+    told = progress(runtime, goal, private=False)
+    rows = tuple(Row(task.id, task.name, task.status.value) for task in told.tasks)
+    channel.show(
+        goal.channel,
+        Panel(
+            agent_id=goal.agent_id,
+            agent_name=profile.identity.name,
+            goal=goal.id,
+            name=goal.name,
+            language=profile.agent.language,
+            standing=told.status.value,
+            percent=told.completion,
+            rows=rows,
+            note=told.pause_reason or "",
+            over=told.over,
+        ),
+    )

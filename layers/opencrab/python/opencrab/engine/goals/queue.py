@@ -1,0 +1,318 @@
+"""Agenda: which goal is carried out, what its next turn is, and what follows when one ends."""
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.autonomy.heartbeat_gate import rests
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
+from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
+from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Task, TaskStatus, goal_key
+from opencrab.domain.identifier import turn_id
+from opencrab.domain.turn.due_item import DueItem
+from opencrab.domain.turn.turn import Trigger
+from opencrab.domain.value import MESSAGE_BYTES, Value
+from opencrab.domain.world.binding import WORLD, World
+from opencrab.engine.phrases import phrase
+from opencrab.ports.documents import Facts
+from opencrab.ports.turn.action import one_line
+
+OPENCRAB = Sender(id="opencrab", name="OpenCrab")
+"""Who speaks where a turn is started by what was planned, and by nobody's words."""
+
+_AT_ONCE = timedelta(0)
+
+Prepare = Callable[[Goal], Goal]
+
+
+@dataclass
+class Board:
+    """An agent's mind and goals while several of them change together; `facts` are the changes."""
+
+    facts_port: Facts
+    profile: Profile
+    now: datetime
+    goals: dict[str, Fact]
+    mind: Fact | None = None
+
+    @classmethod
+    def of(cls, facts: Facts, profile: Profile, now: datetime, *goals: Fact) -> "Board":
+        """The board with some goals that were read already; everything else is read when needed."""
+        return cls(facts, profile, now, {goal.read(Goal).id: goal for goal in goals})
+
+    def __post_init__(self) -> None:
+        self._changed: dict[tuple[str, str, str], Fact] = {}
+        self._expecting: Fact | None = None
+        self.due: list[DueItem] = []
+
+    def assume(self, mind: Mind) -> None:
+        """Go by a mind that was read with its agent; such a board is only read."""
+        agent_id = self.profile.agent.id
+        self.mind = Fact(owner=agent_id, kind=MIND, id=MIND, version=0, body=None).holding(mind)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What is to be written, all or nothing."""
+        return tuple(self._changed.values())
+
+    def agenda(self) -> Agenda:
+        """The agent's agenda, as it will be."""
+        agent_id = self.profile.agent.id
+        if self.mind is None:
+            stored = self.facts_port.get(agent_id, MIND, MIND)
+            self.mind = stored or Fact(owner=agent_id, kind=MIND, id=MIND, version=0, body={})
+        return self.mind.read(Mind).agenda
+
+    def put_agenda(self, agenda: Agenda) -> None:
+        """Change the agenda."""
+        self.agenda()
+        assert self.mind is not None  # noqa: S101  - read by the line before
+        mind = self.mind.read(Mind).replaced(agenda=agenda)
+        self._put(self.mind, mind)
+
+    def goal(self, goal_id: str) -> Goal | None:
+        """A goal as it will be; None when there is no such goal."""
+        if goal_id not in self.goals:
+            stored = self.facts_port.get(self.profile.agent.id, GOAL, goal_key(goal_id))
+            if stored is None:
+                return None
+            self.goals[goal_id] = stored
+        return self.goals[goal_id].read(Goal)
+
+    def open_goals(self) -> list[Goal]:
+        """All goals on the agenda as they will be, in one read with what the agent expects."""
+        agent_id, wanted = self.profile.agent.id, self.agenda().open
+        missing = [(GOAL, goal_key(each)) for each in wanted if each not in self.goals]
+        if self._expecting is None:
+            missing.append((EXPECTATIONS, EXPECTATIONS))
+        if missing:
+            for fact in self.facts_port.several(agent_id, *missing):
+                if fact.kind == GOAL:
+                    self.goals[fact.read(Goal).id] = fact
+                else:
+                    self._expecting = fact
+        found = (self.goals[each].read(Goal) for each in wanted if each in self.goals)
+        return [goal for goal in found if not goal.status.is_end]
+
+    def expectations(self) -> Expectations:
+        """What the agent expects of its own goals, as it will be."""
+        agent_id = self.profile.agent.id
+        if self._expecting is None:
+            self._expecting = self.facts_port.get(agent_id, EXPECTATIONS, EXPECTATIONS)
+        return Expectations() if self._expecting is None else self._expecting.read(Expectations)
+
+    def put_expectations(self, expectations: Expectations) -> None:
+        """Change what the agent expects."""
+        before = self.expectations()
+        if self._expecting is None:
+            agent_id = self.profile.agent.id
+            fact = new_fact(agent_id, EXPECTATIONS, EXPECTATIONS, expectations)
+            self._expecting = self._changed[fact.key] = fact
+        elif expectations != before:
+            self._put(self._expecting, expectations)
+
+    def keep(self, fact: Fact) -> None:
+        """Write one more fact of the agent's with all this."""
+        self._changed[fact.key] = fact
+
+    def reputation(self) -> float | None:
+        """What the agent counts in its world now; None without a world, and while unknown."""
+        agent = self.profile.agent
+        stored = None if agent.world is None else self.facts_port.get(agent.id, WORLD, WORLD)
+        return None if stored is None else stored.read(World).reputation
+
+    def put_goal(self, goal: Goal) -> None:
+        """Change a goal, or write a new one."""
+        stored = self.goals.get(goal.id)
+        if stored is None:
+            fact = new_fact(goal.agent_id, GOAL, goal_key(goal.id), goal)
+            self.goals[goal.id] = self._changed[fact.key] = fact
+        else:
+            self._put(stored, goal)
+
+    def _put(self, stored: Fact, value: Value) -> None:
+        """One change of a fact counts once, however often it is made on this board."""
+        base = (
+            stored
+            if stored.key not in self._changed
+            else stored.replaced(version=stored.version - 1)
+        )
+        fact = base.holding(value)
+        self._changed[fact.key] = fact
+        if fact.kind == MIND:
+            self.mind = fact
+        elif fact.kind == EXPECTATIONS:
+            self._expecting = fact
+        else:
+            self.goals[fact.read(Goal).id] = fact
+
+
+def opened(board: Board, goal: Goal) -> None:
+    """Put a new goal on the agenda."""
+    agenda = board.agenda()
+    number = int(goal.id[1:])
+    board.put_goal(goal)
+    board.put_agenda(
+        agenda.replaced(last_number=max(agenda.last_number, number), open=(*agenda.open, goal.id))
+    )
+
+
+def line_up(board: Board, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE) -> None:
+    """Begin with a goal now, after a while, or when those before it have ended."""
+    agenda = board.agenda()
+    if agenda.current is None:
+        waiting = tuple(other for other in agenda.waiting if other != goal.id)
+        board.put_agenda(agenda.replaced(current=goal.id, waiting=waiting))
+        begin(board, goal, hops=hops, wait=wait)
+    elif agenda.current == goal.id:
+        begin(board, goal, hops=hops, wait=wait)
+    elif goal.id not in agenda.waiting:
+        board.put_agenda(agenda.replaced(waiting=(*agenda.waiting, goal.id)))
+
+
+def released(board: Board, goal: Goal, prepare: Prepare | None = None) -> None:
+    """Strike a goal that ended or waits off its place in line, and begin with the next one.
+
+    One that never began is prepared before it does.
+    """
+    agenda = board.agenda()
+    waiting = tuple(other for other in agenda.waiting if other != goal.id)
+    still_open = agenda.open
+    if goal.status.is_end:
+        still_open = tuple(other for other in agenda.open if other != goal.id)
+    if agenda.current != goal.id:
+        changed = agenda.replaced(waiting=waiting, open=still_open)
+        if changed != agenda:
+            board.put_agenda(changed)
+        return
+    following = None
+    while waiting and following is None:
+        following, waiting = _startable(board, waiting[0], prepare), waiting[1:]
+    board.put_agenda(
+        agenda.replaced(
+            current=following.id if following else None, waiting=waiting, open=still_open
+        )
+    )
+    if following is not None:
+        begin(board, following)
+
+
+def _startable(board: Board, goal_id: str, prepare: Prepare | None) -> Goal | None:
+    goal = board.goal(goal_id)
+    if goal is None or goal.status.is_end or goal.pause is not None:
+        return None
+    return prepare(goal) if prepare is not None and goal.runs == 0 else goal
+
+
+def begin(board: Board, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE) -> None:
+    """Let the goal's next turn begin: what it serves is marked, and its message is due."""
+    task = goal.next_task
+    started = goal.replaced(
+        status=GoalStatus.ACTIVE,
+        runs=goal.runs + 1,
+        reputation=goal.reputation if goal.runs else board.reputation(),
+    )
+    source_id = turn_source(started)
+    started = started.replaced(
+        turn_id=turn_id(
+            source=goal.door,
+            principal=goal.principal_id,
+            source_id=f"{goal.session_id}/{source_id}",
+            agent_id=goal.agent_id,
+        ),
+    )
+    if task is not None:
+        active = task.replaced(
+            status=TaskStatus.ACTIVE, turn_id=started.turn_id, turns=task.turns + 1
+        )
+        started = started.with_task(active)
+    board.put_goal(started)
+    item = _item(board, started, task, source_id, hops)
+    board.due.append(item.replaced(at=board.now + wait))
+
+
+def turn_source(goal: Goal) -> str:
+    """What the message of a goal's newest turn is known by."""
+    return f"{goal.id}-{goal.runs}"
+
+
+def _item(board: Board, goal: Goal, task: Task | None, source_id: str, hops: int) -> DueItem:
+    first = goal.runs == 1
+    instructed = first and goal.given
+    sender = Sender(id=goal.principal_id, name=goal.principal_name or goal.principal_id)
+    text = goal.instruction if instructed else _words(board.profile, goal, task)
+    return DueItem(
+        id=f"goal-{goal.agent_id}-{source_id}",
+        at=board.now,
+        session_id=goal.session_id,
+        message=Message(
+            source=goal.door,
+            source_id=source_id,
+            principal_id=goal.principal_id,
+            sender=sender if instructed else OPENCRAB,
+            authority=goal.authority,
+            parts=(TextPart(text=_fitting(text)),),
+            channel=_channel(board, goal),
+        ),
+        hops=hops,
+        trigger=Trigger.MESSAGE if instructed else Trigger.CONTINUATION,
+        task=goal.label,
+        taint=goal.taint,
+        session=session_of(goal, board.now) if first else None,
+    )
+
+
+def _channel(board: Board, goal: Goal) -> Channel | None:
+    """Where a goal's turn is heard: one of the agent's own where its heartbeat speaks.
+
+    There it is silent for as long as the heartbeat is, after it spoke; and where others' words are
+    in the goal.
+    """
+    heartbeat = board.profile.agent.heartbeat
+    if goal.channel is not None or goal.authority is not Authority.SELF:
+        return goal.channel
+    if heartbeat.channel is None or goal.taint:
+        return None
+    stored = board.facts_port.get(goal.agent_id, VITALS, VITALS)
+    signs = None if stored is None else stored.read(VitalSigns)
+    silent = signs is not None and rests(signs, heartbeat.channel.target, board.now)
+    return None if silent else heartbeat.channel
+
+
+def _words(profile: Profile, goal: Goal, task: Task | None) -> str:
+    language = profile.agent.language
+    if task is not None:
+        return phrase("task_begins", language, task=task.id, name=task.name)
+    if goal.stuck:
+        return phrase("repair_due", language, goal=goal.id, name=goal.name, cause=goal.stuck)
+    key = "report_due" if goal.tasks else "goal_begins"
+    told = phrase(key, language, goal=goal.id, name=goal.name)
+    described = "" if goal.given or goal.tasks else goal.instruction
+    return f"{told}\n{described}".strip()
+
+
+def _fitting(text: str) -> str:
+    encoded = text.encode()
+    return (
+        text if len(encoded) <= MESSAGE_BYTES else encoded[:MESSAGE_BYTES].decode(errors="ignore")
+    )
+
+
+def session_of(goal: Goal, now: datetime) -> Session:
+    """The session in which a goal is carried out, as it begins."""
+    return Session(
+        id=goal.session_id,
+        name=one_line(unicodedata.normalize("NFC", f"{goal.id} {goal.name}"), 100),
+        goal=goal.id,
+        participants=(Participant(agent_id=goal.agent_id),),
+        created_by=goal.principal_id,
+        created_at=now,
+        updated_at=now,
+    )

@@ -1,0 +1,136 @@
+"""Wants: which of its open goals an agent wants to go on with, and the one that it begins.
+
+Whoever calls commits the facts and due items of the board.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.goals.goal import Goal, GoalSource
+from opencrab.domain.goals.priority import Score
+from opencrab.domain.goals.selection import begins_at, may_begin, ranked, scored
+from opencrab.domain.goals.value_estimate import Horizon
+from opencrab.engine.goals.conditions import cleared
+from opencrab.engine.goals.queue import Board, line_up
+from opencrab.engine.goals.self_goals import is_own, repaired
+from opencrab.engine.runtime import Runtime
+
+UNANSWERED = timedelta(days=1)
+"""How long an agent with nothing else to do waits for its owner before it sleeps."""
+
+
+@dataclass(frozen=True)
+class Wants:
+    """What the vital signs are to know of an agent's goals.
+
+    `goal_at` is when the first goal that may begin is worth it, whether or not one is `taken` up
+    now, as long as which none begins. `exploring` says that a goal out of curiosity is open and
+    waits for nobody.
+    """
+
+    goal_at: datetime | None = None
+    exploring: bool = False
+    taken: bool = False
+
+
+def wants(runtime: Runtime, profile: Profile, now: datetime) -> Wants:
+    """What an agent wants by itself and for its owner, with at most one read.
+
+    The profile is one that was just read, with its mind.
+    """
+    if not profile.mind.agenda.open:
+        return Wants(taken=profile.mind.agenda.current is not None)
+    board = Board.of(runtime.home.facts, profile, now)
+    board.assume(profile.mind)
+    goals = board.open_goals()
+    able, drives = board.expectations().capability, profile.soul.weights
+    threshold = runtime.rules.autonomy.goal_threshold
+    unasked = profile.agent.heartbeat.acts_unasked
+    moments = (
+        begins_at(goal, able, drives, threshold)
+        for goal in goals
+        if may_begin(goal, unasked=unasked)
+    )
+    return Wants(
+        goal_at=min((at for at in moments if at is not None), default=None),
+        exploring=count(going(goals), GoalSource.CURIOSITY) > 0,
+        taken=board.agenda().current is not None,
+    )
+
+
+def explained(runtime: Runtime, agent_id: str, goals: Iterable[Goal]) -> dict[str, Score]:
+    """How much an agent wants those of some goals that are open, term by term."""
+    listed = [goal for goal in goals if not goal.status.is_end]
+    if not listed:
+        return {}
+    profile, now = runtime.home.agents.get(agent_id), runtime.clock.now()
+    able = Board.of(runtime.home.facts, profile, now).expectations().capability
+    return {goal.id: scored(goal, able, profile.soul.weights, now) for goal in listed}
+
+
+def take_up(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
+    """Begin the goal that the agent wants most of those that may begin and are worth it.
+
+    What nobody gave is the agent's own from then on, whatever conversation it came up in. None
+    where nothing may begin, or while another one is being carried out.
+    """
+    if board.agenda().current is not None:
+        return None
+    goals = board.open_goals()
+    able, drives = board.expectations().capability, board.profile.soul.weights
+    threshold = runtime.rules.autonomy.goal_threshold
+    unasked = board.profile.agent.heartbeat.acts_unasked
+    fitting = [
+        goal
+        for goal in goals
+        if may_begin(goal, unasked=unasked)
+        and (at := begins_at(goal, able, drives, threshold)) is not None
+        and at <= now
+    ]
+    if not fitting:
+        return None
+    best, _ = ranked(fitting, able, drives, now)[0]
+    if not best.given:
+        best = best.replaced(door=Source.HEARTBEAT, authority=Authority.SELF)
+    best, failed = cleared(runtime.home.files, board, best, first=is_own(best))
+    return begin(board, repaired(best, failed, board))
+
+
+def waits_in_vain(board: Board, signs: VitalSigns | None, now: datetime) -> bool:
+    """Whether nothing is left but goals of which one has waited for the owner too long.
+
+    Somebody who woke the agent meanwhile gives it as long again.
+    """
+    if not board.profile.agent.heartbeat.acts_unasked:
+        return False
+    if board.agenda().current is not None or (signs is not None and signs.is_called):
+        return False
+    open_now = [goal for goal in board.open_goals() if goal.horizon is Horizon.OBJECTIVE]
+    since = board.profile.agent.updated_at
+    waiting = [goal.pause.at for goal in open_now if goal.pause is not None and is_own(goal)]
+    if len(going(open_now)) > 0 or not waiting:
+        return False
+    return now - max(min(waiting), since) >= UNANSWERED
+
+
+def begin(board: Board, goal: Goal) -> Goal | None:
+    """Begin a goal, or let it have its place in line; None where it waits for somebody."""
+    board.put_goal(goal)
+    if goal.pause is not None:
+        return None
+    line_up(board, goal)
+    return board.goal(goal.id) or goal
+
+
+def going(goals: Iterable[Goal]) -> list[Goal]:
+    """The goals that wait for nobody."""
+    return [goal for goal in goals if goal.pause is None]
+
+
+def count(goals: Iterable[Goal], source: GoalSource) -> int:
+    """How many goals have this source."""
+    return sum(goal.source is source for goal in goals)

@@ -1,0 +1,182 @@
+"""Own goals: how a goal that an agent set itself goes on, is planned anew, and teaches something.
+
+What others gave follows engine/closing.py alone: it is never repeated and never planned anew.
+"""
+
+from datetime import datetime, timedelta
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.document import new_fact
+from opencrab.domain.goals.expectation import satisfaction
+from opencrab.domain.goals.goal import Goal, GoalStatus, Pause, Task, TaskStatus
+from opencrab.domain.goals.plan import is_repairable
+from opencrab.domain.identifier import content_hash, ulid
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.engine.goals.queue import Board
+from opencrab.engine.phrases import phrase
+from opencrab.engine.turn.work import Work
+from opencrab.ports.turn.action import one_line
+
+_AFTER_FAILURE = timedelta(minutes=10)
+_MORNING = timedelta(minutes=1)
+_SENTENCE = 500
+_CAUSE = 300
+
+
+def is_own(goal: Goal) -> bool:
+    """Whether an agent set itself a goal, and nobody gave it."""
+    return goal.authority is Authority.SELF
+
+
+def goes_on(work: Work, goal: Goal, *, silent: bool) -> bool:
+    """Whether a task goes on in a new turn, of which this turn did not say what became of it.
+
+    It does where the turn was silent or did nothing, until it has had all its turns.
+    """
+    task = goal.current
+    if task is None or not is_own(goal):
+        return False
+    return _is_empty(work, silent=silent) and task.turns < work.runtime.rules.autonomy.task_turns
+
+
+def overdue(work: Work, goal: Goal, *, silent: bool) -> Task | None:
+    """The task as it failed because it has had all its turns; None for any other."""
+    task = goal.current
+    if task is None or not is_own(goal) or not _is_empty(work, silent=silent):
+        return None
+    return _over(work, task)
+
+
+def after_trouble(work: Work, goal: Goal, status: TurnStatus) -> Goal | None:
+    """The goal after a turn that failed or came to a limit; None where somebody has to say yes.
+
+    It goes on at once after too many steps, after a pause where the turn failed, and on the next
+    day where the money was used up. A task that has had all its turns has failed.
+    """
+    if not is_own(goal) or goal.pause is not None or goal.left_micro_usd == 0:
+        return None
+    if status not in {TurnStatus.EXHAUSTED, TurnStatus.FAILED}:
+        return None
+    goal = goal.replaced(taint=goal.taint or work.turn.taint)
+    now, task = work.runtime.clock.now(), goal.current
+    if status is TurnStatus.EXHAUSTED and work.calls_left > 0:
+        if task is not None:
+            goal = goal.with_task(task.replaced(turns=max(task.turns - 1, 0)))
+        return _resting(goal, _tomorrow(now))
+    turns = goal.runs if task is None else task.turns
+    if turns >= work.runtime.rules.autonomy.task_turns:
+        return None if task is None else goal.with_task(_over(work, task))
+    return goal if status is TurnStatus.EXHAUSTED else _resting(goal, now + turns * _AFTER_FAILURE)
+
+
+def rested(goal: Goal) -> Goal:
+    """The goal whose next turn did not come: a heartbeat goes on with it."""
+    task = goal.current
+    if task is not None:
+        goal = goal.with_task(task.replaced(turns=max(task.turns - 1, 0)))
+    return goal.replaced(status=GoalStatus.PENDING)
+
+
+def gives_up(work: Work, goal: Goal, status: TurnStatus) -> bool:
+    """Whether an agent gives a goal of its own up by a turn in which it said nothing of it."""
+    if not is_own(goal) or goal.tasks or work.turn.task != goal.id:
+        return False
+    return status is TurnStatus.IDLE and not goal.status.is_end
+
+
+def is_resting(goal: Goal) -> bool:
+    """Whether a goal that a turn was carried out for waits for a heartbeat to go on with it."""
+    return goal.status is GoalStatus.PENDING
+
+
+def repaired(goal: Goal, failed: list[Task], board: Board) -> Goal:
+    """The goal after some of its tasks failed: to be planned anew, or waiting for its owner."""
+    if not failed or not is_own(goal) or goal.stuck:
+        return goal
+    cause = one_line(f"{failed[0].id}: {failed[0].cause}", _CAUSE)
+    if is_repairable(goal):
+        return goal.replaced(stuck=cause)
+    return _asking(goal, cause, board)
+
+
+def unrepaired(goal: Goal, board: Board) -> Goal:
+    """The goal after a turn that was to plan it anew and did not."""
+    return _asking(goal, goal.stuck, board)
+
+
+def asks(goal: Goal) -> list[str]:
+    """What a goal that an agent set itself tells its owner when it waits; nothing for others."""
+    if goal.pause is None or not is_own(goal):
+        return []
+    return [f"[{goal.id}] {goal.pause.reason}"]
+
+
+def asks_aloud(goal: Goal, board: Board) -> list[str]:
+    """What such an owner hears where the heartbeat speaks, of a goal that waits since now.
+
+    Where others' words are in the goal it hears only which one.
+    """
+    if goal.pause is None or goal.pause.at != board.now:
+        return []
+    if goal.taint:
+        return [f"[{goal.id}] {phrase('goal_waits', board.profile.agent.language)}"]
+    return asks(goal)
+
+
+def learned(board: Board, goal: Goal) -> Goal:
+    """The goal as it ended, with what it brought; what an agent set itself is an experience too."""
+    if goal.satisfaction is not None:
+        return goal
+    came = satisfaction(goal, board.now, board.reputation())
+    if is_own(goal):
+        board.put_expectations(board.expectations().after(goal.source, came))
+    if goal.status is not GoalStatus.COMPLETED:
+        return goal
+    goal = goal.replaced(satisfaction=came)
+    if is_own(goal):
+        lived = _experience(goal, board.now)
+        board.keep(new_fact(goal.agent_id, EXPERIENCE, lived.id, lived))
+    return goal
+
+
+def _experience(goal: Goal, now: datetime) -> Experience:
+    assert goal.satisfaction is not None  # noqa: S101  - whoever calls has just set it
+    first_line = next((line for line in goal.report.splitlines() if line.strip()), goal.name)
+    told = content_hash(f"{goal.session_id}#{goal.id}".encode())
+    return Experience(
+        id=ulid(int(now.timestamp() * 1_000), bytes.fromhex(told)),
+        experience=one_line(f"[{goal.id}] {goal.name}", _SENTENCE),
+        outcome=goal.satisfaction.outcome,
+        lesson=one_line(first_line, _SENTENCE),
+        about_turn=goal.turn_id or "",
+        tainted=goal.taint,
+        turn_id=goal.turn_id or "",
+        session_id=goal.session_id,
+        person_id=goal.principal_id,
+        at=now,
+    )
+
+
+def _asking(goal: Goal, cause: str, board: Board) -> Goal:
+    reason = phrase("goal_stuck", board.profile.agent.language, cause=cause)
+    return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=board.now))
+
+
+def _is_empty(work: Work, *, silent: bool) -> bool:
+    return silent or not work.receipts
+
+
+def _over(work: Work, task: Task) -> Task:
+    turns = work.runtime.rules.autonomy.task_turns
+    cause = phrase("task_over", work.profile.agent.language, turns=turns)
+    return task.replaced(status=TaskStatus.FAIL, cause=cause, ended_at=work.runtime.clock.now())
+
+
+def _resting(goal: Goal, until: datetime) -> Goal:
+    return goal.replaced(status=GoalStatus.PENDING, rests_until=until)
+
+
+def _tomorrow(now: datetime) -> datetime:
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight + timedelta(days=1) + _MORNING

@@ -1,0 +1,143 @@
+"""State: an agent's input, plan, thought, action and result, as one value.
+
+What does not exist yet is null, and a list of nothing is empty: so is the whole state of an agent
+that nobody has spoken to.
+"""
+
+from typing import Literal
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.goals.goal import GOAL, Goal, TaskStatus, goal_key
+from opencrab.domain.value import Value
+from opencrab.engine.insight import turn_index
+from opencrab.engine.insight.turn_account import (
+    ActionTold,
+    GoalTold,
+    InputTold,
+    ResultTold,
+    ThoughtTold,
+    Told,
+    tell,
+)
+from opencrab.engine.runtime import Runtime
+
+
+class StateInput(Value):
+    """What started the newest turn.
+
+    Avatar knew two authorities. Its `user` (chat, cli, discord) is `owner` or `user` here, by what
+    the sender has proved; its `public` (roblox, x) is `public`. What Avatar did of its own accord
+    is `self`, and another agent's words are `peer`'s.
+    """
+
+    source: Source | None = None
+    authority: Authority | None = None
+    text: str | None = None
+
+
+class StateTask(Value):
+    """A task of an open goal."""
+
+    id: str
+    name: str
+    status: TaskStatus
+
+
+class StateGoal(Value):
+    """An open goal: in this view it is active, be it begun, waiting in line or paused."""
+
+    id: str
+    name: str
+    status: Literal["active"] = "active"
+    tasks: tuple[StateTask, ...]
+
+
+class StatePlan(Value):
+    """The purpose, and the goals that have not ended: the oldest first, tasks as planned."""
+
+    purpose: str | None = None
+    goals: tuple[StateGoal, ...] = ()
+
+
+class StateThought(Value):
+    """What the newest turn last made of its situation, and what it meant to do."""
+
+    judgment: str | None = None
+    intent: str | None = None
+
+
+class StateAction(Value):
+    """The newest turn's last action; without a phase it is over."""
+
+    phase: Literal["approving", "executing"] | None = None
+    summary: str | None = None
+
+
+class StateResult(Value):
+    """What last came of the newest turn's actions, or of the turn itself."""
+
+    status: Literal["done", "fail"] | None = None
+    summary: str | None = None
+
+
+class State(Value):
+    """Where an agent stands; `input` to `result` are of its newest turn."""
+
+    input: StateInput = StateInput()
+    plan: StatePlan = StatePlan()
+    thought: StateThought = StateThought()
+    action: StateAction = StateAction()
+    result: StateResult = StateResult()
+
+
+def state(runtime: Runtime, agent_id: str) -> State:
+    """Where an agent stands now; raises NotFound."""
+    profile = runtime.home.agents.get(agent_id)
+    planned = _plan(runtime, profile)
+    found = turn_index.newest(runtime, agent_id)
+    told = tell(runtime, found[0], profile.agent.language) if found else None
+    return State(plan=planned) if told is None else _folded(State(plan=planned), told)
+
+
+def _plan(runtime: Runtime, profile: Profile) -> StatePlan:
+    agent = profile.agent
+    stored = (
+        runtime.home.facts.get(agent.id, GOAL, goal_key(goal_id))
+        for goal_id in sorted(profile.mind.agenda.open, key=lambda goal_id: int(goal_id[1:]))
+    )
+    goals = (fact.read(Goal) for fact in stored if fact is not None)
+    return StatePlan(
+        purpose=agent.purpose or None,
+        goals=tuple(_goal(goal) for goal in goals if not goal.status.is_end),
+    )
+
+
+def _goal(goal: Goal) -> StateGoal:
+    tasks = (StateTask(id=task.id, name=task.name, status=task.status) for task in goal.tasks)
+    return StateGoal(id=goal.id, name=goal.name, tasks=tuple(tasks))
+
+
+def _folded(state: State, told: Told) -> State:
+    """The state after everything that a turn has told so far."""
+    for event in told.events:
+        match event:
+            case InputTold():
+                given = StateInput(
+                    source=event.source, authority=told.turn.authority, text=event.text
+                )
+                state = state.replaced(input=given)
+            case ThoughtTold():
+                thought = StateThought(judgment=event.judgment or None, intent=event.intent or None)
+                state = state.replaced(thought=thought)
+            case ActionTold():
+                state = state.replaced(action=StateAction(summary=event.summary))
+            case ResultTold():
+                result = StateResult(status=event.status, summary=event.summary)
+                state = state.replaced(result=result)
+            case GoalTold():
+                pass
+    if not told.busy:
+        return state
+    phase: Literal["approving", "executing"] = "approving" if told.approving else "executing"
+    return state.replaced(action=state.action.replaced(phase=phase))

@@ -1,0 +1,250 @@
+"""Costs: where each micro-dollar of a turn went, and what an agent's calls came to."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from opencrab.domain.models.fault import Fault
+from opencrab.domain.models.routing import Use
+from opencrab.domain.money.budget import Price, Share
+from opencrab.domain.turn.record import CallState, ModelIntent, Record
+from opencrab.domain.turn.turn import Block, Turn, TurnStatus
+from opencrab.domain.usage.ledger import Grouping, Period, Summary, UsageRow, grouped, summary
+from opencrab.domain.value import MicroUsd, Value
+from opencrab.engine.runtime import Runtime
+
+MOST_ROWS = 10_000
+"""Rows that one report reads; it says when there were more."""
+
+_PAGE = 500
+_LATER = timedelta(minutes=1)
+"""A row may be a little younger than the end of its turn, if two machines wrote them."""
+
+
+class Ground(StrEnum):
+    """Why a call cost what it did."""
+
+    COUNTED = "counted"
+    REPORTED = "reported"
+    FREE = "free"
+    UNCOUNTED = "uncounted"
+    UNKNOWN = "unknown"
+    PERHAPS_BILLED = "perhaps_billed"
+    NOT_BILLED = "not_billed"
+    RUNNING = "running"
+
+
+class Charge(Value):
+    """One call of a model: what was set aside, what it cost and why; the shares add up to that.
+
+    A running call has no row in the ledger yet, and so no id, time and cost.
+    """
+
+    n: int
+    metrics_id: str | None = None
+    at: datetime | None = None
+    provider: str
+    model: str
+    purpose: Use
+    task_type: str
+    tier: int
+    chosen_by: str
+    state: CallState
+    fault: Fault | None = None
+    reserved_micro_usd: MicroUsd
+    cost_micro_usd: MicroUsd = 0
+    price: Price | None = None
+    shares: tuple[Share, ...] = ()
+    ground: Ground
+
+
+class Explanation(Value):
+    """A turn's money: drawn = spent + held + returned, and spent is the sum of its calls.
+
+    `returned` is negative where a vendor counted more than was reserved, so that the day had to
+    give more; of a turn that has ended it is no more than what the other two leave. `adds_up` is
+    whether the calls come to what the turn spent and, while it goes on, whether what was drawn is
+    spent or held. `complete` is false when the ledger has not all of the turn's calls.
+    """
+
+    turn_id: str
+    agent_id: str
+    session_id: str
+    status: TurnStatus
+    calls: tuple[Charge, ...]
+    scopes: tuple[str, ...]
+    drawn: tuple[Block, ...]
+    drawn_micro_usd: MicroUsd
+    spent_micro_usd: MicroUsd
+    held_micro_usd: MicroUsd
+    returned_micro_usd: MicroUsd
+    adds_up: bool
+    complete: bool
+
+
+class Report(Value):
+    """What an agent's calls of a period came to, as a whole and in groups."""
+
+    period: Period
+    since: datetime | None
+    until: datetime
+    complete: bool
+    total: Summary
+    groups: dict[Grouping, dict[str, Summary]]
+
+
+def explain(runtime: Runtime, turn_id: str) -> Explanation:
+    """Where a turn's money went; raises NotFound."""
+    recorded = runtime.home.journal.load(turn_id)
+    turn = recorded.turn
+    open_calls = _open(recorded.records)
+    rows, complete = _rows_of(runtime, turn, turn.attempts - len(open_calls))
+    calls = (*map(_charge, rows), *map(_running, open_calls))
+    drawn = sum(block.micro_usd for block in turn.blocks)
+    held = turn.allowance + sum(intent.reserved for intent in open_calls)
+    returned = drawn - turn.spent if turn.status.is_end else 0
+    spent = sum(call.cost_micro_usd for call in calls)
+    return Explanation(
+        turn_id=turn.id,
+        agent_id=turn.agent_id,
+        session_id=turn.session_id,
+        status=turn.status,
+        calls=tuple(sorted(calls, key=lambda call: call.n)),
+        scopes=turn.budgets() if turn.blocks else (),
+        drawn=turn.blocks,
+        drawn_micro_usd=drawn,
+        spent_micro_usd=turn.spent,
+        held_micro_usd=held,
+        returned_micro_usd=returned,
+        adds_up=spent == turn.spent and drawn == turn.spent + held + returned,
+        complete=complete,
+    )
+
+
+def report(
+    runtime: Runtime,
+    agent_id: str,
+    period: Period,
+    groupings: tuple[Grouping, ...],
+    *,
+    most: int = MOST_ROWS,
+) -> Report:
+    """What an agent's calls came to, the newest `most` of them; raises NotFound."""
+    runtime.home.agents.get(agent_id)
+    now = runtime.clock.now()
+    since = period.since(now)
+    rows, complete = _newest(runtime, agent_id, since, most)
+    return Report(
+        period=period,
+        since=since,
+        until=now,
+        complete=complete,
+        total=summary(rows),
+        groups={by: grouped(rows, by) for by in groupings},
+    )
+
+
+def shares(row: UsageRow) -> tuple[Share, ...]:
+    """Where a call's cost comes from; the shares add up to it, rounding included."""
+    if row.cost == 0:
+        return ()
+    ground = _ground(row)
+    if ground is not Ground.COUNTED or row.price is None:
+        return (Share(kind=ground.value, tokens=0, per_million=0, micro_usd=row.cost),)
+    found = row.price.shares(row.usage)
+    rest = row.cost - sum(share.micro_usd for share in found)
+    if rest == 0:
+        return found
+    return (*found, Share(kind="rounding", tokens=0, per_million=0, micro_usd=rest))
+
+
+def _ground(row: UsageRow) -> Ground:
+    if row.state is CallState.UNKNOWN:
+        return Ground.UNKNOWN
+    failed = row.state is not CallState.COMPLETED
+    if failed and row.cost == 0:
+        return Ground.NOT_BILLED
+    if row.usage.is_counted and row.price is not None and row.price.cost(row.usage) == row.cost:
+        if row.usage.reported_micro_usd is not None:
+            return Ground.REPORTED
+        return Ground.COUNTED if row.cost else Ground.FREE
+    if failed:
+        return Ground.PERHAPS_BILLED
+    return Ground.UNCOUNTED if row.cost else Ground.FREE
+
+
+def _charge(row: UsageRow) -> Charge:
+    return Charge(
+        n=row.n,
+        metrics_id=row.id,
+        at=row.at,
+        provider=row.provider,
+        model=row.model,
+        purpose=row.purpose,
+        task_type=row.task_type,
+        tier=row.tier,
+        chosen_by=row.chosen_by,
+        state=row.state,
+        fault=row.fault,
+        reserved_micro_usd=row.reserved,
+        cost_micro_usd=row.cost,
+        price=row.price,
+        shares=shares(row),
+        ground=_ground(row),
+    )
+
+
+def _running(intent: ModelIntent) -> Charge:
+    provider, _, model = intent.model.partition(":")
+    return Charge(
+        n=intent.n,
+        provider=provider,
+        model=model,
+        purpose=intent.purpose,
+        task_type=intent.task_type,
+        tier=intent.tier,
+        chosen_by=intent.chosen_by,
+        state=CallState.RUNNING,
+        reserved_micro_usd=intent.reserved,
+        price=intent.price,
+        ground=Ground.RUNNING,
+    )
+
+
+def _open(records: tuple[Record, ...]) -> tuple[ModelIntent, ...]:
+    """Calls that began and have no result yet; a large one may lie elsewhere, behind a pointer."""
+    ended = {record.n for record in records if not isinstance(record, ModelIntent)}
+    intents = (record for record in records if isinstance(record, ModelIntent))
+    return tuple(intent for intent in intents if intent.n not in ended)
+
+
+def _rows_of(runtime: Runtime, turn: Turn, expected: int) -> tuple[tuple[UsageRow, ...], bool]:
+    """The turn's rows in the ledger, and whether these are all of them."""
+    found: list[UsageRow] = []
+    after = None
+    until = (turn.ended_at or runtime.clock.now()) + _LATER
+    since = turn.created_at - _LATER
+    while len(found) < expected:
+        rows = runtime.home.usage.rows(
+            turn.agent_id, since=since, until=until, after=after, limit=_PAGE
+        )
+        found += (row for row in rows if row.turn_id == turn.id)
+        if len(rows) < _PAGE:
+            break
+        after = rows[-1].id
+    return tuple(found), len(found) == expected
+
+
+def _newest(
+    runtime: Runtime, agent_id: str, since: datetime | None, most: int
+) -> tuple[tuple[UsageRow, ...], bool]:
+    """An agent's newest rows, so many at most, and whether these are all."""
+    found: list[UsageRow] = []
+    after = None
+    while len(found) <= most:
+        asked = min(_PAGE, most + 1 - len(found))
+        rows = runtime.home.usage.rows(agent_id, since=since, after=after, limit=asked)
+        found += rows
+        if len(rows) < asked:
+            return tuple(found), True
+        after = rows[-1].id
+    return tuple(found[:most]), False

@@ -1,0 +1,307 @@
+"""Experiments: what is being tried out on an agent, how far that has come, and what ends it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, TypeVar
+
+from pydantic import Field
+
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.errors import Invalid, NotFound
+from opencrab.domain.insight.figures import task_key
+from opencrab.domain.learning.change import STOPPED, Adjustment, AdjustmentKind, AdjustmentState
+from opencrab.domain.learning.change_apply import MEMORIES, Subject, is_pinned, memory_percent
+from opencrab.domain.learning.evidence import ModelEvidence
+from opencrab.domain.learning.treatment_effect import Verdict, effects, verdict
+from opencrab.domain.models.traffic_split import Mix
+from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus
+from opencrab.domain.statistics.confidence import Estimate, estimate
+from opencrab.domain.statistics.off_policy import off_policy
+from opencrab.domain.value import Unit, Value
+from opencrab.engine.insight.memory_analytics import memory_effect
+from opencrab.engine.insight.skill_analytics import MOST_CHANGES, TrialOf, measured_skill
+from opencrab.engine.learning import changes, memory_holdout
+from opencrab.engine.learning.measures import Measure, model_named
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.learning import Known, known
+
+DECISIONS = 10
+"""Decisions on one subject that are told, the newest."""
+
+MEMORY = "memory"
+"""The subject of the experiment with memories; memories means the same."""
+
+Answer = TypeVar("Answer")
+
+
+class ExperimentState(StrEnum):
+    """Where an experiment stands.
+
+    `settled` is a mix that asks one model alone; of what is `pinned` evidence moves nothing.
+    """
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    SETTLED = "settled"
+    PINNED = "pinned"
+
+
+class Decision(Adjustment):
+    """A change on evidence; `experiment` is its subject as experiments and addresses name it.
+
+    `says` are the words of the experiences that it is about: which goes, and which stays for it.
+    """
+
+    experiment: str
+    says: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, made: Adjustment, says: tuple[str, ...] = ()) -> "Decision":
+        """A stored adjustment as it is shown."""
+        subject = Subject(kind=made.kind, name=made.subject)
+        return cls(**dict(made), experiment=address(subject), says=says)
+
+
+class MixedModel(Value):
+    """One model of a mix: how often it is asked, and what its turns were worth, cost and took.
+
+    `name` is what the alias means now, None where that is not set up. Cost and time are those of a
+    turn; None is what no turn told. `off_policy` is what all turns that were drawn while it was in
+    the mix would have been worth with it alone; its n is how many equally likely turns that rests
+    on.
+    """
+
+    model: str
+    name: str | None
+    weight: Unit
+    turns: int
+    quality: Estimate | None
+    off_policy: Estimate | None
+    cost_micro_usd: float | None
+    latency_ms: float | None
+
+
+class Experiment(Value):
+    """Something that is tried out, with what it showed so far and what was decided.
+
+    `subject` is skill:NAME, models:PURPOSE.TASK_TYPE or memory. `verdict` is what the evidence says
+    of a skill on trial now, and `reason` the word for why. `withheld_percent` is the share of turns
+    that go without it.
+    """
+
+    subject: str
+    kind: Literal["skill", "models", "memory"]
+    state: ExperimentState
+    effect: Measure | None = None
+    by_model: dict[str, Measure] = Field(default_factory=dict)
+    trial: TrialOf | None = None
+    verdict: Literal["promote", "keep", "retire"] | None = None
+    reason: str | None = None
+    withheld_percent: int | None = None
+    models: tuple[MixedModel, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+
+class Experiments(Value):
+    """What is tried out on an agent; `explore` is the share of turns that may try other models."""
+
+    agent_id: str
+    as_of: str | None
+    explore: Unit
+    items: tuple[Experiment, ...]
+    pinned: tuple[str, ...]
+
+
+class Pinned(Value):
+    """Whether evidence may move a subject."""
+
+    subject: str
+    pinned: bool
+
+
+def address(subject: Subject) -> str:
+    """A subject as addresses name it: models:PURPOSE.TASK_TYPE has no slash."""
+    if subject == MEMORIES:
+        return MEMORY
+    return subject.text.replace("/", ".", 1)
+
+
+def experiments(runtime: Runtime, agent_id: str) -> Experiments:
+    """What is tried out on an agent, skills first; raises NotFound."""
+    profile = runtime.home.agents.get(agent_id)
+    table = _Table.of(runtime, agent_id, profile.mind)
+    return Experiments(
+        agent_id=agent_id,
+        as_of=table.known.as_of or None,
+        explore=profile.agent.llm.aim.explore,
+        items=(*table.skills(), *table.mixes(), *table.memory()),
+        pinned=tuple(address(Subject.of(each)) for each in profile.mind.pinned),
+    )
+
+
+def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
+    """End an experiment; raises NotFound naming what there is, and Conflict where nothing runs."""
+    if _is_memory(subject):
+        return memory_holdout.stop(runtime, agent_id, by)
+    return _named(
+        runtime, agent_id, subject, lambda name: changes.stop(runtime, agent_id, name, by)
+    )
+
+
+def stopped(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
+    """The same after a crash: where this owner's stop is the last word, it is answered again."""
+    named = MEMORY if _is_memory(subject) else subject
+    for made in changes.adjustments(runtime.home.facts, agent_id):
+        if address(Subject(kind=made.kind, name=made.subject)) == named:
+            if (made.reason, made.by, made.state) == (STOPPED, by, AdjustmentState.APPLIED):
+                return made
+            break
+    return stop(runtime, agent_id, subject, by)
+
+
+def pin(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
+    """Keep a subject as it is, whatever the evidence says; raises likewise."""
+    _named(runtime, agent_id, subject, lambda name: changes.pin(runtime, agent_id, name))
+    return Pinned(subject=subject, pinned=True)
+
+
+def unpin(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
+    """Let evidence move a subject again; raises NotFound where it is not pinned."""
+    mind = runtime.home.agents.get(agent_id).mind
+
+    def free(name: str) -> Mind:
+        if not is_pinned(mind, Subject.of(name)):
+            raise NotFound(f"{subject!r} is not pinned", field="subject")
+        return changes.unpin(runtime, agent_id, name)
+
+    _named(runtime, agent_id, subject, free)
+    return Pinned(subject=subject, pinned=False)
+
+
+def unpinned(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
+    """The same after a crash: perhaps it is let go already."""
+    try:
+        return unpin(runtime, agent_id, subject)
+    except NotFound:
+        runtime.home.agents.get(agent_id)
+        return Pinned(subject=subject, pinned=False)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """All that experiments are read from."""
+
+    runtime: Runtime
+    agent_id: str
+    mind: Mind
+    known: Known
+    decisions: Sequence[Adjustment]
+
+    @classmethod
+    def of(cls, runtime: Runtime, agent_id: str, mind: Mind) -> "_Table":
+        facts = runtime.home.facts
+        decided = changes.adjustments(facts, agent_id, limit=MOST_CHANGES)
+        return cls(runtime, agent_id, mind, known(facts, agent_id), decided)
+
+    def skills(self) -> Iterator[Experiment]:
+        """Skills on trial, and those that wait for it."""
+        page = self.runtime.home.facts.page(self.agent_id, SKILL, limit=SKILLS_KEPT + 1)
+        for skill in (fact.read(AcquiredSkill) for fact in page):
+            if skill.status is SkillStatus.CANDIDATE or skill.waits:
+                yield self._skill(skill)
+
+    def mixes(self) -> Iterator[Experiment]:
+        """Models that are mixed."""
+        for mix in self.mind.mixes:
+            subject = Subject(kind=AdjustmentKind.MODELS, name=mix.subject)
+            tried = sum(weight > 0 for weight in mix.weights.values()) > 1
+            yield Experiment(
+                subject=address(subject),
+                kind="models",
+                state=self._state(
+                    subject, ExperimentState.RUNNING if tried else ExperimentState.SETTLED
+                ),
+                models=tuple(self._asked(mix, alias) for alias in sorted(mix.weights)),
+                decisions=self._decisions(subject),
+            )
+
+    def memory(self) -> Iterator[Experiment]:
+        """Memories that are hidden from searches in a share of turns."""
+        percent = memory_percent(self.mind, self.runtime.rules.trials)
+        if percent or is_pinned(self.mind, MEMORIES):
+            yield Experiment(
+                subject=MEMORY,
+                kind="memory",
+                state=self._state(MEMORIES, ExperimentState.RUNNING),
+                effect=memory_effect(self.known.evidence),
+                withheld_percent=percent,
+                decisions=self._decisions(MEMORIES),
+            )
+
+    def _skill(self, skill: AcquiredSkill) -> Experiment:
+        trials, evidence = self.runtime.rules.trials, self.known.evidence
+        subject = Subject(kind=AdjustmentKind.SKILL, name=skill.name)
+        shown = measured_skill(skill, evidence, self.mind, trials)
+        found = effects(evidence, skill.name)
+        says, why = verdict(found[0], trials) if found else (Verdict.KEEP, "too_little_data")
+        return Experiment(
+            subject=address(subject),
+            kind="skill",
+            state=self._state(
+                subject, ExperimentState.WAITING if skill.waits else ExperimentState.RUNNING
+            ),
+            effect=shown.effect,
+            by_model=shown.by_model,
+            trial=shown.trial,
+            verdict=says.value,
+            reason=why,
+            withheld_percent=0 if skill.waits else trials.skill_percent,
+            decisions=self._decisions(subject),
+        )
+
+    def _asked(self, mix: Mix, alias: str) -> MixedModel:
+        name = model_named(self.runtime, alias)
+        key = task_key(mix.purpose, mix.task_type, name or "")
+        known = self.known.evidence.models.get(key, ModelEvidence())
+        return MixedModel(
+            model=alias,
+            name=name,
+            weight=mix.weights[alias],
+            turns=known.turns,
+            quality=estimate(known.worth),
+            off_policy=off_policy(known.weighted),
+            cost_micro_usd=known.cost.mean,
+            latency_ms=known.latency.mean,
+        )
+
+    def _state(self, subject: Subject, otherwise: ExperimentState) -> ExperimentState:
+        return ExperimentState.PINNED if is_pinned(self.mind, subject) else otherwise
+
+    def _decisions(self, subject: Subject) -> tuple[Decision, ...]:
+        key = (subject.kind, subject.name)
+        same = (each for each in self.decisions if (each.kind, each.subject) == key)
+        return tuple(map(Decision.of, same))[:DECISIONS]
+
+
+def _named(runtime: Runtime, agent_id: str, subject: str, act: Callable[[str], Answer]) -> Answer:
+    """What comes of an act on a subject; raises NotFound naming what there is."""
+    kind, _, name = subject.partition(":")
+    if kind == AdjustmentKind.MODELS:
+        name = name.replace(".", "/", 1)
+    text = MEMORIES.text if _is_memory(subject) else f"{kind}:{name}"
+    try:
+        return act(text)
+    except (Invalid, NotFound) as error:
+        found = experiments(runtime, agent_id)
+        there = {each.subject for each in found.items} | {*found.pinned}
+        raise NotFound(
+            error.message,
+            field="subject",
+            cure=f"name one of {', '.join(sorted(there))}" if there else "nothing is tried out",
+        ) from None
+
+
+def _is_memory(subject: str) -> bool:
+    """Whether somebody means what is tried out with memories."""
+    return subject in {MEMORY, MEMORIES.kind.value, MEMORIES.text}

@@ -1,0 +1,256 @@
+"""Analytics: what an agent's calls and turns came to over time, for its owner to look at."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from opencrab.domain.insight.figures import Figures, counted
+from opencrab.domain.insight.recommendations import Analysis, Focus, analysed
+from opencrab.domain.learning.aggregate import Judged
+from opencrab.domain.learning.calibration import Curve, curve
+from opencrab.domain.statistics.confidence import Estimate, Sums, estimate
+from opencrab.domain.turn.turn import Trigger, TurnStatus
+from opencrab.domain.usage.counters import Tally, added, day_of
+from opencrab.domain.usage.ledger import Grouping, Period
+from opencrab.domain.value import MicroUsd, Unit, Value
+from opencrab.engine.learning.measures import (
+    LITTLE,
+    Recent,
+    choices_of,
+    judged,
+    recent,
+    tallied,
+    week_of,
+)
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.learning import known
+
+_DAY = timedelta(days=1)
+
+
+class DayOfUse(Value):
+    """An agent's calls and turns of one day (UTC); `spoke` counts turns in which it said something.
+
+    The numbers of turns are None for days of which they are not all known any more.
+    """
+
+    day: str
+    calls: int
+    failed: int
+    cost_micro_usd: MicroUsd
+    turns: int | None
+    spoke: int | None
+
+
+class WeekOfUse(Value):
+    """An agent's calls of one week (ISO, UTC), as far as it lies in the period."""
+
+    week: str
+    calls: int
+    cost_micro_usd: MicroUsd
+
+
+class ShareOfUse(Value):
+    """What one model was asked; its share of the cost is None where nothing cost anything."""
+
+    model: str
+    calls: int
+    cost_micro_usd: MicroUsd
+    share_of_calls: Unit
+    share_of_cost: Unit | None
+
+
+class TurnsTold(Value):
+    """What an agent's turns since a time tell; `complete` says that these are all of the period.
+
+    `spoke_a_day` is how many turns a day it said something in; None where there were no turns.
+    """
+
+    since: datetime
+    complete: bool
+    turns: int
+    spoke: int
+    spoke_a_day: float | None
+    triggers: dict[Trigger, int]
+    statuses: dict[TurnStatus, int]
+
+
+class UsageAnalytics(Value):
+    """How much an agent was asked and said: days without a call and a turn are left out.
+
+    `since` is where the period really begins: at a full hour or day (UTC).
+    """
+
+    agent_id: str
+    period: Period
+    since: datetime | None
+    until: datetime
+    as_of: str | None
+    totals: Figures
+    days: tuple[DayOfUse, ...]
+    weeks: tuple[WeekOfUse, ...]
+    models: tuple[ShareOfUse, ...]
+    turns: TurnsTold
+
+
+class WeekOfQuality(Value):
+    """What the turns that ended in one week (ISO, UTC) were worth, so far as anything tells it."""
+
+    week: str
+    turns: int
+    judged: int
+    quality: Estimate | None
+    reason: str | None
+
+
+class LlmAnalytics(Value):
+    """An agent's use of models with what came of it; `reason` says why there is no quality.
+
+    `weeks` tell of the turns since `weeks_since`, the newest week last. `calibration` is what the
+    agent's own grades of a model's answers are worth.
+    """
+
+    agent_id: str
+    as_of: str | None
+    analysis: Analysis
+    weeks: tuple[WeekOfQuality, ...]
+    weeks_since: datetime
+    calibration: dict[str, Curve]
+    reason: str | None
+
+
+def usage(runtime: Runtime, agent_id: str, period: Period) -> UsageAnalytics:
+    """How much an agent was asked in a period, and how often it spoke; raises NotFound."""
+    agent = runtime.home.agents.get(agent_id).agent
+    now, counts = runtime.clock.now(), dict[str, dict[str, int]]()
+    tallies = _adding(tallied(runtime, agent_id, period), period, now, counts)
+    learned = known(runtime.home.facts, agent_id)
+    found = analysed(tallies, learned.evidence, period=period, now=now)
+    begun = max(agent.created_at, found.since or agent.created_at)
+    turns = recent(runtime, agent_id, begun)
+    days = _days(counts, turns)
+    return UsageAnalytics(
+        agent_id=agent_id,
+        period=period,
+        since=found.since,
+        until=now,
+        as_of=learned.as_of or None,
+        totals=found.totals,
+        days=days,
+        weeks=_weeks(days),
+        models=_shares(found),
+        turns=_turns(turns, begun, now),
+    )
+
+
+def llm(
+    runtime: Runtime, agent_id: str, period: Period, group_by: Grouping, focus: Focus
+) -> LlmAnalytics:
+    """What an agent's models cost and were worth, and what that speaks for; raises NotFound."""
+    agent = runtime.home.agents.get(agent_id).agent
+    learned = known(runtime.home.facts, agent_id)
+    turns = recent(runtime, agent_id)
+    found = analysed(
+        tallied(runtime, agent_id, period),
+        learned.evidence,
+        period=period,
+        now=runtime.clock.now(),
+        group_by=group_by,
+        focus=focus,
+        choices={alias: each.name for alias, each in choices_of(runtime, agent).items()},
+    )
+    return LlmAnalytics(
+        agent_id=agent_id,
+        as_of=learned.as_of or None,
+        analysis=found,
+        weeks=_qualities(judged(runtime, agent_id, turns)),
+        weeks_since=turns.since,
+        calibration={
+            model: curve(bins) for model, bins in sorted(learned.evidence.grades.items()) if bins
+        },
+        reason=None if found.quality_by_model else LITTLE,
+    )
+
+
+def _adding(
+    tallies: Iterable[Tally], period: Period, now: datetime, days: dict[str, dict[str, int]]
+) -> Iterator[Tally]:
+    """The same tallies, of which nobody holds all; what they count is added to their days."""
+    for tally in tallies:
+        for of in counted((tally,), period, now).values():
+            days[tally.day] = added(days.get(tally.day, {}), of)
+        yield tally
+
+
+def _days(counts: Mapping[str, Mapping[str, int]], turns: Recent) -> tuple[DayOfUse, ...]:
+    whole = "" if turns.complete else day_of(turns.since + _DAY)
+    ended = Counter(day_of(each.at) for each in turns.signals)
+    spoke = Counter(day_of(each.at) for each in turns.signals if each.spoke)
+    return tuple(
+        DayOfUse(
+            day=day,
+            calls=counts.get(day, {}).get("calls", 0),
+            failed=counts.get(day, {}).get("failed", 0),
+            cost_micro_usd=counts.get(day, {}).get("cost", 0),
+            turns=ended[day] if day >= whole else None,
+            spoke=spoke[day] if day >= whole else None,
+        )
+        for day in sorted({*counts, *ended})
+    )
+
+
+def _weeks(days: Sequence[DayOfUse]) -> tuple[WeekOfUse, ...]:
+    calls, cost = Counter[str](), Counter[str]()
+    for day in days:
+        calls[week_of(day.day)] += day.calls
+        cost[week_of(day.day)] += day.cost_micro_usd
+    return tuple(
+        WeekOfUse(week=week, calls=calls[week], cost_micro_usd=cost[week]) for week in sorted(calls)
+    )
+
+
+def _shares(found: Analysis) -> tuple[ShareOfUse, ...]:
+    spent = found.totals.cost_micro_usd
+    return tuple(
+        ShareOfUse(
+            model=model,
+            calls=of.calls,
+            cost_micro_usd=of.cost_micro_usd,
+            share_of_calls=of.share,
+            share_of_cost=of.cost_micro_usd / spent if spent else None,
+        )
+        for model, of in found.by_model.items()
+    )
+
+
+def _turns(turns: Recent, begun: datetime, now: datetime) -> TurnsTold:
+    spoke = sum(each.spoke for each in turns.signals)
+    days = max((now - max(turns.since, begun)) / _DAY, 1.0)
+    return TurnsTold(
+        since=turns.since,
+        complete=turns.complete,
+        turns=len(turns.signals),
+        spoke=spoke,
+        spoke_a_day=round(spoke / days, 2) if turns.signals else None,
+        triggers=Counter(each.trigger for each in turns.signals),
+        statuses=Counter(each.status for each in turns.signals),
+    )
+
+
+def _qualities(turns: Iterable[Judged]) -> tuple[WeekOfQuality, ...]:
+    ended, sums = Counter[str](), dict[str, Sums]()
+    for each in turns:
+        week = week_of(each.signals.at)
+        ended[week] += 1
+        if each.worth is not None:
+            sums[week] = sums.get(week, Sums()).adding(each.worth)
+    return tuple(
+        WeekOfQuality(
+            week=week,
+            turns=ended[week],
+            judged=sums.get(week, Sums()).n,
+            quality=estimate(sums.get(week, Sums())),
+            reason=None if week in sums else LITTLE,
+        )
+        for week in sorted(ended)
+    )

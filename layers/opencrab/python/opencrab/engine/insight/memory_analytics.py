@@ -1,0 +1,195 @@
+"""Memory in numbers: what searches found, what of it was of use, and what hangs on what."""
+
+from datetime import datetime, timedelta
+
+from opencrab.domain.learning.change_apply import memory_percent
+from opencrab.domain.learning.evidence import RECALLED_DAYS, Evidence
+from opencrab.domain.learning.review_period import useless
+from opencrab.domain.learning.treatment_effect import effect_of
+from opencrab.domain.memory.knowledge_graph import KNOWLEDGE, Extent, KnowledgeSource
+from opencrab.domain.memory.memory import IMPRESSION, Impression
+from opencrab.domain.memory.peer import PEER, Peer, trust
+from opencrab.domain.value import Unit, Value
+from opencrab.engine.learning.measures import LITTLE, Measure, measure_of
+from opencrab.engine.memory.reading import Place, graph
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.learning import known
+
+MOST_USELESS = 50
+"""Useless memories that are named."""
+
+MOST_PEOPLE = 100
+"""Persons and peers that are told of, in the order of their ids."""
+
+
+class UselessMemory(Value):
+    """A memory that searches found again and again, and that was never of use."""
+
+    id: str
+    found: int
+
+
+class Recalling(Value):
+    """What searches found in the last 30 days: different memories, and how often.
+
+    How often counts on as long as no 30 days lie between. `junk_rate` is the share of memories that
+    were found at least 3 times and never of use; None where none was found.
+    """
+
+    memories: int
+    found: int
+    useful: int
+    junk: int
+    junk_rate: Unit | None
+    useless: tuple[UselessMemory, ...]
+
+
+class RelationNode(Value):
+    """One thing that the agent holds to be so."""
+
+    id: str
+    label: str
+    source: KnowledgeSource
+    confidence: Unit
+
+
+class RelationEdge(Value):
+    """How one thing relates to another, and how strongly."""
+
+    origin: str
+    target: str
+    relation: str
+    weight: Unit
+
+
+class Acquainted(Value):
+    """A person or another agent that the agent knows.
+
+    The numbers are None for whom it never worked with, the agreement for whom it has no words.
+    """
+
+    id: str
+    name: str
+    is_peer: bool
+    interactions: int | None
+    successes: int | None
+    trust: float | None
+    agreement: str | None
+
+
+class RelationGraph(Value):
+    """What hangs on what: counts of the whole graph, a part of it, and those whom it knows.
+
+    All nodes come before all edges. The first page alone tells of people, at most 100 of them;
+    `people_complete` says whether these are all.
+    """
+
+    nodes_in_all: int
+    edges_in_all: int
+    nodes: tuple[RelationNode, ...]
+    edges: tuple[RelationEdge, ...]
+    people: tuple[Acquainted, ...]
+    people_complete: bool
+
+
+class MemoryAnalytics(Value):
+    """What an agent's memory is good for; `reason` says why nothing is known of that."""
+
+    agent_id: str
+    as_of: str | None
+    recalled: Recalling
+    effect: Measure
+    withheld_percent: int
+    graph: RelationGraph
+    reason: str | None
+
+
+def memory(
+    runtime: Runtime, agent_id: str, *, place: Place, limit: int
+) -> tuple[MemoryAnalytics, Place | None]:
+    """What an agent's memory is good for, and where its graph goes on; raises NotFound."""
+    mind = runtime.home.agents.get(agent_id).mind
+    web, on = _web(runtime, agent_id, place, limit)
+    learned = known(runtime.home.facts, agent_id)
+    found = MemoryAnalytics(
+        agent_id=agent_id,
+        as_of=learned.as_of or None,
+        recalled=_recalling(learned.evidence, runtime.clock.now()),
+        effect=memory_effect(learned.evidence),
+        withheld_percent=memory_percent(mind, runtime.rules.trials),
+        graph=web,
+        reason=None if learned.evidence.memories_recalled else LITTLE,
+    )
+    return found, on
+
+
+def memory_effect(evidence: Evidence) -> Measure:
+    """What memories that searches find change."""
+    return measure_of(effect_of("", "", evidence.memories))
+
+
+def _recalling(evidence: Evidence, now: datetime) -> Recalling:
+    since, known_of = now - timedelta(days=RECALLED_DAYS), evidence.memories_recalled
+    recalled = {name: each for name, each in known_of.items() if each.at >= since}
+    junk = useless(recalled, since)
+    named = junk[:MOST_USELESS]
+    return Recalling(
+        memories=len(recalled),
+        found=sum(each.found for each in recalled.values()),
+        useful=sum(each.useful for each in recalled.values()),
+        junk=len(junk),
+        junk_rate=len(junk) / len(recalled) if recalled else None,
+        useless=tuple(UselessMemory(id=name, found=recalled[name].found) for name in named),
+    )
+
+
+def _web(
+    runtime: Runtime, agent_id: str, place: Place, limit: int
+) -> tuple[RelationGraph, Place | None]:
+    found = graph(runtime, agent_id, place=place, limit=limit)
+    fact = runtime.home.facts.get(agent_id, KNOWLEDGE, KNOWLEDGE)
+    extent = fact.read(Extent) if fact else Extent()
+    people = () if place != Place() else _people(runtime, agent_id)
+    web = RelationGraph(
+        nodes_in_all=extent.nodes,
+        edges_in_all=extent.edges,
+        nodes=tuple(
+            RelationNode(
+                id=node.id,
+                label=node.label,
+                source=node.source,
+                confidence=node.confidence,
+            )
+            for node in found.nodes
+        ),
+        edges=tuple(
+            RelationEdge(
+                origin=edge.origin, target=edge.target, relation=edge.relation, weight=edge.weight
+            )
+            for edge in found.edges
+        ),
+        people=people[:MOST_PEOPLE],
+        people_complete=len(people) <= MOST_PEOPLE,
+    )
+    return web, found.place
+
+
+def _people(runtime: Runtime, agent_id: str) -> tuple[Acquainted, ...]:
+    facts, now = runtime.home.facts, runtime.clock.now()
+    most, prior = MOST_PEOPLE + 1, runtime.rules.autonomy.peer_prior
+    words = {
+        fact.id: fact.read(Impression) for fact in facts.page(agent_id, IMPRESSION, limit=most)
+    }
+    peers = {fact.id: fact.read(Peer) for fact in facts.page(agent_id, PEER, limit=most)}
+    return tuple(
+        Acquainted(
+            id=name,
+            name=words[name].target_name if name in words else name,
+            is_peer=name in peers,
+            interactions=peers[name].interactions if name in peers else None,
+            successes=peers[name].successes if name in peers else None,
+            trust=round(trust(peers[name], now, prior), 3) if name in peers else None,
+            agreement=words[name].agreement if name in words else None,
+        )
+        for name in sorted({*words, *peers})[:most]
+    )

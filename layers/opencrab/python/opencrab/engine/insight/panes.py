@@ -1,0 +1,81 @@
+"""Panes: an agent at a glance, as Avatar shows it: chat, cli, plan, inspector and vitals."""
+
+from enum import StrEnum
+
+from opencrab.domain.access.authority import Source
+from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.turn.turn import Turn
+from opencrab.domain.value import Value
+from opencrab.engine.insight.agent_state import (
+    StateAction,
+    StatePlan,
+    StateResult,
+    StateThought,
+    state,
+)
+from opencrab.engine.insight.vitals import ReadMachine, Vitals, no_machine, recent, vitals
+from opencrab.engine.runtime import Runtime
+
+_LINES = 8
+_READ = 40
+_TEXT = 500
+_SAID = {LineKind.SPEECH, LineKind.SYSTEM, LineKind.APPROVAL}
+
+
+class PaneName(StrEnum):
+    """Where something is shown."""
+
+    CHAT = "chat"
+    CLI = "cli"
+    PLAN = "plan"
+    INSPECTOR = "inspector"
+    VITALS = "vitals"
+
+
+class Inspector(Value):
+    """What the agent thinks, what it does, and what comes of that."""
+
+    thought: StateThought
+    action: StateAction
+    result: StateResult
+
+
+class Pane(Value):
+    """One pane and what it shows: words in chat and cli, values in the others."""
+
+    pane: PaneName
+    data: str | StatePlan | Inspector | Vitals
+
+
+def panes(runtime: Runtime, agent_id: str, machine: ReadMachine = no_machine) -> tuple[Pane, ...]:
+    """All five panes; raises NotFound.
+
+    `cli` shows the conversation that last came in through the terminal, `chat` the last one that
+    came in anywhere else.
+    """
+    now = state(runtime, agent_id)
+    turns = recent(runtime, agent_id)
+    typed = next((turn for turn in turns if turn.source is Source.CLI), None)
+    other = next((turn for turn in turns if turn.source is not Source.CLI), None)
+    inspector = Inspector(thought=now.thought, action=now.action, result=now.result)
+    return (
+        Pane(pane=PaneName.CHAT, data=_said(runtime, other)),
+        Pane(pane=PaneName.CLI, data=_said(runtime, typed)),
+        Pane(pane=PaneName.PLAN, data=now.plan),
+        Pane(pane=PaneName.INSPECTOR, data=inspector),
+        Pane(pane=PaneName.VITALS, data=vitals(runtime, agent_id, machine, turns)),
+    )
+
+
+def _said(runtime: Runtime, turn: Turn | None) -> str:
+    """The newest words for everybody in a turn's session, a line each."""
+    if turn is None:
+        return ""
+    rows = runtime.home.journal.lines(turn.session_id, limit=_READ, newest_first=True)
+    told = [row for row in rows if row.kind in _SAID and row.audience is Audience.ALL][:_LINES]
+    return "\n".join(_line(row) for row in reversed(told))
+
+
+def _line(row: Line) -> str:
+    text = row.text if len(row.text) <= _TEXT else f"{row.text[: _TEXT - 1]}…"
+    return f"{row.speaker_name}: {text}"

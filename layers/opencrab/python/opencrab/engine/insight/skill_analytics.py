@@ -1,0 +1,161 @@
+"""Skills in numbers: how often each was used, what it changes, and how learning went on."""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.learning.change import (
+    ADJUSTMENT,
+    STOPPED,
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+)
+from opencrab.domain.learning.evidence import Evidence
+from opencrab.domain.learning.holdout import skill_pin
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.treatment_effect import Effect, effects
+from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
+from opencrab.domain.value import Value
+from opencrab.engine.learning.measures import LITTLE, Measure, measure_of, week_of
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.learning import known
+
+MOST_CHANGES = 500
+"""Changes that are read for how learning went on, the newest."""
+
+
+class TrialOf(Value):
+    """How far a skill's trial has come: judged turns, and those that decide at least and most.
+
+    `withheld_percent` is the share of fitting turns from which it is withheld.
+    """
+
+    turns: int
+    least_turns: int
+    most_turns: int
+    withheld_percent: int
+    pinned: bool
+
+
+class MeasuredSkill(Value):
+    """An acquired skill in numbers; the effect is that with all models together.
+
+    `trial` is only there while it is on trial.
+    """
+
+    name: str
+    status: SkillStatus
+    waits: bool
+    source_type: SourceType
+    uses: int
+    last_used_at: datetime | None
+    created_at: datetime
+    effect: Measure
+    by_model: dict[str, Measure]
+    trial: TrialOf | None
+
+
+class WeekOfLearning(Value):
+    """What was learned in one week (ISO, UTC), and what became of what was on trial."""
+
+    week: str
+    learned: int
+    promoted: int
+    retired: int
+    taken_back: int
+
+
+class SkillAnalytics(Value):
+    """An agent's acquired skills, those of the greatest effect first, and its learning by weeks.
+
+    `statuses` counts them; `reason` says why nothing is measured.
+    """
+
+    agent_id: str
+    as_of: str | None
+    statuses: dict[SkillStatus, int]
+    skills: tuple[MeasuredSkill, ...]
+    weeks: tuple[WeekOfLearning, ...]
+    reason: str | None
+
+
+def skills(runtime: Runtime, agent_id: str) -> SkillAnalytics:
+    """An agent's acquired skills in numbers; raises NotFound."""
+    mind = runtime.home.agents.get(agent_id).mind
+    facts = runtime.home.facts
+    kept = [fact.read(AcquiredSkill) for fact in facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)]
+    page = facts.page(agent_id, ADJUSTMENT, limit=MOST_CHANGES, newest_first=True)
+    learned, trials = known(facts, agent_id), runtime.rules.trials
+    measured = [measured_skill(skill, learned.evidence, mind, trials) for skill in kept]
+    return SkillAnalytics(
+        agent_id=agent_id,
+        as_of=learned.as_of or None,
+        statuses=Counter(skill.status for skill in kept),
+        skills=tuple(sorted(measured, key=_most_first)),
+        weeks=_weeks(kept, [fact.read(Adjustment) for fact in page]),
+        reason=None if any(each.effect.reason is None for each in measured) else LITTLE,
+    )
+
+
+def measured_skill(
+    skill: AcquiredSkill, evidence: Evidence, mind: Mind, trials: Trials
+) -> MeasuredSkill:
+    """One acquired skill in numbers."""
+    found = effects(evidence, skill.name)
+    whole = found[0] if found else None
+    on_trial = skill.status is SkillStatus.CANDIDATE
+    return MeasuredSkill(
+        name=skill.name,
+        status=skill.status,
+        waits=skill.waits,
+        source_type=skill.source_type,
+        uses=skill.usage_count,
+        last_used_at=skill.last_used_at,
+        created_at=skill.created_at,
+        effect=measure_of(whole),
+        by_model={each.model: measure_of(each) for each in found[1:]},
+        trial=_trial(skill, whole, mind, trials) if on_trial else None,
+    )
+
+
+def _trial(skill: AcquiredSkill, effect: Effect | None, mind: Mind, trials: Trials) -> TrialOf:
+    return TrialOf(
+        turns=effect.turns if effect else 0,
+        least_turns=trials.least_turns,
+        most_turns=trials.most_turns,
+        withheld_percent=trials.skill_percent,
+        pinned=skill_pin(skill.name) in mind.pinned,
+    )
+
+
+def _most_first(skill: MeasuredSkill) -> tuple[bool, float, str]:
+    return skill.effect.points is None, -(skill.effect.points or 0.0), skill.name
+
+
+def _weeks(
+    kept: Iterable[AcquiredSkill], changes: Iterable[Adjustment]
+) -> tuple[WeekOfLearning, ...]:
+    counts: dict[str, Counter[str]] = {}
+    for skill in kept:
+        counts.setdefault(week_of(skill.created_at), Counter())["learned"] += 1
+    for change in changes:
+        became = _BECAME.get(str(change.after.get("status", "")))
+        if change.kind is AdjustmentKind.SKILL and became and change.reason != STOPPED:
+            counts.setdefault(week_of(change.at), Counter())[became] += 1
+            if change.state is AdjustmentState.UNDONE and change.ended_at is not None:
+                counts.setdefault(week_of(change.ended_at), Counter())["taken_back"] += 1
+    return tuple(
+        WeekOfLearning(
+            week=week,
+            learned=of["learned"],
+            promoted=of["promoted"],
+            retired=of["retired"],
+            taken_back=of["taken_back"],
+        )
+        for week, of in sorted(counts.items())
+    )
+
+
+_BECAME = {SkillStatus.ACTIVE.value: "promoted", SkillStatus.ARCHIVED.value: "retired"}

@@ -1,0 +1,98 @@
+"""Chronicle: an agent's turns in order, by which its history can be told.
+
+The usage ledger has them all: the first row of each turn that called a model says when that call
+ended. A row bears the time just before it was written, so that one of another session, or by
+another clock, may still come in before it. After SETTLED none does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+
+from opencrab.domain.errors import NotFound
+from opencrab.domain.turn.record import ModelIntent
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.usage.ledger import UsageRow, row_time
+from opencrab.engine.runtime import Runtime
+
+LIFE = timedelta(days=35)
+"""As long as a turn's own records are kept at least."""
+
+SETTLED = timedelta(seconds=10)
+
+_FIRST = 1
+"""The number of a turn's first record, which is the intent of its first model call."""
+
+_PAGE = 50
+_ALIVE = 100
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A turn's place among its agent's turns: ids sort by it."""
+
+    id: str
+    turn_id: str
+
+
+def entries(
+    runtime: Runtime, agent_id: str, *, after: str | None = None, newest_first: bool = False
+) -> Iterator[Entry]:
+    """An agent's turns whose first model call has ended, read as far as they are wanted."""
+    since = runtime.clock.now() - LIFE
+    while True:
+        rows = runtime.home.usage.rows(
+            agent_id, since=since, after=after, limit=_PAGE, oldest_first=not newest_first
+        )
+        yield from (_entry(row) for row in rows if row.n == _FIRST)
+        if len(rows) < _PAGE:
+            return
+        after = rows[-1].id
+
+
+def entry(runtime: Runtime, agent_id: str, entry_id: str) -> Entry | None:
+    """One entry, or None."""
+    try:
+        return _entry(runtime.home.usage.row(agent_id, entry_id))
+    except NotFound:
+        return None
+
+
+def is_settled(runtime: Runtime, entry: Entry) -> bool:
+    """Whether no other entry can come in before this one."""
+    return entry.id < row_time(runtime.clock.now() - SETTLED)
+
+
+def newest(runtime: Runtime, agent_id: str, most: int = 1) -> tuple[str, ...]:
+    """The ids of the agent's newest turns: first those in their first call, then by entry."""
+    begun = [turn.id for turn in _begun(runtime, agent_id)]
+    ended = islice(entries(runtime, agent_id, newest_first=True), most)
+    return tuple([*begun, *(each.turn_id for each in ended if each.turn_id not in begun)][:most])
+
+
+def alive(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
+    """An agent's queued and running turns, as far as they are among the installation's oldest."""
+    rules = runtime.rules
+    horizon = timedelta(seconds=max(rules.lease_seconds, rules.visibility_seconds))
+    found = runtime.home.journal.overdue(runtime.clock.now() + horizon, _ALIVE)
+    return tuple(turn for turn in found if turn.agent_id == agent_id)
+
+
+def _begun(runtime: Runtime, agent_id: str) -> list[Turn]:
+    """Turns in their first model call, the newest first."""
+    begun = [
+        turn
+        for turn in alive(runtime, agent_id)
+        if turn.status is TurnStatus.RUNNING and turn.attempts == 1 and _calls(runtime, turn)
+    ]
+    return sorted(begun, key=lambda turn: turn.created_at, reverse=True)
+
+
+def _calls(runtime: Runtime, turn: Turn) -> bool:
+    records = runtime.home.journal.load(turn.id).records
+    return all(isinstance(record, ModelIntent) for record in records)
+
+
+def _entry(row: UsageRow) -> Entry:
+    return Entry(row.id, row.turn_id)

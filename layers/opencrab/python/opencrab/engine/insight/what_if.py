@@ -1,0 +1,340 @@
+"""What-if: what the calls of a period would have cost, been worth and taken with other models.
+
+Tokens stay what they were, though another model may need more or fewer of them for the same work.
+Cost is replayed call by call; quality and time are what is known of the other model for the same
+purpose and type of task, and None where nothing is.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from itertools import islice
+from typing import Annotated
+
+from pydantic import Field
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.insight.figures import summed, task_key
+from opencrab.domain.learning.evidence import Evidence, ModelEvidence
+from opencrab.domain.models.routing import ModelReference, Use
+from opencrab.domain.money.budget import Price
+from opencrab.domain.statistics.confidence import Estimate, estimate
+from opencrab.domain.usage.counters import Tally
+from opencrab.domain.usage.ledger import Period, UsageRow
+from opencrab.domain.value import MicroUsd, Unit, Value
+from opencrab.engine.learning.measures import model_named, tallied
+from opencrab.engine.models.preferences import current, directory_of
+from opencrab.engine.models.price_list import price_on
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.learning import known
+
+MOST_ROWS = 20_000
+"""Calls that are replayed at most, the newest."""
+
+_PAGE = 500
+
+Aliases = Annotated[dict[ModelReference, ModelReference], Field(min_length=1, max_length=20)]
+PriceOf = Callable[[str, date], Price]
+"""What a model cost on a day."""
+
+
+class Meant(Value):
+    """What an alias means now and would mean, and what the other model costs now."""
+
+    alias: str
+    model: str
+    other: str
+    price: Price
+
+
+class Done(Value):
+    """What some calls cost, were worth and took on average; None is what is not known."""
+
+    cost_micro_usd: MicroUsd
+    quality: Estimate | None = None
+    latency_ms: float | None = None
+
+
+class Replayed(Value):
+    """The calls for one purpose and type of task that another model would have answered.
+
+    Of `uncounted` calls nobody knows the tokens: they cost `then` what they did.
+    """
+
+    purpose: Use
+    task_type: str
+    model: str
+    other: str
+    calls: int
+    uncounted: int
+    now: Done
+    then: Done
+
+
+class WhatIf(Value):
+    """What a period was, and what it would have been; costs are those of all its calls.
+
+    `quality` and `latency_ms` are those of the moved calls of which both are known on both
+    sides: `quality_share` and `latency_share` say how many of them that are. `complete` is false
+    where there were more than 20,000 calls: these are the newest. `as_of` is the last day whose
+    turns are part of the evidence.
+    """
+
+    agent_id: str
+    period: Period
+    since: datetime | None
+    until: datetime
+    as_of: str | None
+    meant: tuple[Meant, ...]
+    calls: int
+    moved: int
+    uncounted: int
+    complete: bool
+    now: Done
+    then: Done
+    saved_micro_usd: MicroUsd
+    quality_share: Unit
+    latency_share: Unit
+    tasks: tuple[Replayed, ...]
+
+
+def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period: Period) -> WhatIf:
+    """Replay an agent's ledger with other models; prices are those of each call's day.
+
+    Raises NotFound, and Invalid naming the model whose price nobody knows, what is no model, and
+    two aliases that mean the same model now.
+    """
+    runtime.home.agents.get(agent_id)
+    current(runtime)
+    until = runtime.clock.now()
+    meant = _meant(runtime, aliases)
+    learned = known(runtime.home.facts, agent_id)
+    rows = _rows(runtime, agent_id, period.since(until), until)
+    found = replayed(islice(rows, MOST_ROWS), meant, _prices(runtime, meant))
+    tasks = _tasks(found, learned.evidence, tallied(runtime, agent_id, Period.LAST_MONTH))
+    quality_now, quality_then, quality_share = _qualities(tasks)
+    latency_now, latency_then, latency_share = _latencies(tasks)
+    spent = found.cost + sum(task.then.cost_micro_usd - task.now.cost_micro_usd for task in tasks)
+    return WhatIf(
+        agent_id=agent_id,
+        period=period,
+        since=period.since(until),
+        until=until,
+        as_of=learned.as_of or None,
+        meant=meant,
+        calls=found.calls,
+        moved=sum(task.calls for task in tasks),
+        uncounted=sum(task.uncounted for task in tasks),
+        complete=next(rows, None) is None,
+        now=Done(cost_micro_usd=found.cost, quality=quality_now, latency_ms=latency_now),
+        then=Done(cost_micro_usd=spent, quality=quality_then, latency_ms=latency_then),
+        saved_micro_usd=found.cost - spent,
+        quality_share=quality_share,
+        latency_share=latency_share,
+        tasks=tasks,
+    )
+
+
+@dataclass
+class Sum:
+    """Calls of one kind, added up one after the other."""
+
+    other: str
+    calls: int = 0
+    uncounted: int = 0
+    cost: int = 0
+    other_cost: int = 0
+    latency: int = 0
+    timed: int = 0
+
+
+@dataclass
+class Ledger:
+    """A replayed ledger: all of its calls, and those that another model would have answered."""
+
+    calls: int = 0
+    cost: int = 0
+    sums: dict[tuple[Use, str, str], Sum] = field(default_factory=dict)
+
+
+def replayed(rows: Iterable[UsageRow], meant: Sequence[Meant], price: PriceOf) -> Ledger:
+    """Add a ledger up, row by row: what was cached stays cached, at the other model's price."""
+    others = {each.model: each.other for each in meant}
+    ledger = Ledger()
+    for row in rows:
+        ledger.calls += 1
+        ledger.cost += row.cost
+        name = f"{row.provider}:{row.model}"
+        if name in others:
+            found = ledger.sums.setdefault(
+                (row.purpose, row.task_type, name), Sum(other=others[name])
+            )
+            _add(found, row, price)
+    return ledger
+
+
+def _add(found: Sum, row: UsageRow, price: PriceOf) -> None:
+    found.calls += 1
+    found.cost += row.cost
+    if row.latency_ms is not None:
+        found.latency += row.latency_ms
+        found.timed += 1
+    if max(row.usage.input_tokens, row.usage.output_tokens) > 0:
+        # What the vendor said that it cost holds for that vendor alone.
+        tokens = row.usage.replaced(reported_micro_usd=None)
+        found.other_cost += price(found.other, row.at.date()).cost(tokens)
+    else:
+        found.other_cost += row.cost
+        found.uncounted += row.cost > 0
+
+
+def _meant(runtime: Runtime, aliases: Mapping[str, str]) -> tuple[Meant, ...]:
+    found = dict[str, Meant]()
+    for alias, wanted in aliases.items():
+        place = f"aliases.{alias}"
+        model, other = _named(runtime, alias, place), _named(runtime, wanted, place)
+        if model in found:
+            raise Invalid(
+                f"{found[model].alias!r} and {alias!r} both mean {model!r} now",
+                field=place,
+                cure="name one of them",
+            )
+        price = directory_of(runtime).price(other)
+        if price is None:
+            raise Invalid(
+                f"the price of {other!r} is unknown",
+                field=place,
+                cure="set it in config/pricing.toml, or name a model that `opencrab models` lists",
+            )
+        found[model] = Meant(alias=alias, model=model, other=other, price=price)
+    return tuple(found.values())
+
+
+def _named(runtime: Runtime, reference: str, place: str) -> str:
+    """The model that a reference means, set up or not."""
+    name = model_named(runtime, reference)
+    if name is not None:
+        return name
+    aliases = runtime.models.routing.aliases
+    name = aliases.get(reference, reference)
+    if ":" not in name:
+        raise Invalid(
+            f"{reference!r} is no model",
+            field=place,
+            cure=f"name PROVIDER:MODEL or an alias: {', '.join(sorted(aliases)) or 'none is set'}",
+        )
+    return name
+
+
+def _prices(runtime: Runtime, meant: Sequence[Meant]) -> PriceOf:
+    today = {each.other: each.price for each in meant}
+    found = dict[tuple[str, date], Price]()
+
+    def price(name: str, day: date) -> Price:
+        if (name, day) not in found:
+            known_then = price_on(runtime.home.facts, name, day, now=today[name])
+            found[name, day] = known_then or today[name]
+        return found[name, day]
+
+    return price
+
+
+def _rows(
+    runtime: Runtime, agent_id: str, since: datetime | None, until: datetime
+) -> Iterator[UsageRow]:
+    """The rows of a period, the newest first, page by page."""
+    after = None
+    while True:
+        page = runtime.home.usage.rows(agent_id, since=since, until=until, after=after, limit=_PAGE)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        after = page[-1].id
+
+
+def _tasks(ledger: Ledger, evidence: Evidence, tallies: Iterable[Tally]) -> tuple[Replayed, ...]:
+    """What was replayed, the dearest first."""
+    latencies = _mean_latencies(tallies)
+    tasks = []
+    for (purpose, task_type, model), found in ledger.sums.items():
+        now, then = (task_key(purpose, task_type, name) for name in (model, found.other))
+        tasks.append(
+            Replayed(
+                purpose=purpose,
+                task_type=task_type,
+                model=model,
+                other=found.other,
+                calls=found.calls,
+                uncounted=found.uncounted,
+                now=Done(
+                    cost_micro_usd=found.cost,
+                    quality=_quality(evidence, now),
+                    latency_ms=found.latency / found.timed if found.timed else None,
+                ),
+                then=Done(
+                    cost_micro_usd=found.other_cost,
+                    quality=_quality(evidence, then),
+                    latency_ms=latencies.get(then),
+                ),
+            )
+        )
+    return tuple(sorted(tasks, key=lambda task: (-task.now.cost_micro_usd, -task.calls)))
+
+
+def _quality(evidence: Evidence, key: str) -> Estimate | None:
+    """What turns with a model were worth; one for which it had no answer is worth nothing."""
+    found = evidence.models.get(key, ModelEvidence())
+    return estimate(found.worth)
+
+
+def _mean_latencies(tallies: Iterable[Tally]) -> dict[str, float]:
+    """How long a call took on average, by purpose, type of task and model."""
+    taken = dict[str, tuple[int, int]]()
+    for cell, counts in summed(tallies).items():
+        key = task_key(cell.purpose, cell.task_type, cell.name)
+        latency, timed = taken.get(key, (0, 0))
+        taken[key] = latency + counts.get("latency", 0), timed + counts.get("timed", 0)
+    return {key: latency / timed for key, (latency, timed) in taken.items() if timed}
+
+
+def _qualities(tasks: Sequence[Replayed]) -> tuple[Estimate | None, Estimate | None, float]:
+    """The quality of calls now and then where both are known, and what share of calls these are."""
+    pairs = [
+        (task.calls, task.now.quality, task.then.quality)
+        for task in tasks
+        if task.now.quality is not None and task.then.quality is not None
+    ]
+    calls = sum(count for count, _, _ in pairs)
+    if not calls:
+        return None, None, 0.0
+    now = _mean([(count / calls, first) for count, first, _ in pairs])
+    then = _mean([(count / calls, second) for count, _, second in pairs])
+    return now, then, calls / sum(task.calls for task in tasks)
+
+
+def _mean(parts: Sequence[tuple[float, Estimate]]) -> Estimate:
+    """The weighted mean of estimates that may rest on the same turns.
+
+    A turn calls models for several purposes, so the parts depend on each other: their limits are
+    averaged too, which holds however they do. `n` is that of the part with the most turns.
+    """
+    return Estimate(
+        n=max(each.n for _, each in parts),
+        mean=sum(weight * each.mean for weight, each in parts),
+        low=sum(weight * each.low for weight, each in parts),
+        high=sum(weight * each.high for weight, each in parts),
+    )
+
+
+def _latencies(tasks: Sequence[Replayed]) -> tuple[float | None, float | None, float]:
+    pairs = [
+        (task.calls, task.now.latency_ms, task.then.latency_ms)
+        for task in tasks
+        if task.now.latency_ms is not None and task.then.latency_ms is not None
+    ]
+    calls = sum(count for count, _, _ in pairs)
+    if not calls:
+        return None, None, 0.0
+    now = sum(count * first for count, first, _ in pairs) / calls
+    then = sum(count * second for count, _, second in pairs) / calls
+    return now, then, calls / sum(task.calls for task in tasks)

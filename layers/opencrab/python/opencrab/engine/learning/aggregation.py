@@ -1,0 +1,299 @@
+"""Folding: what the turns of open days tell becomes evidence, and days that are over are closed."""
+
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
+
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.identifier import ulid
+from opencrab.domain.learning.aggregate import gathered
+from opencrab.domain.learning.evidence import EVIDENCE, RECALLED_DAYS, STANDING, Evidence, Standing
+from opencrab.domain.learning.evidence_retention import (
+    RECALLED,
+    RECALLED_A_DAY,
+    UNSEEN,
+    seen_in,
+    trimmed,
+    without,
+)
+from opencrab.domain.learning.review_period import OPEN_DAYS, ended_day, midnight
+from opencrab.domain.learning.reward import Opinion, opinions
+from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Signals, signals_id
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.engine.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+_PAGE = 500
+_STANDING_AND_DAYS = 200
+_BEFORE = timedelta(hours=6)
+"""A turn's calls may have been made so long before it ended."""
+
+_REMOVED_AT_ONCE = 20
+
+
+@dataclass(frozen=True)
+class Folded:
+    """All that is known when a day has `ended`: closed days, those to be closed now, open ones.
+
+    `stored` are the facts that hold what was known before; `later` are the days since then, today
+    included, which are kept by the nights after them.
+    """
+
+    ended: date
+    stored: tuple[Fact, ...]
+    standing: Standing
+    closing: dict[date, Evidence]
+    open: dict[date, Evidence]
+    later: dict[date, Evidence] = field(default_factory=dict)
+
+    @property
+    def so_far(self) -> "Folded":
+        """What is known by now, with the days since then."""
+        return replace(self, open={**self.open, **self.later}, later={})
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """Everything together, without later days."""
+        days = (*self.closing.values(), *self.open.values())
+        return sum(days, self.standing.evidence)
+
+    def until(self, day: date) -> Evidence | None:
+        """What was known at the end of a day; None where that is not over, or closed long since."""
+        if not self.standing.closed_to < day.isoformat() <= self.ended.isoformat():
+            return None
+        days = {**self.closing, **self.open}
+        early = (each for name, each in days.items() if name <= day)
+        return sum(early, self.standing.evidence)
+
+
+def folded(
+    runtime: Runtime,
+    agent_id: str,
+    ended: date,
+    worded: Mapping[str, datetime],
+    *,
+    graded: bool = True,
+) -> Folded:
+    """What is known when a day has ended; nothing is written.
+
+    Days that were not closed yet are reckoned anew from the signals of their turns, with what was
+    said of them until now; those whose signals have grown too old count as they are stored. What
+    was measured of a skill before it was `worded` as it is counts no more. Without grades (not
+    `graded`) it must not be kept. Raises Unavailable when a store is.
+    """
+    stored = runtime.home.facts.page(agent_id, EVIDENCE, limit=_STANDING_AND_DAYS)
+    now = runtime.clock.now()
+    fact = next((fact for fact in stored if fact.id == STANDING), None)
+    standing = _fresh(fact.read(Standing) if fact else Standing(), worded)
+    standing = _of_a_right_clock(standing, now, agent_id)
+    whole = max(ended - timedelta(days=KEPT_DAYS - 1), _day(now - timedelta(days=KEPT_DAYS - 1)))
+    first = whole
+    if standing.closed_to:
+        first = max(first, date.fromisoformat(standing.closed_to) + timedelta(days=1))
+    days = days_of(runtime, agent_id, first, max(ended, _day(now)), worded, graded=graded)
+    for fact in stored:
+        if fact.id == STANDING or not standing.closed_to < fact.id <= ended.isoformat():
+            continue
+        if (day := date.fromisoformat(fact.id)) < whole:
+            days[day] = _known_then(fact, worded)
+        else:
+            # Its turns were forgotten.
+            days.setdefault(day, Evidence())
+    return split(ended, standing, days, stored)
+
+
+def split(
+    ended: date, standing: Standing, days: Mapping[date, Evidence], stored: tuple[Fact, ...] = ()
+) -> Folded:
+    """What is known when a day has ended: its last days stay open, and those before are closed.
+
+    Days after it are kept apart.
+    """
+    opens = ended - timedelta(days=OPEN_DAYS - 1)
+    return Folded(
+        ended=ended,
+        stored=stored,
+        standing=standing,
+        closing={day: each for day, each in days.items() if day < opens},
+        open={day: each for day, each in days.items() if opens <= day <= ended},
+        later={day: each for day, each in days.items() if day > ended},
+    )
+
+
+def keep(runtime: Runtime, agent_id: str, folded: Folded, skills: Collection[str]) -> None:
+    """Write what is known: open days in place of what they were, closed ones added up once.
+
+    Of closed days, what is told of other `skills` than those that are stored is forgotten then.
+    Raises Changed where somebody else closed a day meanwhile.
+    """
+    known = {fact.id: fact for fact in folded.stored}
+    changed = [
+        fact
+        for day, evidence in folded.open.items()
+        if (fact := _fact(agent_id, day.isoformat(), evidence)).body
+        != (known[fact.id].body if fact.id in known else None)
+    ]
+    if changed:
+        runtime.home.facts.commit(*changed)
+    before = known[STANDING].read(Standing) if STANDING in known else Standing()
+    if folded.closing or folded.standing != before:
+        _close(runtime, agent_id, folded, skills)
+
+
+def _close(runtime: Runtime, agent_id: str, folded: Folded, skills: Collection[str]) -> None:
+    standing = closed(folded, skills) if folded.closing else folded.standing
+    before = next((fact for fact in folded.stored if fact.id == STANDING), None)
+    fact = before.holding(standing) if before else new_fact(agent_id, EVIDENCE, STANDING, standing)
+    gone = [
+        fact.removed().replaced(version=0)
+        for fact in folded.stored
+        if fact.id != STANDING and fact.id <= standing.closed_to
+    ]
+    # What is left of them counts no more: the standing evidence says how far it goes.
+    runtime.home.facts.commit(fact, *gone[:_REMOVED_AT_ONCE])
+
+
+def closed(folded: Folded, skills: Collection[str]) -> Standing:
+    """Closed days with those that are closed now, without what is out of use, of one size."""
+    newest, before = max(folded.closing), folded.standing
+    evidence = sum(folded.closing.values(), before.evidence)
+    seen = seen_in({newest: before.evidence}, {}) | before.seen
+    oldest = (newest - UNSEEN).isoformat()
+    seen = {name: day for name, day in seen_in(folded.closing, seen).items() if day > oldest}
+    since = midnight(newest - timedelta(days=RECALLED_DAYS))
+    recalled = {name: each for name, each in evidence.recalled.items() if each.at >= since}
+    evidence = without(evidence, skills, seen).replaced(recalled=recalled)
+    return Standing(closed_to=newest.isoformat(), seen=seen, evidence=trimmed(evidence, RECALLED))
+
+
+def _of_a_right_clock(standing: Standing, now: datetime, agent_id: str) -> Standing:
+    """Closed days as they are known when a clock was ahead: today and tomorrow are not closed."""
+    ended = ended_day(now, 0)
+    if standing.closed_to <= ended.isoformat():
+        return standing
+    closed_to = (ended - timedelta(days=OPEN_DAYS)).isoformat()
+    log.warning(
+        "evidence of agent %s was closed to %s, which is not over: it counts to %s",
+        agent_id,
+        standing.closed_to,
+        closed_to,
+    )
+    return standing.replaced(closed_to=closed_to)
+
+
+def _known_then(fact: Fact, worded: Mapping[str, datetime]) -> Evidence:
+    """A day as it is stored, without skills that got new words since."""
+    day = Standing(closed_to=fact.id, evidence=fact.read(Evidence))
+    return _fresh(day, worded).evidence
+
+
+def _day(at: datetime) -> date:
+    return at.astimezone(UTC).date()
+
+
+def _fresh(standing: Standing, worded: Mapping[str, datetime]) -> Standing:
+    """Closed days without skills that got new words since they were closed."""
+
+    def is_old(key: str) -> bool:
+        at = worded.get(key.partition("/")[0])
+        return at is not None and at.date().isoformat() > standing.closed_to
+
+    skills = {key: each for key, each in standing.evidence.skills.items() if not is_old(key)}
+    return standing.replaced(evidence=standing.evidence.replaced(skills=skills))
+
+
+def days_of(
+    runtime: Runtime,
+    agent_id: str,
+    first: date,
+    ended: date,
+    worded: Mapping[str, datetime],
+    *,
+    graded: bool = True,
+) -> dict[date, Evidence]:
+    """Evidence of each day of which there are signals, reckoned anew from them.
+
+    Grades, which models give themselves, lie in the rows of all calls: not all need them.
+    """
+    if first > ended:
+        return {}
+    signals = tuple(_signals(runtime, agent_id, midnight(first)))
+    if not signals:
+        return {}
+    said = opinions(_experiences(runtime, agent_id, midnight(first)))
+    grades = _grades(runtime, agent_id, midnight(first) - _BEFORE) if graded else {}
+    return reckoned(signals, said, grades, ended=ended, worded=worded)
+
+
+def reckoned(
+    found_signals: Iterable[Signals],
+    said: Sequence[Opinion],
+    grades: Mapping[str, float],
+    *,
+    ended: date,
+    worded: Mapping[str, datetime],
+) -> dict[date, Evidence]:
+    """Evidence of each day up to the one that ended, by the signals of the turns since the first.
+
+    What was measured of a skill before it was `worded` as it is counts no more.
+    """
+    signals = tuple(_of_these_words(each, worded) for each in found_signals)
+    found: dict[date, Evidence] = {}
+    for day in sorted({each.at.date() for each in signals}):
+        if day <= ended:
+            same = tuple(each for each in signals if each.at.date() == day)
+            later = tuple(each for each in signals if each.at.date() > day)
+            found[day] = trimmed(gathered(same, said, grades, later), RECALLED_A_DAY)
+    return found
+
+
+def _of_these_words(signals: Signals, worded: Mapping[str, datetime]) -> Signals:
+    """Signals without skills that had other words then."""
+
+    def same(name: str) -> bool:
+        return name not in worded or worded[name] <= signals.at
+
+    given, held = tuple(filter(same, signals.given)), tuple(filter(same, signals.held))
+    return signals.replaced(given=given, held=held)
+
+
+def _signals(runtime: Runtime, agent_id: str, since: datetime) -> Iterator[Signals]:
+    after = signals_id(since)
+    while True:
+        page = runtime.home.facts.page(agent_id, SIGNALS, after=after, limit=_PAGE)
+        yield from (fact.read(Signals) for fact in page)
+        if len(page) < _PAGE:
+            return
+        after = page[-1].id
+
+
+def _experiences(runtime: Runtime, agent_id: str, since: datetime) -> Iterator[Experience]:
+    """Experiences since then; those about a turn lie where the turn ended."""
+    after = ulid(int(since.timestamp() * 1_000), bytes(10))
+    while True:
+        page = runtime.home.facts.page(agent_id, EXPERIENCE, after=after, limit=_PAGE)
+        yield from (fact.read(Experience) for fact in page)
+        if len(page) < _PAGE:
+            return
+        after = page[-1].id
+
+
+def _grades(runtime: Runtime, agent_id: str, since: datetime) -> dict[str, float]:
+    """The grades that the agent gave its answers, by metrics id."""
+    grades: dict[str, float] = {}
+    after: str | None = None
+    while True:
+        rows = runtime.home.usage.rows(
+            agent_id, since=since, after=after, limit=_PAGE, oldest_first=True
+        )
+        grades |= {row.id: row.quality_score for row in rows if row.quality_score is not None}
+        if len(rows) < _PAGE:
+            return grades
+        after = rows[-1].id
+
+
+def _fact(agent_id: str, name: str, evidence: Evidence) -> Fact:
+    return new_fact(agent_id, EVIDENCE, name, evidence).replaced(version=0)

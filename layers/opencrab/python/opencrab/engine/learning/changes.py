@@ -1,0 +1,393 @@
+"""Learned: what is known of an agent by evidence, what was changed on it, and how it is undone.
+
+Every change is one transaction: the mind, the skill that it is about, and the adjustment that
+tells of it. Whoever finds that somebody else was faster looks again.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from opencrab.domain.agents.agent_state import MIND, Mind
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Changed, Conflict, NotFound
+from opencrab.domain.learning.change import (
+    ADJUSTMENT,
+    STOPPED,
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+)
+from opencrab.domain.learning.change_apply import (
+    MEMORIES,
+    Subject,
+    adjustment_id,
+    ended,
+    is_pinned,
+    mix_of,
+    mixed_as,
+    telling,
+    with_mix,
+    with_pin,
+    without_pin,
+)
+from opencrab.domain.learning.skill_lifecycle import indexed, promoted
+from opencrab.domain.models.traffic_split import Mix
+from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
+from opencrab.engine.learning.experience_changes import Beside, is_there, restoring
+from opencrab.engine.learning.undo import WAS_PINNED, before_it, let_go, mix_and_best, skill_before
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
+from opencrab.ports.learning import known
+
+log = logging.getLogger(__name__)
+
+_TRIES = 5
+_PAGE = 100
+_MOST_ENDED = 10
+_EVER = datetime.min.replace(tzinfo=UTC)
+_HELD = {AdjustmentState.APPLIED, AdjustmentState.PROPOSED}
+
+Alter = Callable[[Mind, AcquiredSkill | None], tuple[Mind, AcquiredSkill | None]]
+"""What a change makes of a mind and of the skill that it is about; raises Conflict if it cannot."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """An adjustment to be stored, with what it does, what it ends, and what holds `again` after it.
+
+    `beside` is what is written together with it, where that is neither the mind nor a skill.
+    One that is stored already moves on only if it is as it `was`; None is for new ones.
+    """
+
+    adjustment: Adjustment
+    alter: Alter | None = None
+    ends: tuple[Adjustment, ...] = ()
+    was: AdjustmentState | None = None
+    again: Adjustment | None = None
+    beside: Beside | None = None
+
+    def done(self, mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+        """A mind and the stored skill that it is about, as they are after it.
+
+        Raises Conflict where they are not as it needs them.
+        """
+        if self.alter is None:
+            return mind, skill
+        after, changed = self.alter(mind, skill)
+        if changed is None or changed == skill or skill is None:
+            return after, skill
+        return indexed(after, changed), changed
+
+
+def adjustments(
+    facts: Facts, agent_id: str, *, after: str = "", limit: int = _PAGE
+) -> tuple[Adjustment, ...]:
+    """What was changed about an agent or proposed, newest first, before the given id."""
+    page = facts.page(agent_id, ADJUSTMENT, after=after, limit=limit, newest_first=True)
+    return tuple(fact.read(Adjustment) for fact in page)
+
+
+def adjustment(facts: Facts, agent_id: str, adjustment_id: str) -> Adjustment:
+    """One change; raises NotFound."""
+    return _stored(facts, agent_id, adjustment_id).read(Adjustment)
+
+
+def recent(facts: Facts, agent_id: str, since: datetime) -> tuple[Adjustment, ...]:
+    """What was changed or proposed since then, newest first."""
+    return tuple(_recent(facts, agent_id, since))
+
+
+def write(runtime: Runtime, agent_id: str, change: Change) -> Adjustment:
+    """Store an adjustment together with what it does, once.
+
+    Raises Conflict where it can be done no longer, and Changed when others change the same all the
+    time.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return _written(runtime, agent_id, change)
+        except Changed:
+            continue
+    return _written(runtime, agent_id, change)
+
+
+def undo(runtime: Runtime, agent_id: str, adjustment_id: str, by: str) -> Adjustment:
+    """Bring back what was before a change, unless something changed it since.
+
+    A retired skill is tried again, and so is one that was promoted; the mix before a mix can itself
+    be undone. Raises NotFound, and Conflict for what was not applied, what pins or the end of all
+    trials keep as it is, or naming the later change.
+    """
+    require_living(runtime, agent_id)
+    found = adjustment(runtime.home.facts, agent_id, adjustment_id)
+    if found.state is AdjustmentState.UNDONE:
+        return found
+    if found.state is not AdjustmentState.APPLIED:
+        raise _changed_since(runtime, agent_id, found, f"it is {found.state.value}")
+    now = runtime.clock.now()
+    undone = ended(found, AdjustmentState.UNDONE, now, by)
+    return announced(agent_id, write(runtime, agent_id, _taking_back(runtime, agent_id, undone)))
+
+
+def rolled_back(runtime: Runtime, agent_id: str, found: Adjustment, by: str) -> Adjustment:
+    """Bring back the mix that was before one whose quality fell; raises Conflict likewise."""
+    back = ended(found, AdjustmentState.ROLLED_BACK, runtime.clock.now(), by)
+    return announced(agent_id, write(runtime, agent_id, _taking_back(runtime, agent_id, back)))
+
+
+def pin(runtime: Runtime, agent_id: str, subject: str) -> Mind:
+    """Keep a skill or a mix as it is, whatever the evidence says; raises Invalid, NotFound."""
+    named = _there(runtime, agent_id, subject)
+    return _pinned(runtime, agent_id, lambda mind: with_pin(mind, named))
+
+
+def unpin(runtime: Runtime, agent_id: str, subject: str) -> Mind:
+    """Let evidence move a skill or a mix again; raises Invalid.
+
+    A stop that left the pin takes none away any more; one of memories is over.
+    """
+    named = Subject.of(subject)
+    over = partial(let_go, runtime.home.facts, agent_id, named, runtime.clock.now())
+    return _pinned(runtime, agent_id, lambda mind: without_pin(mind, named), over)
+
+
+def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
+    """End an experiment: a skill on trial becomes active, a mix its best model alone, and pinned.
+
+    Raises Invalid, NotFound, and Conflict where nothing runs.
+    """
+    require_living(runtime, agent_id)
+    named, now = _there(runtime, agent_id, subject), runtime.clock.now()
+    facts = runtime.home.facts
+    if named.kind is AdjustmentKind.SKILL:
+        before: dict[str, Any] = {"status": SkillStatus.CANDIDATE.value}
+        after: dict[str, Any] = {"status": SkillStatus.ACTIVE.value}
+        evidence = dict[str, Any]()
+        alter = _stopped_trial(named, now)
+    elif named.kind is AdjustmentKind.EXPERIENCE:
+        raise Conflict("experiences are not tried out", field="subject", cure="pin it instead")
+    else:
+        mind = mind_of(facts, agent_id)
+        mix, alone = mix_and_best(mind, named.name)
+        before, after = telling(mix), telling(alone)
+        evidence = {WAS_PINNED: is_pinned(mind, named)}
+        alter = _stopped_mix(named, mind, alone)
+    made = Adjustment(
+        id=adjustment_id(now, subject, by),
+        at=now,
+        kind=named.kind,
+        subject=named.name,
+        before=before,
+        after=after,
+        evidence=evidence,
+        reason=STOPPED,
+        by=by,
+    )
+    earlier = open_of(adjustments(facts, agent_id), named)
+    return announced(agent_id, write(runtime, agent_id, Change(made, alter, earlier)))
+
+
+def open_of(found: tuple[Adjustment, ...], subject: Subject) -> tuple[Adjustment, ...]:
+    """Those of the adjustments of a subject that hold or are proposed: a new one ends them."""
+    same = (each for each in found if (each.kind, each.subject) == (subject.kind, subject.name))
+    return tuple(each for each in same if each.state in _HELD)[:_MOST_ENDED]
+
+
+def require_living(runtime: Runtime, agent_id: str) -> None:
+    """Raise Conflict for an agent that has retired, and NotFound."""
+    if not runtime.home.agents.get(agent_id).agent.answers:
+        raise Conflict(f"agent {agent_id!r} has retired and cannot be changed")
+
+
+def announced(agent_id: str, made: Adjustment) -> Adjustment:
+    """The same, once the log tells of it."""
+    subject = f"{made.kind.value}:{made.subject}"
+    log.info("adjustment %s of agent %s: %s %s", made.id, agent_id, subject, made.state.value)
+    return made
+
+
+def mind_of(facts: Facts, agent_id: str) -> Mind:
+    """An agent's mind as it is now."""
+    fact = facts.get(agent_id, MIND, MIND)
+    return fact.read(Mind) if fact else Mind()
+
+
+def _recent(facts: Facts, agent_id: str, since: datetime) -> Iterator[Adjustment]:
+    after = ""
+    while True:
+        page = adjustments(facts, agent_id, after=after)
+        for each in page:
+            if each.at < since:
+                return
+            yield each
+        if len(page) < _PAGE:
+            return
+        after = page[-1].id
+
+
+def _written(runtime: Runtime, agent_id: str, change: Change) -> Adjustment:
+    facts, wanted = runtime.home.facts, change.adjustment
+    stored = facts.get(agent_id, ADJUSTMENT, wanted.id)
+    if stored is not None and (change.was is None or _is_in(stored, wanted.state)):
+        return stored.read(Adjustment)
+    writes = [new_fact(agent_id, ADJUSTMENT, wanted.id, wanted)]
+    if stored is not None and change.was is not None:
+        if not _is_in(stored, change.was):
+            raise Conflict(f"change {wanted.id!r} is not {change.was.value} any more")
+        writes = [stored.holding(wanted)]
+    writes += _ending(facts, agent_id, change)
+    if change.again is not None:
+        fact = _stored(facts, agent_id, change.again.id)
+        again = fact.read(Adjustment).replaced(ended_at=None, ended_by="")
+        writes.append(fact.holding(again.replaced(state=AdjustmentState.APPLIED)))
+    if change.alter is not None:
+        writes += _altered(facts, agent_id, change)
+    if change.beside is not None:
+        writes += change.beside()
+    facts.commit(*writes)
+    return wanted
+
+
+def _ending(facts: Facts, agent_id: str, change: Change) -> Iterator[Fact]:
+    """What a change ends; raises Conflict where somebody has followed it since it was read."""
+    made = change.adjustment
+    for earlier in change.ends:
+        fact = _stored(facts, agent_id, earlier.id)
+        known = fact.read(Adjustment)
+        if known.state is earlier.state:
+            yield fact.holding(ended(known, AdjustmentState.SUPERSEDED, made.at, made.id))
+        elif known.state in _HELD:
+            raise Conflict(
+                f"change {earlier.id!r} is {known.state.value} by now", cure="look again"
+            )
+
+
+def _is_in(stored: Fact, state: AdjustmentState) -> bool:
+    return stored.read(Adjustment).state is state
+
+
+def _altered(facts: Facts, agent_id: str, change: Change) -> Iterator[Fact]:
+    wanted = change.adjustment
+    known, held = facts.get(agent_id, MIND, MIND), None
+    mind = known.read(Mind) if known else Mind()
+    if wanted.kind is AdjustmentKind.SKILL:
+        held = facts.get(agent_id, SKILL, wanted.subject)
+    skill = held.read(AcquiredSkill) if held else None
+    after, changed = change.done(mind, skill)
+    if changed is not None and changed != skill and held is not None:
+        yield held.holding(changed)
+    if after != mind:
+        yield known.holding(after) if known else new_fact(agent_id, MIND, MIND, after)
+
+
+def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> Change:
+    if back.kind is AdjustmentKind.EXPERIENCE:
+        beside = restoring(runtime, agent_id, back)
+        return Change(back, was=AdjustmentState.APPLIED, beside=beside)
+    again = before_it(_recent(runtime.home.facts, agent_id, _EVER), back)
+    alter = _back(runtime, agent_id, back)
+    return Change(back, alter, was=AdjustmentState.APPLIED, again=again)
+
+
+def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
+    """What brings back what was before a change, if nothing changed it since."""
+    now, trials = runtime.clock.now(), runtime.rules.trials
+    subject = Subject(kind=found.kind, name=found.subject)
+
+    def alter(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+        if found.kind is AdjustmentKind.MODELS:
+            if telling(mix_of(mind, found.subject)) != found.after:
+                raise _changed_since(runtime, agent_id, found, "another mix holds now")
+            if found.reason == STOPPED and not found.evidence.get(WAS_PINNED):
+                mind = without_pin(mind, subject)
+            return mixed_as(mind, found.subject, found.before), None
+        if subject == MEMORIES:
+            if not is_pinned(mind, subject):
+                raise _changed_since(runtime, agent_id, found, "memories are tried out again")
+            return without_pin(mind, subject), None
+        if skill is None or skill.status.value != found.after.get("status"):
+            raise _changed_since(runtime, agent_id, found, "the skill stands elsewhere now")
+        return mind, skill_before(skill, found, mind, trials, now)
+
+    return alter
+
+
+def _stopped_trial(subject: Subject, now: datetime) -> Alter:
+    def alter(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+        if skill is None or skill.status is not SkillStatus.CANDIDATE:
+            raise Conflict(f"skill {subject.name!r} is not on trial", field="subject")
+        return mind, promoted(skill, now)
+
+    return alter
+
+
+def _stopped_mix(subject: Subject, known: Mind, alone: Mix) -> Alter:
+    before, pinned = telling(mix_of(known, subject.name)), is_pinned(known, subject)
+
+    def alter(mind: Mind, _skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+        if (telling(mix_of(mind, subject.name)), is_pinned(mind, subject)) != (before, pinned):
+            raise Conflict(f"the mix for {subject.name!r} was changed meanwhile", cure="look again")
+        return with_pin(with_mix(mind, alone), subject), None
+
+    return alter
+
+
+def _pinned(
+    runtime: Runtime, agent_id: str, change: Callable[[Mind], Mind], beside: Beside | None = None
+) -> Mind:
+    require_living(runtime, agent_id)
+    for _ in range(_TRIES - 1):
+        try:
+            return _minded(runtime, agent_id, change, beside)
+        except Changed:
+            continue
+    return _minded(runtime, agent_id, change, beside)
+
+
+def _minded(
+    runtime: Runtime, agent_id: str, change: Callable[[Mind], Mind], beside: Beside | None
+) -> Mind:
+    fact = runtime.home.facts.get(agent_id, MIND, MIND)
+    mind = fact.read(Mind) if fact else Mind()
+    after = change(mind)
+    if after != mind:
+        known = fact.holding(after) if fact else new_fact(agent_id, MIND, MIND, after)
+        runtime.home.facts.commit(known, *(beside() if beside else ()))
+    return after
+
+
+def _there(runtime: Runtime, agent_id: str, text: str) -> Subject:
+    """The subject that a text names, if this agent has it."""
+    subject, facts = Subject.of(text), runtime.home.facts
+    if subject.kind is AdjustmentKind.SKILL:
+        found = facts.get(agent_id, SKILL, subject.name) is not None
+    elif subject == MEMORIES:
+        found = True
+    elif subject.kind is AdjustmentKind.EXPERIENCE:
+        found = is_there(facts, agent_id, subject.name)
+    else:
+        measured = known(facts, agent_id).evidence.models
+        found = any(key.startswith(f"{subject.name}/") for key in measured)
+        found = found or mix_of(mind_of(facts, agent_id), subject.name) is not None
+    if not found:
+        raise NotFound(f"agent {agent_id!r} has nothing to try for {text!r}", field="subject")
+    return subject
+
+
+def _stored(facts: Facts, agent_id: str, adjustment_id: str) -> Fact:
+    fact = facts.get(agent_id, ADJUSTMENT, adjustment_id)
+    if fact is None:
+        raise NotFound(f"there is no change {adjustment_id!r}", field="change_id")
+    return fact
+
+
+def _changed_since(runtime: Runtime, agent_id: str, found: Adjustment, why: str) -> Conflict:
+    listed = adjustments(runtime.home.facts, agent_id)
+    same = (each for each in listed if (each.kind, each.subject) == (found.kind, found.subject))
+    later = [each.id for each in same if each.id > found.id]
+    named = f": {later[-1]} came later" if later else ""
+    return Conflict(f"change {found.id!r} cannot be taken back, as {why}{named}")

@@ -1,0 +1,149 @@
+"""Feedback: what a person thought of a turn becomes an experience of its agent."""
+
+import hashlib
+from typing import Literal
+
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.identifier import ulid
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.turn.record import CallResult, ModelResult, Record
+from opencrab.domain.turn.turn import Turn
+from opencrab.domain.value import Language
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.stored_record import resolved
+
+REMARK_CHARACTERS = 2_000
+
+Thumbs = Literal["up", "down"]
+
+_QUOTED = 500
+
+_OUTCOMES: dict[Thumbs | None, Outcome] = {
+    "up": Outcome.SUCCESS,
+    "down": Outcome.FAILURE,
+    None: Outcome.PARTIAL,
+}
+_LIVED = {
+    Language.EN: {
+        "up": "They liked what I said or did: {said}",
+        "down": "They did not like what I said or did: {said}",
+        None: "They made a remark on what I said or did: {said}",
+    },
+    Language.JA: {
+        "up": "私の発言や行動は良いと評価された: {said}",
+        "down": "私の発言や行動は良くないと評価された: {said}",
+        None: "私の発言や行動に感想をもらった: {said}",
+    },
+}
+_LESSONS = {
+    Language.EN: {"up": "Do it like this again.", "down": "Do it differently next time."},
+    Language.JA: {"up": "次も同じようにする。", "down": "次は違うやり方にする。"},
+}
+_SILENT = {Language.EN: "(nothing was said)", Language.JA: "(発言なし)"}
+
+
+def give(
+    runtime: Runtime,
+    turn_id: str,
+    *,
+    by: str,
+    thumbs: Thumbs | None,
+    remark: str,
+    key: str,
+    by_owner: bool = False,
+) -> Experience:
+    """Keep what a person thought of a turn that has ended, once for each key.
+
+    The experience names the turn in `about_turn` and the person in `from_person`, and no turn of
+    the agent's own made it: `turn_id` is empty. Its outcome tells the thumbs: success is up,
+    failure is down, partial is a remark alone. The turn's records tell the model. Whether somebody
+    may judge a turn is asked at the door; where an owner did, `by_owner`, no other thumbs count.
+
+    Raises NotFound, Invalid when there is nothing to keep, and Conflict when the turn has not
+    ended, or when the key was used for something else.
+    """
+    remark = remark.strip()
+    _check(thumbs, remark)
+    recorded = runtime.home.journal.load(turn_id)
+    turn = recorded.turn
+    if not turn.status.is_end:
+        raise Conflict(
+            f"turn {turn_id!r} has not ended", cure="wait for its end, then say what you think"
+        )
+    records = resolved(recorded.records, runtime.home.blobs)
+    fact_id = _id(turn, by, key)
+    language = runtime.home.agents.get(turn.agent_id).agent.language
+    said = _said(records) or _SILENT[language]
+    experience = Experience(
+        id=fact_id,
+        experience=_LIVED[language][thumbs].format(said=said),
+        outcome=_OUTCOMES[thumbs],
+        lesson=remark or _LESSONS[language][thumbs or "up"],
+        about_turn=turn.id,
+        from_person=by,
+        by_owner=by_owner,
+        person_id=by,
+        tainted=turn.taint,
+        session_id=turn.session_id,
+        at=runtime.clock.now(),
+    )
+    return _kept(runtime, new_fact(turn.agent_id, EXPERIENCE, fact_id, experience))
+
+
+def thumbs_of(experience: Experience) -> Thumbs | None:
+    """What somebody's thumbs said, as the outcome tells it."""
+    return next(thumbs for thumbs, outcome in _OUTCOMES.items() if outcome is experience.outcome)
+
+
+def _check(thumbs: Thumbs | None, remark: str) -> None:
+    if thumbs is None and not remark:
+        raise Invalid(
+            "the feedback says nothing",
+            field="thumbs",
+            cure="send thumbs (up or down), a remark, or both",
+        )
+    if len(remark) > REMARK_CHARACTERS:
+        raise Invalid(
+            f"the remark has {len(remark)} characters, at most {REMARK_CHARACTERS} are allowed",
+            field="remark",
+            cure="shorten it",
+        )
+
+
+def _kept(runtime: Runtime, fact: Fact) -> Experience:
+    """The fact as it is stored, by this call or by an earlier one with the same key."""
+    facts, wanted = runtime.home.facts, fact.read(Experience)
+    stored = facts.get(*fact.key)
+    if stored is None:
+        try:
+            facts.commit(fact)
+        except Conflict:
+            stored = facts.get(*fact.key)
+    if stored is None:
+        return wanted
+    earlier = stored.read(Experience)
+    if (earlier.outcome, earlier.lesson) != (wanted.outcome, wanted.lesson):
+        raise Conflict("this key was already used for other feedback", cure="use a new key for it")
+    return earlier
+
+
+def _id(turn: Turn, by: str, key: str) -> str:
+    """The same for every repeat, and in order of time among the agent's other experiences."""
+    causes = "\n".join((turn.id, by, key)).encode()
+    ended = turn.ended_at or turn.created_at
+    return ulid(int(ended.timestamp() * 1_000), hashlib.sha256(causes).digest())
+
+
+def _said(records: tuple[Record, ...]) -> str:
+    """What the agent said last in a turn, shortened."""
+    said = ""
+    for record in records:
+        if isinstance(record, ModelResult) and record.answer and not record.answer.calls:
+            said = record.answer.text or said
+        elif isinstance(record, CallResult):
+            spoken = [e.text for e in record.result.side_effects if e.kind == "spoke"]
+            said = spoken[-1] if spoken else said
+    said = " ".join(said.split())
+    return said if len(said) <= _QUOTED else f"{said[: _QUOTED - 1]}…"

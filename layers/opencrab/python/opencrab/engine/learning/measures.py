@@ -1,0 +1,141 @@
+"""Measured: what is known of an agent by its evidence, its tallies and its last turns.
+
+Everything is bounded: days are read, and no single calls; of turns the newest alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.errors import Invalid
+from opencrab.domain.insight.figures import stretches
+from opencrab.domain.learning.aggregate import Judged, judged_turns
+from opencrab.domain.learning.model_selection import Choice
+from opencrab.domain.learning.reward import opinions
+from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Signals, signals_id
+from opencrab.domain.learning.treatment_effect import Effect
+from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.usage.counters import Tally
+from opencrab.domain.usage.ledger import Period
+from opencrab.domain.value import Unit, Value
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.models.model import choices, distinct
+
+MOST_TURNS = 1_000
+"""Turns of which the signals are read, the newest."""
+
+LITTLE = "too_little_data"
+"""Why something is not known."""
+
+MOST_EXPERIENCES = 500
+"""Experiences among which opinions are looked for, the newest."""
+
+_PAGE = 250
+_PERCENT = 100
+
+
+@dataclass(frozen=True)
+class Recent:
+    """Signals of an agent's last turns, the newest first; `since` is from when on they are all.
+
+    `complete` says that they reach as far back as was asked.
+    """
+
+    signals: tuple[Signals, ...]
+    since: datetime
+    complete: bool
+
+
+class Measure(Value):
+    """By how many points of 100 something changes what turns are worth, with its 95 % interval.
+
+    `given` and `held` are judged turns with and without it, `helps` is how probable it is that it
+    does some good. `reason` says why there is no number.
+    """
+
+    points: float | None = None
+    low: float | None = None
+    high: float | None = None
+    given: int = 0
+    held: int = 0
+    helps: Unit | None = None
+    reason: str | None = None
+
+
+def tallied(runtime: Runtime, agent_id: str, period: Period) -> Iterator[Tally]:
+    """The tallies of an agent that a period needs, week by week: nobody holds all of them."""
+    for first, last in stretches(period, runtime.clock.now()):
+        yield from runtime.home.tallies.between(agent_id, first, last)
+
+
+def recent(runtime: Runtime, agent_id: str, since: datetime | None = None) -> Recent:
+    """The signals of an agent's last turns, at most as far back as they are kept."""
+    earliest = runtime.clock.now() - timedelta(days=KEPT_DAYS)
+    whole = since is None or since >= earliest
+    since = earliest if since is None else max(since, earliest)
+    found, after, bound = list[Signals](), "", signals_id(since)
+    while len(found) < MOST_TURNS:
+        page = runtime.home.facts.page(
+            agent_id, SIGNALS, after=after, limit=_PAGE, newest_first=True
+        )
+        fresh = [fact.read(Signals) for fact in page if fact.id >= bound]
+        found.extend(fresh)
+        if len(fresh) < _PAGE:
+            return Recent(tuple(found), since, complete=whole)
+        after = page[-1].id
+    return Recent(tuple(found), found[-1].at, complete=False)
+
+
+def judged(runtime: Runtime, agent_id: str, turns: Recent) -> tuple[Judged, ...]:
+    """What each of these turns was worth, by what is known of it now."""
+    page = runtime.home.facts.page(agent_id, EXPERIENCE, limit=MOST_EXPERIENCES, newest_first=True)
+    lived = sorted((fact.read(Experience) for fact in page), key=lambda each: each.at)
+    return judged_turns(turns.signals, opinions(lived))
+
+
+def choices_of(runtime: Runtime, agent: Agent) -> Mapping[str, Choice]:
+    """The models that an agent may choose, by the first alias of each."""
+    found = distinct(choices(runtime.models, agent))
+    return {
+        alias: Choice(name=info.name, price=info.price)
+        for alias, info in found.items()
+        if info.price is not None
+    }
+
+
+def measure_of(effect: Effect | None) -> Measure:
+    """An effect as people read it."""
+    if effect is None:
+        return Measure(reason=LITTLE)
+    estimate = effect.estimate
+    if estimate is None:
+        return Measure(given=effect.given, held=effect.held, reason=LITTLE)
+    return Measure(
+        points=points(estimate.mean),
+        low=points(estimate.low),
+        high=points(estimate.high),
+        given=effect.given,
+        held=effect.held,
+        helps=round(effect.helps, 3),
+    )
+
+
+def model_named(runtime: Runtime, reference: str) -> str | None:
+    """The model that an alias means now; None where that is not set up."""
+    try:
+        return runtime.models.get(reference).info.name
+    except Invalid:
+        return None
+
+
+def points(share: float) -> float:
+    """A share or a difference of shares, in points of a hundred with one decimal."""
+    return round(share * _PERCENT, 1)
+
+
+def week_of(at: datetime | str) -> str:
+    """The ISO week of a moment or a day in UTC, like 2026-W47."""
+    moment = datetime.fromisoformat(at) if isinstance(at, str) else at
+    year, week, _ = moment.isocalendar()
+    return f"{year}-W{week:02d}"

@@ -1,0 +1,60 @@
+"""Memories that searches hide to be measured: how an owner ends that for one agent.
+
+That it begins again is an undone change, or a pin that was taken back.
+"""
+
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.errors import Conflict
+from opencrab.domain.learning.change import STOPPED, Adjustment
+from opencrab.domain.learning.change_apply import (
+    MEMORIES,
+    adjustment_id,
+    is_pinned,
+    memory_percent,
+    with_pin,
+)
+from opencrab.domain.skills.skill import AcquiredSkill
+from opencrab.engine.learning.changes import (
+    Change,
+    adjustments,
+    announced,
+    mind_of,
+    open_of,
+    require_living,
+    write,
+)
+from opencrab.engine.runtime import Runtime
+
+WITHHELD = "withheld_percent"
+"""In what a change tells: in how many percent of turns searches hide memories."""
+
+
+def stop(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
+    """Let all searches show memories; raises NotFound, and Conflict where none hides them."""
+    require_living(runtime, agent_id)
+    facts, now = runtime.home.facts, runtime.clock.now()
+    percent = memory_percent(mind_of(facts, agent_id), runtime.rules.trials)
+    if percent == 0:
+        raise _shown()
+    made = Adjustment(
+        id=adjustment_id(now, MEMORIES.text, by),
+        at=now,
+        kind=MEMORIES.kind,
+        subject=MEMORIES.name,
+        before={WITHHELD: percent},
+        after={WITHHELD: 0},
+        reason=STOPPED,
+        by=by,
+    )
+    earlier = open_of(adjustments(facts, agent_id), MEMORIES)
+    return announced(agent_id, write(runtime, agent_id, Change(made, _pinned, earlier)))
+
+
+def _pinned(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+    if is_pinned(mind, MEMORIES):
+        raise _shown()
+    return with_pin(mind, MEMORIES), skill
+
+
+def _shown() -> Conflict:
+    return Conflict("no search hides memories of this agent", field="subject")

@@ -1,0 +1,122 @@
+"""The night's work on models: mixes by what is known, and from where on they are watched."""
+
+from datetime import UTC
+from typing import Any
+
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.errors import Conflict
+from opencrab.domain.learning.bandit import Mixed
+from opencrab.domain.learning.change import Adjustment, AdjustmentState
+from opencrab.domain.learning.change_apply import alike, is_pinned, mix_of, mixed_as, telling, top
+from opencrab.domain.learning.model_selection import Ground, adjustment, chosen, mix, over
+from opencrab.domain.learning.regression_watch import (
+    WATCHED,
+    about,
+    counted_from,
+    fell_since,
+    is_held,
+    subject,
+)
+from opencrab.domain.learning.review_period import Standstill
+from opencrab.domain.models.optimization import Leave
+from opencrab.domain.skills.skill import AcquiredSkill
+from opencrab.engine.learning.changes import Alter, Change
+from opencrab.engine.learning.snapshot import Findings
+
+
+def fallen(findings: Findings) -> tuple[Adjustment, ...]:
+    """Mixes that hold and whose models have become worse than what they were chosen for.
+
+    Only whole days after that of the change count: no turn before it was its doing. Each tells
+    which of its models `fell`.
+    """
+    watching = (
+        each
+        for each in findings.recent
+        if is_held(each)
+        and "until" in each.evidence
+        and each.at >= findings.at - WATCHED
+        and not is_pinned(findings.mind, subject(each.subject))
+    )
+    fell = ((each, fell_since(each, findings.evidence)) for each in watching)
+    return tuple(
+        each.replaced(evidence={**each.evidence, "fell": list(models)})
+        for each, models in fell
+        if models
+    )
+
+
+def given_back(findings: Findings) -> frozenset[str]:
+    """What this night took back to another best model: that is left alone until the next one."""
+    return frozenset(
+        each.subject
+        for each in findings.recent
+        if each.state is AdjustmentState.ROLLED_BACK
+        and each.ended_by == findings.period
+        and top(each.before) != top(each.after)
+    )
+
+
+def watched(findings: Findings) -> dict[str, Adjustment]:
+    """Mixes that hold, by id, with what was known at the end of their day where that is new."""
+    found = dict[str, Adjustment]()
+    for each in findings.recent:
+        day = each.at.astimezone(UTC).date()
+        evidence = findings.folded.until(day) if is_held(each) else None
+        if evidence is not None:
+            counted = counted_from(each, evidence, day.isoformat())
+            if counted != each:
+                found[each.id] = counted
+    return found
+
+
+def learned_mixes(
+    findings: Findings, skipped: frozenset[str] = frozenset()
+) -> tuple[tuple[Change, ...], tuple[Standstill, ...]]:
+    """What follows for each purpose and type of task, and why nothing does for the others.
+
+    Nothing is looked at of a frozen agent, or where the owner left that off, nor those `skipped`.
+    """
+    if findings.frozen:
+        return (), (Standstill(subject="models", reason="frozen"),)
+    aim = findings.agent.llm.aim
+    if aim.leave is Leave.OFF:
+        return (), (Standstill(subject="models", reason="off"),)
+    ground, seed = findings.ground(), f"{findings.agent.id}/{findings.period}"
+    follows = chosen(ground, aim, findings.at, seed=seed, skipped=skipped)
+    changes, still = [], dict(follows.still)
+    for name, mixed in follows.found.items():
+        if aim.leave is Leave.RECOMMEND and _is_proposed(ground, name, mixed):
+            still[name] = "proposed"
+        else:
+            changes.append(_change(findings, ground, name, mixed))
+    told = (Standstill(subject=name, reason=why) for name, why in sorted(still.items()))
+    return tuple(changes), tuple(told)
+
+
+def _is_proposed(ground: Ground, name: str, mixed: Mixed) -> bool:
+    after = telling(mix(name, mixed))
+    return any(
+        each.state is AdjustmentState.PROPOSED and alike(each.after, after)
+        for each in about(ground.earlier, name)
+    )
+
+
+def _change(findings: Findings, ground: Ground, name: str, mixed: Mixed) -> Change:
+    """The adjustment by which a mix is proposed, or applied where the owner lets that be."""
+    applies = findings.agent.llm.aim.leave is Leave.APPLY
+    state = AdjustmentState.APPLIED if applies else AdjustmentState.PROPOSED
+    made = adjustment(ground, name, mixed, findings.at, by=findings.period, state=state)
+    alter = applied(name, made.before, made.after) if applies else None
+    return Change(made, alter, over(ground, made))
+
+
+def applied(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter:
+    """What makes a mix of what was before; it raises Conflict where something else is by now."""
+
+    def alter(mind: Mind, _skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+        if telling(mix_of(mind, name)) != before or is_pinned(mind, subject(name)):
+            raise Conflict(f"the mix for {name!r} was changed meanwhile")
+        return mixed_as(mind, name, after), None
+
+    return alter

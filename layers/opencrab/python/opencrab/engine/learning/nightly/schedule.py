@@ -1,0 +1,197 @@
+"""Nights: once a day each agent that was active is to look at what it did; here it is told so.
+
+The messages go out in order of agents, and the installation's fact says how far they have come:
+whoever calls next goes on from there. A message that comes twice does no harm. Whose day had many
+new sessions is told by day too, to review its skills.
+"""
+
+import heapq
+import logging
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from itertools import groupby, islice
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.errors import Changed, Invalid, Unavailable
+from opencrab.domain.learning.review_period import (
+    KEPT,
+    MADE_UP_DAYS,
+    NIGHT,
+    NIGHTFALL,
+    Night,
+    Nightfall,
+    Stretch,
+    ended_day,
+    nights_of,
+    review_of,
+    stretch_of,
+)
+from opencrab.domain.value import Identifier, Value
+from opencrab.engine.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+_PAGE = 100
+_SKEW = timedelta(days=1)
+"""Where a night falls, clocks that differ a little are a day apart."""
+
+
+class Told(Value):
+    """The body of a message of the queue of nights."""
+
+    v: Annotated[int, Field(ge=1, le=1, strict=True)] = 1
+    agent: Identifier
+    period: Annotated[str, Field(max_length=40)]
+
+
+def nightfall(runtime: Runtime) -> int:
+    """Send a message for each active agent of the days that are over; answers how many were sent.
+
+    Until a day is over this is one read. Nights that were missed are made up for, seven days back
+    at most. Raises Unavailable when a store is, and then the next call goes on.
+    """
+    ended = ended_day(runtime.clock.now(), runtime.rules.trials.night_hour)
+    fact, fallen = _stored(runtime, ended)
+    sent = 0
+    try:
+        for day in _missed(fallen, ended):
+            for stretch in _left(fallen, day):
+                fact, fallen, more = _fall(runtime, fact, fallen, stretch)
+                sent += more
+            fallen = Nightfall(done=day)
+            fact = _kept(runtime, fact, fallen)
+    except Changed:
+        # Somebody else sends them now.
+        return sent
+    return sent
+
+
+def send_reviews(runtime: Runtime) -> int:
+    """Send a message for each agent whose day so far had enough new sessions since its last review.
+
+    Answers how many were sent. One read for each agent that was active today, and one before; those
+    that are due are read once more, and that they were told is written. Whoever had enough sessions
+    for several reviews since the last look gets one, and who cannot be looked at now is looked at
+    an hour later. Raises Unavailable when nobody can be listed.
+    """
+    if not runtime.rules.trials.review_sessions:
+        return 0
+    now, sent = runtime.clock.now(), 0
+    for agent_id in _active_on(runtime, now.astimezone(UTC).date().isoformat(), ""):
+        try:
+            sent += _reviewed(runtime, agent_id, now)
+        except Changed:
+            # It begins already.
+            continue
+        except Unavailable as error:
+            log.warning("no review of agent %s this hour: %s", agent_id, error.message)
+    return sent
+
+
+def _reviewed(runtime: Runtime, agent_id: str, now: datetime) -> bool:
+    """Send one agent's message if that is due, and say so; answers whether it was."""
+    stretch = review_now(runtime, agent_id)
+    if not stretch.number or runtime.home.facts.get(agent_id, NIGHT, stretch.id) is not None:
+        return False
+    _send(runtime, agent_id, stretch)
+    begun = new_fact(agent_id, NIGHT, stretch.id, Night(at=now), expires_at=now + KEPT)
+    runtime.home.facts.commit(begun)
+    return True
+
+
+def review_now(runtime: Runtime, agent_id: str) -> Stretch:
+    """An agent's day so far, by how many times enough sessions have begun in it: one read."""
+    day, every = runtime.clock.now().astimezone(UTC).date(), runtime.rules.trials.review_sessions
+    if not every:
+        return review_of(day, 0)
+    tallies = runtime.home.tallies.between(agent_id, day.isoformat(), day.isoformat())
+    return review_of(day, sum(each.counts.get("sessions", 0) for each in tallies) // every)
+
+
+def told(body: str) -> tuple[str, Stretch]:
+    """The agent and the period that a message names; raises Invalid for one of unknown form."""
+    try:
+        message = Told.model_validate_json(body)
+    except ValidationError:
+        raise Invalid("a message about nights of unknown form") from None
+    return message.agent, stretch_of(message.period)
+
+
+def _missed(fallen: Nightfall, ended: date) -> Iterator[date]:
+    day = max(fallen.done, ended - timedelta(days=MADE_UP_DAYS)) + timedelta(days=1)
+    while day <= ended:
+        yield day
+        day += timedelta(days=1)
+
+
+def _left(fallen: Nightfall, day: date) -> tuple[Stretch, ...]:
+    """The periods that end with a day, without those before the one that is being sent."""
+    stretches = tuple(nights_of(day))
+    names = [stretch.id for stretch in stretches]
+    return stretches[names.index(fallen.doing) :] if fallen.doing in names else stretches
+
+
+def _fall(
+    runtime: Runtime, fact: Fact | None, fallen: Nightfall, stretch: Stretch
+) -> tuple[Fact | None, Nightfall, int]:
+    """Send the messages of one period that were not sent yet, hundred by hundred."""
+    after = fallen.after if fallen.doing == stretch.id else ""
+    agents, sent = _active(runtime, stretch.days, after), 0
+    while portion := tuple(islice(agents, _PAGE)):
+        for agent_id in portion:
+            _send(runtime, agent_id, stretch)
+        sent += len(portion)
+        fallen = fallen.replaced(doing=stretch.id, after=portion[-1])
+        fact = _kept(runtime, fact, fallen)
+    return fact, fallen, sent
+
+
+def _send(runtime: Runtime, agent_id: str, stretch: Stretch) -> None:
+    runtime.home.nights.send(
+        Told(agent=agent_id, period=stretch.id).model_dump_json(),
+        group=agent_id,
+        deduplication=f"{agent_id}#{stretch.id}",
+    )
+
+
+def _active(runtime: Runtime, days: tuple[date, ...], after: str) -> Iterator[str]:
+    """Agents that were active on any of the days, in order, each once, without the others."""
+    merged = heapq.merge(*(_active_on(runtime, day.isoformat(), after) for day in days))
+    return (agent_id for agent_id, _ in groupby(merged))
+
+
+def _active_on(runtime: Runtime, day: str, after: str) -> Iterator[str]:
+    while True:
+        page = runtime.home.tallies.active(day, after=after, limit=_PAGE)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        after = page[-1]
+
+
+def _stored(runtime: Runtime, ended: date) -> tuple[Fact | None, Nightfall]:
+    """How far it came; an installation that is new begins with the day that just ended.
+
+    What was sent while a clock was ahead is sent again when its time has come.
+    """
+    fact = runtime.home.facts.get(INSTALLATION_FACTS, NIGHTFALL, NIGHTFALL)
+    if fact is None:
+        return None, Nightfall(done=ended - timedelta(days=1))
+    fallen = fact.read(Nightfall)
+    if fallen.done > ended + _SKEW:
+        log.warning("nights were sent to %s, and only %s is over", fallen.done, ended)
+        fallen = Nightfall(done=ended - timedelta(days=MADE_UP_DAYS))
+    return fact, fallen
+
+
+def _kept(runtime: Runtime, fact: Fact | None, fallen: Nightfall) -> Fact:
+    """Say how far it has come; raises Changed where somebody else went on."""
+    if fact is None:
+        after = new_fact(INSTALLATION_FACTS, NIGHTFALL, NIGHTFALL, fallen)
+    else:
+        after = fact.holding(fallen)
+    runtime.home.facts.commit(after)
+    return after

@@ -1,0 +1,249 @@
+"""The night's work on skills: trials are decided by their effect, and the next ones begin."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import combinations
+
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.errors import Conflict
+from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
+from opencrab.domain.learning.change_apply import Subject, adjustment_id, is_pinned
+from opencrab.domain.learning.review_period import Remark, Review
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.skill_lifecycle import on_trial, placed, promoted, retired, set_aside
+from opencrab.domain.learning.treatment_effect import Effect, Verdict, effect_in, verdict
+from opencrab.domain.skills.skill import BY_EVIDENCE, AcquiredSkill, Effectiveness, SkillStatus
+from opencrab.domain.text.terms import terms
+from opencrab.engine.learning.changes import Alter, Change, open_of
+from opencrab.engine.learning.snapshot import Findings
+
+ALIKE = 0.6
+"""The share of the terms of the shorter description that the other one has, to say the same."""
+
+NO_TRIALS = "no_trials"
+"""Why a skill becomes active unmeasured: nothing is withheld any more."""
+
+UNSEEN = timedelta(days=30)
+"""A trial of which too few judged turns told in so long makes room for a skill that waits."""
+
+_LEAST_TERMS = 4
+_POINTS = 100
+
+
+def decided(findings: Findings) -> tuple[Change, ...]:
+    """Trials that end by their evidence, and those that begin as there is room for them.
+
+    What somebody brought back, or an owner decided once, is judged by what came to be known since.
+    """
+    made = []
+    on = [
+        skill
+        for skill in findings.skills
+        if skill.status is SkillStatus.CANDIDATE
+        and not is_pinned(findings.mind, _subject(skill.name))
+    ]
+    for skill in on:
+        effect = effect_in(findings.evidence, skill.name)
+        word, reason = _word(findings, skill, effect)
+        if word is not Verdict.KEEP:
+            made.append(_ended(findings, skill, effect, word, reason))
+        elif _is_unseen(findings, skill, effect):
+            made.append(_set_aside(findings, skill))
+    return (*made, *_begun(findings, len(on) - len(made)))
+
+
+def reviewed(findings: Findings) -> tuple[Review, ...]:
+    """What is proposed for each skill that was measured, or is live."""
+    live = {skill.name: skill for skill in findings.skills if skill.status.is_live}
+    twins = dict(_twins(tuple(live.values())))
+    return tuple(_review(findings, live[name], twins.get(name, "")) for name in sorted(live))
+
+
+def proposals(findings: Findings, reviews: tuple[Review, ...]) -> tuple[Change, ...]:
+    """The reviews that somebody may follow, unless they were proposed before."""
+    return tuple(
+        change
+        for review in reviews
+        if review.remark is not Remark.KEEP and (change := _proposal(findings, review)) is not None
+    )
+
+
+def effectiveness(effect: Effect) -> Effectiveness | None:
+    """An effect in points of 100, as a skill tells it."""
+    found = effect.estimate
+    if found is None:
+        return None
+    points, low, high = (
+        round(max(min(each * _POINTS, _POINTS), -_POINTS), 1)
+        for each in (found.mean, found.low, found.high)
+    )
+    return Effectiveness(points=points, low=low, high=high, turns=effect.turns)
+
+
+def _word(findings: Findings, skill: AcquiredSkill, effect: Effect) -> tuple[Verdict, str]:
+    """What becomes of a skill on trial; where trials are no more it is as good as any other."""
+    trials, word, reason = findings.trials, Verdict.KEEP, ""
+    if _is_news(skill, effect, trials):
+        word, reason = verdict(effect, trials)
+    is_free = placed(skill, findings.mind, trials).status is SkillStatus.ACTIVE
+    return (Verdict.PROMOTE, NO_TRIALS) if word is Verdict.KEEP and is_free else (word, reason)
+
+
+def _is_news(skill: AcquiredSkill, effect: Effect, trials: Trials) -> bool:
+    """Whether enough came to be known since a skill was last decided on, if it was.
+
+    What is known of other words, or from before it was restored, is in neither number.
+    """
+    known = skill.effectiveness
+    return known is None or effect.turns - known.turns >= trials.least_turns
+
+
+def _ended(
+    findings: Findings, skill: AcquiredSkill, effect: Effect, word: Verdict, reason: str
+) -> Change:
+    measured, now = effectiveness(effect), findings.at
+    status = SkillStatus.ACTIVE if word is Verdict.PROMOTE else SkillStatus.ARCHIVED
+
+    def alter(mind: Mind, stored: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+        found = _as_it_was(stored, skill)
+        if is_pinned(mind, _subject(skill.name)):
+            raise Conflict(f"skill {skill.name!r} was pinned meanwhile")
+        if word is Verdict.PROMOTE:
+            return mind, promoted(found, now, measured)
+        return mind, retired(found, now, owner=BY_EVIDENCE, effectiveness=measured)
+
+    made = _adjustment(findings, skill, {"status": status.value}, reason)
+    numbers = _numbers(effect)
+    return Change(made.replaced(evidence=numbers), alter, _earlier(findings, skill.name))
+
+
+def _is_unseen(findings: Findings, skill: AcquiredSkill, effect: Effect) -> bool:
+    """Whether too few turns told of a trial for so long that others are to have its place.
+
+    What they told is kept, and counts when its turn comes again.
+    """
+    others = any(each.waits for each in findings.skills)
+    is_little = effect.turns < findings.trials.least_turns
+    return others and is_little and skill.updated_at < findings.at - UNSEEN
+
+
+def _set_aside(findings: Findings, skill: AcquiredSkill) -> Change:
+    def alter(mind: Mind, stored: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+        return mind, set_aside(_as_it_was(stored, skill), findings.at)
+
+    made = _adjustment(findings, skill, {"status": SkillStatus.DISABLED.value}, "unseen")
+    return Change(made, alter, _earlier(findings, skill.name))
+
+
+def _begun(findings: Findings, on_trial_now: int) -> Iterator[Change]:
+    """Skills that waited longest: as many as there is room for; all without trials."""
+    waiting = sorted(
+        (skill for skill in findings.skills if skill.waits),
+        key=lambda skill: (skill.updated_at, skill.created_at, skill.name),
+    )
+    trials, status, reason = findings.trials, SkillStatus.CANDIDATE, "room"
+    free = max(trials.candidates - on_trial_now, 0)
+    if not trials.skill_percent:
+        free, status, reason = len(waiting), SkillStatus.ACTIVE, NO_TRIALS
+    for skill in waiting[:free]:
+        made = _adjustment(findings, skill, {"status": status.value}, reason)
+        yield Change(made, _beginning(findings, skill, status), _earlier(findings, skill.name))
+
+
+def _beginning(findings: Findings, skill: AcquiredSkill, status: SkillStatus) -> Alter:
+    def alter(mind: Mind, stored: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+        return mind, on_trial(_as_it_was(stored, skill), findings.at).replaced(status=status)
+
+    return alter
+
+
+def _as_it_was(stored: AcquiredSkill | None, skill: AcquiredSkill) -> AcquiredSkill:
+    """The skill as it is stored; raises Conflict where it stands elsewhere by now."""
+    if stored is None or (stored.status, stored.waits) != (skill.status, skill.waits):
+        raise Conflict(f"skill {skill.name!r} was changed meanwhile")
+    return stored
+
+
+def _review(findings: Findings, skill: AcquiredSkill, twin: str) -> Review:
+    effect, trials = effect_in(findings.evidence, skill.name), findings.trials
+    word, reason = verdict(effect, trials)
+    remark, other = Remark.KEEP, ""
+    if twin:
+        remark, reason, other = Remark.MERGE, "says_the_same", twin
+    elif skill.status is SkillStatus.ACTIVE and effect.estimate and effect.estimate.high < 0:
+        remark, reason = Remark.RETIRE, "harms"
+    elif word is Verdict.KEEP and effect.estimate and effect.turns >= trials.most_turns // 2:
+        remark, reason = Remark.REFINE, "no_use_seen"
+    return Review(
+        skill=skill.name,
+        status=skill.status.value,
+        remark=remark,
+        reason=reason,
+        other=other,
+        effect=effect.estimate,
+        given=effect.given,
+        held=effect.held,
+    )
+
+
+def _proposal(findings: Findings, review: Review) -> Change | None:
+    after = {"remark": review.remark.value}
+    if review.other:
+        after["other"] = review.other
+    for each in findings.recent:
+        same = each.kind is AdjustmentKind.SKILL and each.subject == review.skill
+        if same and each.state is AdjustmentState.PROPOSED and each.after == after:
+            return None
+    skill = next(each for each in findings.skills if each.name == review.skill)
+    made = _adjustment(findings, skill, after, review.reason)
+    numbers = _numbers(effect_in(findings.evidence, review.skill))
+    proposed = made.replaced(evidence=numbers, state=AdjustmentState.PROPOSED)
+    earlier = _earlier(findings, review.skill)
+    return Change(
+        proposed, ends=tuple(each for each in earlier if each.state is AdjustmentState.PROPOSED)
+    )
+
+
+def _adjustment(
+    findings: Findings, skill: AcquiredSkill, after: dict[str, str], reason: str
+) -> Adjustment:
+    causes = (findings.period, f"skill:{skill.name}", *after.values())
+    return Adjustment(
+        id=adjustment_id(findings.at, *causes),
+        at=findings.at,
+        kind=AdjustmentKind.SKILL,
+        subject=skill.name,
+        before={"status": skill.status.value},
+        after=dict(after),
+        reason=reason,
+        by=findings.period,
+    )
+
+
+def _numbers(effect: Effect) -> dict[str, float]:
+    """What a decision rests on: points of 100, numbers of turns, and a probability."""
+    told = effectiveness(effect)
+    known = {"given": effect.given, "held": effect.held, "turns": effect.turns}
+    numbers = {**known, "helps": round(effect.helps, 4)}
+    if told is not None:
+        numbers |= {"points": told.points, "low": told.low, "high": told.high}
+    return numbers
+
+
+def _earlier(findings: Findings, name: str) -> tuple[Adjustment, ...]:
+    return open_of(findings.recent, _subject(name))
+
+
+def _twins(skills: tuple[AcquiredSkill, ...]) -> Iterator[tuple[str, str]]:
+    """Skills whose descriptions say the same, each with the one that was learned first."""
+    listed = sorted(skills, key=lambda skill: (skill.created_at, skill.name))
+    words = {skill.name: terms(skill.description) for skill in listed}
+    for first, second in combinations(listed, 2):
+        one, other = words[first.name], words[second.name]
+        least = min(len(one), len(other))
+        if least >= _LEAST_TERMS and len(one & other) >= ALIKE * least:
+            yield second.name, first.name
+
+
+def _subject(name: str) -> Subject:
+    return Subject(kind=AdjustmentKind.SKILL, name=name)

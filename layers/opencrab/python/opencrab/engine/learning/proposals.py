@@ -1,0 +1,128 @@
+"""Proposals: what a night, or an agent itself, proposed is done at its owner's word."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.errors import Conflict
+from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
+from opencrab.domain.learning.change_apply import Subject, is_pinned
+from opencrab.domain.learning.model_selection import fixed_for
+from opencrab.domain.learning.regression_watch import then_of
+from opencrab.domain.learning.review_period import Remark
+from opencrab.domain.learning.skill_lifecycle import retired
+from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus
+from opencrab.engine.learning.changes import (
+    Change,
+    adjustment,
+    adjustments,
+    announced,
+    open_of,
+    require_living,
+    write,
+)
+from opencrab.engine.learning.experience_changes import gone, retiring
+from opencrab.engine.learning.measures import choices_of
+from opencrab.engine.learning.nightly.models import applied
+from opencrab.engine.models.preferences import current
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.learning import known
+
+FRESH = timedelta(days=30)
+"""How long a proposal can be followed: what it rests on becomes old."""
+
+_FIXED = {
+    "pinned": ("it is pinned", "let it go first: unpin it"),
+    "chosen": ("a model is chosen for this purpose for good", "take that choice back first"),
+}
+
+
+def follow(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
+    """Do what was proposed; from then on the change is its owner's, and is watched like others.
+
+    Raises NotFound, and Conflict for what is not proposed any more or only says what somebody might
+    write anew, and where the present is not what it was.
+    """
+    require_living(runtime, agent_id)
+    current(runtime)
+    found, now = adjustment(runtime.home.facts, agent_id, change_id), runtime.clock.now()
+    if found.state is not AdjustmentState.PROPOSED:
+        raise Conflict(
+            f"change {change_id!r} is {found.state.value}, and not proposed", field="change_id"
+        )
+    if found.at < now - FRESH:
+        raise Conflict(
+            f"change {change_id!r} was proposed more than {FRESH.days} days ago",
+            field="change_id",
+            cure="wait for the next night to propose it again",
+        )
+    evidence = {**found.evidence, "proposed_by": found.by}
+    made = found.replaced(state=AdjustmentState.APPLIED, at=now, by=by, evidence=evidence)
+    if found.kind is AdjustmentKind.MODELS:
+        change = _mixing(runtime, agent_id, made)
+    elif found.kind is AdjustmentKind.EXPERIENCE:
+        change = Change(gone(made), beside=retiring(runtime, agent_id, made))
+    else:
+        change = _retiring(found, made)
+    listed = adjustments(runtime.home.facts, agent_id)
+    earlier = open_of(listed, Subject(kind=found.kind, name=found.subject))
+    ends = tuple(each for each in earlier if each.id != found.id)
+    change = replace(change, ends=ends, was=AdjustmentState.PROPOSED)
+    return announced(agent_id, write(runtime, agent_id, change))
+
+
+def followed(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
+    """The same after a crash: perhaps this owner's word was followed already."""
+    found = adjustment(runtime.home.facts, agent_id, change_id)
+    if (found.state, found.by) == (AdjustmentState.APPLIED, by):
+        return found
+    return follow(runtime, agent_id, change_id, by)
+
+
+def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> Change:
+    """A proposed mix, with what its models are worth now as the beginning of its future."""
+    profile, name = runtime.home.agents.get(agent_id), made.subject
+    why = fixed_for(profile.agent, profile.mind, name)
+    if why:
+        reason, cure = _FIXED[why]
+        raise Conflict(f"the models for {name!r} stay as they are: {reason}", cure=cure)
+    models: Mapping[str, str] = made.evidence.get("models", {})
+    choices = choices_of(runtime, profile.agent)
+    for alias in made.after["weights"]:
+        if alias not in choices or choices[alias].name != models.get(alias):
+            raise Conflict(
+                f"{alias!r} may not be selected any more, or is another model by now",
+                cure="wait for the next night to look at the models that there are",
+            )
+    then = then_of(known(runtime.home.facts, agent_id).evidence, name, models.values())
+    watched = made.replaced(evidence={**made.evidence, "then": then})
+    return Change(watched, applied(name, made.before, made.after))
+
+
+def _retiring(found: Adjustment, made: Adjustment) -> Change:
+    """A skill that is to be retired; all else is advice, and no change."""
+    remark = found.after.get("remark")
+    if remark != Remark.RETIRE:
+        raise Conflict(
+            f"to {remark} skill {found.subject!r} is advice: only new words can follow it",
+            field="change_id",
+            cure="teach the skill anew, or retire it yourself",
+        )
+    subject = Subject(kind=found.kind, name=found.subject)
+
+    def alter(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
+        if skill is None or skill.status.value != found.before.get("status"):
+            raise Conflict(f"skill {subject.name!r} was changed meanwhile")
+        if skill.worded_at is not None and skill.worded_at > found.at:
+            raise Conflict(f"skill {subject.name!r} got new words meanwhile")
+        if is_pinned(mind, subject):
+            raise Conflict(f"skill {subject.name!r} is pinned", cure="let it go first: unpin it")
+        return mind, retired(skill, made.at, owner=made.by, effectiveness=_effect(found))
+
+    return Change(made.replaced(after={"status": SkillStatus.ARCHIVED.value}), alter)
+
+
+def _effect(found: Adjustment) -> Effectiveness | None:
+    numbers = {name: found.evidence.get(name) for name in Effectiveness.model_fields}
+    return None if None in numbers.values() else Effectiveness.model_validate(numbers)

@@ -1,0 +1,265 @@
+"""Words for a report: one model call, if its owner wants it, says what a night's numbers come to.
+
+A night only wishes for it. Whoever makes summaries opens one turn for each period, whose id the
+period gives: nobody asks twice, a worker that dies in mid-call is paid for and not made up for, and
+an answer is a fact in the transaction that settles it, before it is put into the report.
+"""
+
+import json
+import logging
+from dataclasses import dataclass
+from functools import partial
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Conflict, TooLarge, Unavailable
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.learning.report_wording import WORDING, Wording, flaw, shortened
+from opencrab.domain.learning.review_period import KEPT, Looked, Span, stretch_of
+from opencrab.domain.models.routing import Manner
+from opencrab.domain.money.budget import Limits
+from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult, Record
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
+from opencrab.domain.value import Language
+from opencrab.engine.erasure.scope import RECORDS_KEPT
+from opencrab.engine.learning.report.files import NightReport, bare
+from opencrab.engine.learning.report.phrases import learned_phrase
+from opencrab.engine.learning.report.wording_prompt import asked, rules
+from opencrab.engine.learning.snapshot import Scene
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.admission import enqueue
+from opencrab.engine.turn.prompt.request import output_limit
+from opencrab.engine.turn.prompt.single_question import asking
+from opencrab.engine.turn.prompt.truncation import capped
+from opencrab.engine.turn.work import Beside, Work
+from opencrab.ports.models.model import ChatRequest, ModelInfo
+from opencrab.ports.turn.action import one_line
+
+log = logging.getLogger(__name__)
+
+SHARE_PERCENT = 10
+"""What one wording may cost at most, of its agent's day; it is part of the heartbeats' share."""
+
+REPORT_TOKENS = 6_000
+"""Most of a report that is shown to a model."""
+
+OUTPUT_TOKENS = 1_024
+
+_GROUP = "words:"
+_UNWANTED = "unwanted"
+_READ = 4_000
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Words:
+    """`engine.work.Job` for the wording of one report, which is `report` as it lies there now."""
+
+    period: str
+    report: str
+    language: Language
+
+    @classmethod
+    def of(cls, runtime: Runtime, turn: Turn, agent: Agent) -> "Words":
+        """What a turn is to word; raises Invalid for a period of unknown form."""
+        period, language = stretch_of(turn.group.removeprefix(_GROUP)).id, agent.language
+        text = _report(runtime, agent.id, period).written(language)
+        return cls(period, bare(text, learned_phrase("words_head", language)), language)
+
+    def limits(self, work: Work, limits: Limits) -> Limits:
+        """What is left of the agent's day for this, and no more drawn than is missing."""
+        day = limits.agent_day(work.profile.agent.day_limit_micro_usd)
+        most = min(day * SHARE_PERCENT // 100, limits.turn_micro_usd)
+        return limits.replaced(turn_micro_usd=most, session_micro_usd=None, block_micro_usd=1)
+
+    def obstacle(self, work: Work) -> str:
+        agent = work.profile.agent
+        if any(result.state is CallState.UNKNOWN for _, result in work.transcript.asked):
+            return "unknown"
+        wanted = agent.answers and agent.llm.aim.worded and self.report
+        return "" if wanted else _UNWANTED
+
+    def request(self, work: Work, info: ModelInfo, manner: Manner) -> ChatRequest:
+        language = self.language
+        lines = capped(self.report, REPORT_TOKENS, language).splitlines()
+        question = asked(self.period.partition("-")[2], lines, language)
+        output = min(output_limit(info, work.runtime.rules), OUTPUT_TOKENS)
+        system = rules(work.profile, language)
+        return asking(work, info, manner, system=system, question=question, output=output)
+
+    def answered(self, work: Work, result: ModelResult, turn: Turn) -> None:
+        intent, answer = work.transcript.open_intent, result.answer or Answer()
+        model = intent.model if isinstance(intent, ModelIntent) else ""
+        said = one_line(answer.text, _READ)
+        text = shortened(said, answer.finish)
+        missing = "form" if answer.calls or (said and not text) else flaw(text, self.report)
+        told = self._told(work, turn, missing)
+        if not missing:
+            told = told.replaced(text=text, model=model)
+        status = TurnStatus.IDLE if missing else TurnStatus.COMPLETED
+        self._end(work, (result,), turn.replaced(status=status, note=missing), told)
+
+    def failed(
+        self, work: Work, status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
+    ) -> None:
+        """End without words, for a reason that the report will tell.
+
+        An agent whose budget has no room for it does without: nothing is wrong with that.
+        """
+        missing = self._missing(work, status)
+        spared = status is TurnStatus.EXHAUSTED and missing == "budget"
+        ended = turn.replaced(status=TurnStatus.IDLE if spared else status, note=why[:1_000])
+        told = self._told(work, turn, missing)
+        self._end(work, result, ended, None if missing == _UNWANTED else told)
+
+    def _told(self, work: Work, turn: Turn, missing: str) -> Wording:
+        now = work.runtime.clock.now()
+        return Wording(at=now, turn_id=turn.id, language=self.language, missing=missing)
+
+    def _missing(self, work: Work, status: TurnStatus) -> str:
+        """The word for why there is no wording."""
+        if status is TurnStatus.STOPPED:
+            return "stopped" if work.turn.stop is not None else "frozen"
+        if status is TurnStatus.EXHAUSTED:
+            return "budget" if work.calls_left > 0 else "unanswered"
+        return self.obstacle(work) or "unanswered"
+
+    def _end(
+        self, work: Work, records: tuple[Record, ...], header: Turn, told: Wording | None
+    ) -> None:
+        """End the turn together with what came of it."""
+        now, agent_id = work.runtime.clock.now(), work.turn.agent_id
+        facts = list[Fact]()
+        if told is not None:
+            facts.append(
+                new_fact(agent_id, WORDING, self.period, told, expires_at=now + RECORDS_KEPT)
+            )
+        draws = header.returns(now.strftime("%Y-%m-%d"))
+        ended = header.replaced(ended_at=now, allowance=0)
+        work.save(ended, *records, beside=Beside(draws=draws, facts=tuple(facts)), progress=True)
+
+
+def wording_of(scene: Scene, looked: Looked) -> Wording | None:
+    """What is known of a report's wording when a night writes it; None for nothing."""
+    agent, facts = scene.agent, scene.runtime.home.facts
+    if not is_worded(agent, looked):
+        return None
+    fact = facts.get(agent.id, WORDING, looked.period)
+    if fact is not None:
+        return fact.read(Wording)
+    frozen = Wording(at=scene.at, turn_id="", language=agent.language, missing="frozen")
+    return frozen if scene.frozen else None
+
+
+def settle_words(scene: Scene, looked: Looked, shown: Wording | None) -> None:
+    """See to it that a report that was written gets its wording, but for what it was `shown` with.
+
+    One that came meanwhile is shown; else whoever makes summaries is asked for one, where that is
+    wanted. Raises Unavailable.
+    """
+    runtime, agent = scene.runtime, scene.agent
+    if not is_worded(agent, looked) or (shown is not None and shown.turn_id):
+        return
+    fact = runtime.home.facts.get(agent.id, WORDING, looked.period)
+    if fact is not None:
+        _show(runtime, agent.id, looked.period, fact.read(Wording))
+    elif not scene.frozen:
+        told = {"v": 1, "agent": agent.id, "period": looked.period}
+        body = json.dumps(told, separators=(",", ":"))
+        wish = stable_id("words", agent.id, looked.period)
+        runtime.home.compactions.send(body, group=wish, deduplication=f"{wish}-wish")
+
+
+def open_words(runtime: Runtime, agent_id: str, period: str) -> None:
+    """Open and queue the turn that words a report; raises NotFound, and Invalid for no period."""
+    agent, now = runtime.home.agents.get(agent_id).agent, runtime.clock.now()
+    name = stretch_of(period).id
+    if not agent.answers or not agent.llm.aim.worded:
+        return
+    turn_id = stable_id("words", agent_id, name)
+    turn = Turn(
+        id=turn_id,
+        agent_id=agent_id,
+        session_id="",
+        trigger=Trigger.COMPACTION,
+        source=Source.HEARTBEAT,
+        authority=Authority.SELF,
+        principal_id=agent_id,
+        group=f"{_GROUP}{name}",
+        body_hash=turn_id,
+        lease_until=now,
+        created_at=now,
+    )
+    opened = runtime.home.journal.open(turn)
+    if opened.status.is_end:
+        show_words(runtime, opened)
+    enqueue(runtime, opened)
+
+
+def is_for_words(turn: Turn) -> bool:
+    """Whether a turn words a report."""
+    return turn.trigger is Trigger.COMPACTION and turn.group.startswith(_GROUP)
+
+
+def nowhere(turn: Turn, profile: Profile) -> Session:
+    """A session for a turn that belongs to none: it is stored nowhere, and nobody hears of it."""
+    return Session(
+        id=turn.id,
+        participants=(Participant(agent_id=profile.agent.id),),
+        created_by=profile.agent.id,
+        created_at=turn.created_at,
+        updated_at=turn.created_at,
+    )
+
+
+def show_words(runtime: Runtime, turn: Turn) -> None:
+    """Put what came of a turn into the report, once however often; raises Unavailable."""
+    period = turn.group.removeprefix(_GROUP)
+    fact = runtime.home.facts.get(turn.agent_id, WORDING, period)
+    if fact is not None:
+        _show(runtime, turn.agent_id, period, fact.read(Wording))
+
+
+def is_worded(agent: Agent, looked: Looked) -> bool:
+    """Whether a report is worded: on days and weeks that are over, and in which there were turns.
+
+    The call itself makes an agent an active one that day: words for a day of words alone would go
+    on for ever.
+    """
+    over = looked.period.startswith((Span.DAILY.value, Span.WEEKLY.value))
+    return agent.llm.aim.worded and over and looked.turns > 0
+
+
+def section(told: Wording, report: str) -> tuple[str, str]:
+    """The section, its heading and its body, in which a report tells its wording.
+
+    Numbers may have moved since a model saw them: words that do not fit them are not shown.
+    """
+    return learned_phrase("words_head", told.language), _body(told, report)
+
+
+def _body(told: Wording, report: str) -> str:
+    missing = told.missing or flaw(told.text, report)
+    if not missing:
+        return learned_phrase("words", told.language, text=told.text, model=told.model)
+    reason = learned_phrase(f"words_{missing}", told.language)
+    return learned_phrase("no_words", told.language, reason=reason)
+
+
+def _show(runtime: Runtime, agent_id: str, period: str, told: Wording) -> None:
+    page, head = _report(runtime, agent_id, period), learned_phrase("words_head", told.language)
+    for _ in range(_TRIES):
+        try:
+            page.reworked(told.language, head, partial(_body, told))
+        except Conflict:
+            continue
+        except TooLarge as error:
+            log.warning("report %s of agent %s: %s", period, agent_id, error.message)
+        return
+    raise Unavailable(f"the report {period!r} of agent {agent_id!r} changes all the time")
+
+
+def _report(runtime: Runtime, agent_id: str, period: str) -> NightReport:
+    return NightReport(runtime.home, agent_id, period, runtime.clock.now() + KEPT)

@@ -1,0 +1,301 @@
+"""Signals: what a turn's end tells of its models, skills and memories, as the one fact about it.
+
+It is made of what the turn holds already: no store is asked, and no word of anybody is kept.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from opencrab.domain.access.authority import taints
+from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, TaskStatus, goal_key, goal_of
+from opencrab.domain.learning.holdout import tried
+from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Served, Signals
+from opencrab.domain.text.correction import AGAIN_WITHIN, corrects, says_again
+from opencrab.domain.text.terms import telling
+from opencrab.domain.turn.action import MemoriesFound
+from opencrab.domain.turn.record import (
+    Call,
+    CallResult,
+    CallState,
+    ModelIntent,
+    ModelResult,
+    Record,
+    called,
+    called_with,
+)
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
+from opencrab.domain.usage.ledger import row_id
+from opencrab.engine.turn.work import NO_DEEDS, Work
+
+MEMORIES = 50
+"""Found memories that are told of one turn, the first ones."""
+
+LOOKING_INWARD = NO_DEEDS | {
+    "discussing",
+    "history",
+    "inner",
+    "learning",
+    "llm",
+    "meta",
+    "recall",
+}
+"""Groups of actions that tell nothing of a turn: an agent must not be worth more by its own word.
+
+What it says, plans, notes about itself, grades and remembers goes through whatever it is worth.
+"""
+
+_UNDONE = frozenset({CallState.FAILED, CallState.UNKNOWN})
+_BY_ITSELF = frozenset({TurnStatus.COMPLETED, TurnStatus.IDLE})
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a turn ends: its header, its last words, the records and the facts that end it."""
+
+    turn: Turn
+    speech: str = ""
+    records: tuple[Record, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+
+def signals(work: Work, ending: Ending) -> Fact | None:
+    """The fact that is written with a turn's end; None for a job and where no model was asked.
+
+    Who served is in the order of the first calls. A model's latency is that of all its calls
+    together, its choice and complexity are those of its first one, its last row is that of its last
+    call that answered. `repairs` are the steps in which a call could not be understood; those calls
+    are none that failed, and what was refused or withdrawn is not counted at all.
+    """
+    turn, transcript = ending.turn, work.transcript
+    asked = (*transcript.asked, *_last(work, ending.records))
+    if work.job is not None or not asked or turn.ended_at is None:
+        return None
+    mind, found = work.profile.mind, _found(work)
+    trial = tried(mind)
+    given = (name for intent, _ in asked for name in intent.skills if name in trial)
+    answer = _Answered.of(work)
+    done, undone, repairs = _deeds(work, ending.records)
+    told = Signals(
+        turn_id=turn.id,
+        session_id=turn.session_id,
+        at=turn.ended_at,
+        trigger=turn.trigger,
+        status=turn.status,
+        served=_served(turn, asked),
+        given=_once(given),
+        held=_once(name for intent, _ in asked for name in intent.skills_held if name in trial),
+        asked=_once(name for name in transcript.skills_asked if name in trial),
+        found=found,
+        hidden=any(effect.hidden for effect in _searches(work)),
+        could_hide=any(effect.could_hide for effect in _searches(work)),
+        useful=_useful(work, ending.speech, frozenset(found)),
+        done=done,
+        undone=undone,
+        repairs=repairs,
+        task_success=_success(work, ending),
+        corrects=answer.turn_id if answer.is_corrected else "",
+        repeats=answer.turn_id if answer.is_asked_again else "",
+        spoke=bool(ending.speech) or transcript.speeches > 0,
+        outsider=taints(turn.authority),
+    )
+    until = told.at + timedelta(days=KEPT_DAYS)
+    return new_fact(turn.agent_id, SIGNALS, told.id, told, expires_at=until)
+
+
+def _last(work: Work, records: Iterable[Record]) -> Iterator[tuple[ModelIntent, ModelResult]]:
+    """The model call that ends with the turn."""
+    intent = work.transcript.open_intent
+    for record in records:
+        if isinstance(record, ModelResult) and isinstance(intent, ModelIntent):
+            yield intent, record
+
+
+def _served(turn: Turn, asked: Iterable[tuple[ModelIntent, ModelResult]]) -> tuple[Served, ...]:
+    """The calls by model, purpose and type of task."""
+    made: dict[tuple[str, str, str], Served] = {}
+    for intent, result in asked:
+        key = intent.model, intent.purpose.value, intent.task_type
+        before = made.get(key) or Served(
+            model=intent.model,
+            purpose=intent.purpose,
+            task_type=intent.task_type,
+            complexity=intent.complexity,
+            chosen_by=intent.chosen_by,
+            probability=intent.probability,
+            calls=0,
+        )
+        answered = result.state is CallState.COMPLETED
+        made[key] = before.replaced(
+            calls=before.calls + 1,
+            failed=before.failed + (not answered),
+            cost=before.cost + result.cost,
+            latency_ms=before.latency_ms + result.latency_ms,
+            last_row=_row(turn, result) or before.last_row,
+        )
+    return tuple(made.values())
+
+
+def _row(turn: Turn, result: ModelResult) -> str:
+    """The metrics id of a call that answered; "" for another."""
+    if result.state is not CallState.COMPLETED or result.at is None:
+        return ""
+    return row_id(result.at, turn.id, result.n)
+
+
+def _deeds(work: Work, records: Iterable[Record]) -> tuple[int, int, int]:
+    """How many actions succeeded and how many failed, and the steps that were not understood."""
+    last = [record for record in records if isinstance(record, CallResult)]
+    done = undone = repairs = 0
+    for step in work.transcript.steps:
+        results = step.results | {record.call_id: record for record in last}
+        ended = [(call, results[call.id]) for call in step.answer.calls if call.id in results]
+        repairs += any(result.invalid for _, result in ended)
+        for call, result in ended:
+            if result.invalid or not _is_deed(work, call):
+                continue
+            done += result.state is CallState.COMPLETED
+            undone += result.state in _UNDONE
+    return done, undone, repairs
+
+
+def _is_deed(work: Work, call: Call) -> bool:
+    """Whether a call tells how the turn went."""
+    action = work.runtime.actions.find(called(call))
+    return action is not None and action.group not in LOOKING_INWARD
+
+
+def _searches(work: Work) -> Iterator[MemoriesFound]:
+    return (effect for effect in work.transcript.effects if isinstance(effect, MemoriesFound))
+
+
+def _found(work: Work) -> tuple[str, ...]:
+    return _once(name for effect in _searches(work) for name in effect.ids)[:MEMORIES]
+
+
+def _useful(work: Work, speech: str, found: frozenset[str]) -> tuple[str, ...]:
+    """The found memories of which a telling word came back after the search, and only then.
+
+    A word that the message or the search itself had says nothing about the memory.
+    """
+    if not found:
+        return ()
+    known = telling(_trigger_text(work))
+    useful: list[str] = []
+    steps = work.transcript.steps
+    for place, step in enumerate(steps):
+        shown = dict(_shown(step.results.values()))
+        if not shown:
+            continue
+        later = (call for other in steps[place + 1 :] for call in other.answer.calls)
+        after = telling("\n".join((speech, *map(_words, later))))
+        new = after - known - telling("\n".join(map(_words, step.answer.calls)))
+        useful.extend(name for name, text in shown.items() if telling(text) & new)
+    return tuple(name for name in _once(useful) if name in found)
+
+
+def _shown(results: Iterable[CallResult]) -> Iterator[tuple[str, str]]:
+    """The memories that searches showed, with their words."""
+    for result in results:
+        ids = {
+            name
+            for effect in result.result.side_effects
+            if isinstance(effect, MemoriesFound)
+            for name in effect.ids
+        }
+        rows = (result.result.data or {}).get("results", ()) if ids else ()
+        for row in rows if isinstance(rows, list) else ():
+            name = row.get("memory_id", row.get("id")) if isinstance(row, dict) else None
+            if name in ids:
+                yield str(name), str(row.get("excerpt", ""))
+
+
+def _words(call: Call) -> str:
+    """What a call says, without the names of its arguments."""
+    values = (called_with(call) or {}).values()
+    return "\n".join(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for value in values
+    )
+
+
+def _success(work: Work, ending: Ending) -> bool | None:
+    """Whether the task that the turn served was confirmed or failed; None where neither is known.
+
+    A task is confirmed by what its turns did, and a goal's report where all that it claims is.
+    """
+    goal = _goal(work, ending.facts)
+    if goal is None or work.turn.task is None:
+        return None
+    mine = [task for task in goal.tasks if task.turn_id == work.turn.id and task.status.is_end]
+    if mine:
+        failed = any(task.status is TaskStatus.FAIL for task in mine)
+        return False if failed else True if all(task.confirmed for task in mine) else None
+    if ending.turn.status not in _BY_ITSELF or work.turn.task != goal.id:
+        return None
+    if goal.status is GoalStatus.ABANDONED:
+        return False
+    done = bool(goal.receipts) or any(task.confirmed for task in goal.tasks)
+    confirmed = goal.status is GoalStatus.COMPLETED and done and not goal.unconfirmed
+    return True if confirmed else None
+
+
+def _goal(work: Work, facts: Iterable[Fact]) -> Goal | None:
+    """The goal that the turn served, as its end leaves it."""
+    if work.turn.task is None:
+        return None
+    key = goal_key(goal_of(work.turn.task))
+    left = [fact for fact in facts if fact.kind == GOAL and fact.id == key and fact.body]
+    return left[-1].read(Goal) if left else work.served
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """The turn that answered the same person before, and what the new message says of it."""
+
+    turn_id: str = ""
+    is_corrected: bool = False
+    is_asked_again: bool = False
+
+    @classmethod
+    def of(cls, work: Work) -> "_Answered":
+        """What a person's message says of the answer that it came after; nothing for the rest."""
+        trigger = _trigger(work)
+        if work.turn.trigger is not Trigger.MESSAGE or trigger is None or trigger.from_agent:
+            return cls()
+        before, turn_id = _before(work, trigger)
+        if before is None or not turn_id:
+            return cls()
+        soon = trigger.at - before.at <= AGAIN_WITHIN
+        again = soon and says_again(trigger.text, before.text)
+        return cls(turn_id, corrects(trigger.text), again)
+
+
+def _before(work: Work, trigger: Line) -> tuple[Line | None, str]:
+    """The speaker's message before this one, and the turn that had answered it by then."""
+    agent_id, earlier = work.turn.agent_id, None
+    answered: dict[int, str] = {}
+    for line in sorted(work.history, key=lambda line: line.sequence):
+        if line.sequence >= trigger.sequence:
+            break
+        if line.speaker_id == agent_id and line.turn_id and line.group_line:
+            answered[line.group_line] = line.turn_id
+        elif line.speaker_id == trigger.speaker_id and line.kind is LineKind.SPEECH:
+            earlier = line
+    return earlier, "" if earlier is None else answered.get(earlier.sequence, "")
+
+
+def _trigger(work: Work) -> Line | None:
+    return next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
+
+
+def _trigger_text(work: Work) -> str:
+    trigger = _trigger(work)
+    return "" if trigger is None else trigger.text
+
+
+def _once(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,97 @@
+"""Ways back: what a skill is once a change of it is undone, and a mix once its trial is stopped."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.document import Fact
+from opencrab.domain.errors import Conflict
+from opencrab.domain.learning.change import (
+    ADJUSTMENT,
+    STOPPED,
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+)
+from opencrab.domain.learning.change_apply import (
+    MEMORIES,
+    Subject,
+    ended,
+    is_pinned,
+    mix_of,
+    telling,
+)
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.skill_lifecycle import on_trial, placed, restored, toggled
+from opencrab.domain.models.traffic_split import Mix
+from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus
+from opencrab.engine.erasure.derived_beliefs import all_of
+from opencrab.ports.documents import Facts
+
+WAS_PINNED = "was_pinned"
+"""In what a stop tells: that to undo it takes no pin away."""
+
+
+def skill_before(
+    skill: AcquiredSkill, found: Adjustment, mind: Mind, trials: Trials, now: datetime
+) -> AcquiredSkill:
+    """A skill without a change of its standing; raises Conflict where it would stay as it is."""
+    before = placed(_before(skill, found, now), mind, trials)
+    if before.status is skill.status:
+        why, cure = "there are no trials any more", "switch it off, or retire it"
+        if is_pinned(mind, Subject(kind=found.kind, name=found.subject)):
+            why, cure = "it is pinned", "let it go first: unpin it"
+        raise Conflict(f"skill {skill.name!r} stays {skill.status.value}, as {why}", cure=cure)
+    return before
+
+
+def before_it(listed: Iterable[Adjustment], found: Adjustment) -> Adjustment | None:
+    """The change that made the mix that a later one ended; the others that it ended were proposals.
+
+    Those were made later than what held then, so the oldest is it.
+    """
+    if found.kind is not AdjustmentKind.MODELS:
+        return None
+    over = (each for each in listed if each.ended_by == found.id)
+    ended_ones = (each for each in over if each.state is AdjustmentState.SUPERSEDED)
+    held = (each for each in ended_ones if each.after == found.before)
+    return min(held, key=lambda each: each.id, default=None)
+
+
+def mix_and_best(mind: Mind, name: str) -> tuple[Mix, Mix]:
+    """A mix, and its best model alone; raises Conflict where that comes to the same."""
+    mix = mix_of(mind, name)
+    if mix is None:
+        raise Conflict(f"nothing is mixed for {name!r}", field="subject")
+    best = max(sorted(mix.weights), key=lambda alias: mix.weights[alias])
+    alone = mix.replaced(weights={best: 1.0})
+    if telling(mix) == telling(alone):
+        raise Conflict(
+            f"for {name!r} {best!r} alone is asked already", field="subject", cure="pin it"
+        )
+    return mix, alone
+
+
+def let_go(facts: Facts, agent_id: str, subject: Subject, now: datetime) -> Iterator[Fact]:
+    """The stops of a subject once its pin was taken back: none takes a later pin away any more.
+
+    One of a mix can still bring back the mix that was before it, one of memories is over.
+    """
+    for fact in all_of(facts, agent_id, ADJUSTMENT):
+        made = fact.read(Adjustment)
+        about = (made.kind, made.subject) == (subject.kind, subject.name)
+        if not about or (made.reason, made.state) != (STOPPED, AdjustmentState.APPLIED):
+            continue
+        if subject == MEMORIES:
+            yield fact.holding(ended(made, AdjustmentState.SUPERSEDED, now))
+        elif subject.kind is AdjustmentKind.MODELS:
+            yield fact.holding(made.replaced(evidence=made.evidence | {WAS_PINNED: True}))
+
+
+def _before(skill: AcquiredSkill, found: Adjustment, now: datetime) -> AcquiredSkill:
+    """A skill as it was before a change of its standing."""
+    if found.before.get("status") == SkillStatus.DISABLED.value:
+        return toggled(skill, now, on=False)
+    if skill.status is SkillStatus.ARCHIVED:
+        return restored(skill, now, owner=found.by)
+    return on_trial(skill, now)

@@ -1,0 +1,155 @@
+"""Archive: an agent's past as a zip that its owner keeps, and what of one an agent takes in.
+
+Lines of sessions are exported for people and other programs. They are not taken in again: a journal
+tells what happened here, and nothing else may be written into it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.errors import Invalid
+from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
+from opencrab.domain.memory.memory import (
+    EXPERIENCE,
+    IMPRESSION,
+    MEMORY,
+    Experience,
+    Impression,
+    Memory,
+)
+from opencrab.domain.memory.peer import PEER, Peer
+from opencrab.domain.memory.summary import SUMMARY, Summary
+from opencrab.domain.value import Value
+from opencrab.engine.memory.archive.file import MANIFEST, Manifest, packed, rows_of
+from opencrab.engine.memory.reading import session_of
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.observe import visible
+
+KINDS: dict[str, type[Value]] = {
+    MEMORY: Memory,
+    EXPERIENCE: Experience,
+    IMPRESSION: Impression,
+    SUMMARY: Summary,
+    NODE: Node,
+    EDGE: Edge,
+    BELIEF: Belief,
+    PEER: Peer,
+}
+
+_PAGE = 500
+_SESSIONS = 100
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of the past is exported: sessions only if asked, one or all, of a time or of all."""
+
+    sessions: bool = True
+    session_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def covers(self, at: datetime) -> bool:
+        """Whether a moment belongs to it: since <= at < until."""
+        early = self.since is not None and at < self.since
+        late = self.until is not None and at >= self.until
+        return not (early or late)
+
+
+def member(kind: str) -> str:
+    """The member of an archive that holds the facts of a kind."""
+    return f"{kind}.jsonl"
+
+
+def export(runtime: Runtime, agent_id: str, wanted: Wanted) -> bytes:
+    """All that an agent keeps of its past, and the sessions that are wanted, as a zip.
+
+    Raises NotFound, Invalid, and TooLarge where the archive could not be sent.
+    """
+    runtime.home.agents.get(agent_id)
+    if wanted.since and wanted.until and wanted.until <= wanted.since:
+        raise Invalid("until must come after since", field="until", cure="name a later time")
+    now = runtime.clock.now()
+    members, counts = dict[str, str](), dict[str, int]()
+    for kind, form in KINDS.items():
+        values = list(_facts(runtime, agent_id, kind, form))
+        members[member(kind)], counts[kind] = rows_of(values), len(values)
+        if kind == MEMORY:
+            memories = [value for value in values if isinstance(value, Memory)]
+            members["memories.md"] = _memories(agent_id, memories)
+    if wanted.sessions:
+        sessions = list(_sessions(runtime, agent_id, wanted))
+        members["sessions.jsonl"], counts["session"] = rows_of(sessions), len(sessions)
+        for session in sessions:
+            lines = list(_lines(runtime, agent_id, session.id, wanted))
+            members[f"sessions/{session.id}.jsonl"] = rows_of(lines)
+            members[f"sessions/{session.id}.md"] = _conversation(session, lines)
+            counts["line"] = counts.get("line", 0) + len(lines)
+    manifest = Manifest(agent_id=agent_id, exported_at=now, rows=counts)
+    return packed({MANIFEST: manifest.model_dump_json(), **members}, now)
+
+
+def _facts(runtime: Runtime, agent_id: str, kind: str, form: type[Value]) -> Iterator[Value]:
+    after = ""
+    while True:
+        page = runtime.home.facts.page(agent_id, kind, after=after, limit=_PAGE)
+        yield from (fact.read(form) for fact in page)
+        if len(page) < _PAGE:
+            return
+        after = page[-1].id
+
+
+def _sessions(runtime: Runtime, agent_id: str, wanted: Wanted) -> Iterator[Session]:
+    if wanted.session_id is not None:
+        yield session_of(runtime, agent_id, wanted.session_id)
+        return
+    after: str | None = None
+    while True:
+        page = runtime.home.sessions.page(after=after, limit=_SESSIONS)
+        yield from (each for each in page if agent_id in each.ever_ids)
+        if len(page) < _SESSIONS:
+            return
+        after = page[-1].id
+
+
+def _lines(runtime: Runtime, agent_id: str, session_id: str, wanted: Wanted) -> Iterator[Line]:
+    after = 0
+    while True:
+        page = runtime.home.journal.lines(session_id, after=after, limit=_PAGE)
+        yield from (each for each in page if visible(each, agent_id) and wanted.covers(each.at))
+        if len(page) < _PAGE:
+            return
+        after = page[-1].sequence
+
+
+def _memories(agent_id: str, memories: list[Memory]) -> str:
+    """Memories by category, for reading."""
+    rows = [f"# {agent_id}", ""]
+    for category in sorted({memory.category for memory in memories}):
+        rows += [f"## {category}", ""]
+        rows += [
+            f"- {_one_line(memory.content)} ({memory.updated_at:%Y-%m-%d}, {memory.provenance})"
+            for memory in memories
+            if memory.category == category
+        ]
+        rows.append("")
+    return "\n".join(rows)
+
+
+def _conversation(session: Session, lines: list[Line]) -> str:
+    """What was said in a session, for reading."""
+    rows = [f"# {session.name or session.theme or session.id}", ""]
+    for line in lines:
+        if line.kind is not LineKind.ACTION and line.text:
+            rows.append(f"**{_one_line(line.speaker_name)}** ({line.at:%Y-%m-%d %H:%M}):")
+            rows += [f"> {row}" for row in line.text.splitlines()]
+            rows.append("")
+    return "\n".join(rows)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,82 @@
+"""Archive names: under which ids what an archive brings is kept, and what of it stays forgotten.
+
+An id of an archive is kept only where it could have been made here by now: copies of an index read
+on from the last id they know, so that one far in the future would hide everything after it. All
+others get an id that follows from theirs alone, and what was forgotten comes back under another.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from opencrab.domain.erasure.request import FORGOTTEN, Mark
+from opencrab.domain.identifier import ulid, ulid_milliseconds
+from opencrab.engine.runtime import Runtime
+
+_PAGE = 500
+_AFTER = timedelta(milliseconds=1)
+
+
+class Names:
+    """The ids of one agent's kept things as they are to be, and its marks of forgetting."""
+
+    def __init__(self, runtime: Runtime, agent_id: str, *, trusted: bool) -> None:
+        self._now = _milliseconds(runtime.clock.now())
+        self._trusted = trusted
+        self._named = dict[str, tuple[str, Mark]]()
+        self._everything: tuple[str, Mark] | None = None
+        for mark_id, mark in _marks(runtime, agent_id):
+            self._named.update(dict.fromkeys(mark.refs, (mark_id, mark)))
+            if mark.everything:
+                self._everything = mark_id, mark
+
+    def kept(
+        self, kind: str, old_id: str, born: datetime, at: datetime
+    ) -> tuple[str, datetime] | None:
+        """The id and the time of what can be found again; None for what stays forgotten.
+
+        What the owner brings back has another id and a time after the mark: every copy of an index
+        obeys the mark for ever.
+        """
+        name = self._own(kind, old_id, born)
+        while (over := self._over(f"{kind}:{name}", at)) is not None:
+            if not self._trusted:
+                return None
+            mark_id, mark = over
+            name = ulid(ulid_milliseconds(name) or 0, _bytes(kind, name, mark_id))
+            at = max(at, mark.at + _AFTER)
+        return name, at
+
+    def is_forgotten(self, at: datetime) -> bool:
+        """Whether what has no id of its own lies before the end of everything."""
+        return not self._trusted and self._over("", at) is not None
+
+    def _own(self, kind: str, old_id: str, born: datetime) -> str:
+        milliseconds = ulid_milliseconds(old_id)
+        if milliseconds is not None and milliseconds <= self._now:
+            return old_id
+        moment = _milliseconds(born)
+        # A time that is still to come says nothing, and now would not be the same a second time.
+        return ulid(moment if 0 <= moment <= self._now else 0, _bytes(kind, old_id))
+
+    def _over(self, named: str, at: datetime) -> tuple[str, Mark] | None:
+        """The mark by which something is forgotten."""
+        everything = self._everything
+        if everything is not None and at <= everything[1].at:
+            return everything
+        return self._named.get(named)
+
+
+def _marks(runtime: Runtime, agent_id: str) -> Iterator[tuple[str, Mark]]:
+    after = ""
+    while page := runtime.home.facts.page(agent_id, FORGOTTEN, after=after, limit=_PAGE):
+        yield from ((fact.id, fact.read(Mark)) for fact in page)
+        after = page[-1].id
+
+
+def _bytes(*causes: str) -> bytes:
+    return hashlib.sha256("\n".join(causes).encode()).digest()
+
+
+def _milliseconds(at: datetime) -> int:
+    return int(at.timestamp() * 1_000)

@@ -1,0 +1,357 @@
+"""Taking in an archive: its kept things become an agent's, as far as they can be trusted.
+
+Everything is checked before anything is written; a second time changes nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from opencrab.domain.agents.agent_state import MIND
+from opencrab.domain.agents.core_memory import with_memory
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Changed, Invalid, NotFound, Refused, TooLarge
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.belief_index import BELIEFS, PEERS, belief_id
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Node
+from opencrab.domain.memory.memory import (
+    CORE,
+    EXPERIENCE,
+    FACT,
+    IMPRESSION,
+    MEMORY,
+    Experience,
+    Impression,
+    Memory,
+    Provenance,
+)
+from opencrab.domain.memory.peer import PEER, Peer
+from opencrab.domain.memory.write_policy import MEMORIES, TAINTED_CONFIDENCE
+from opencrab.domain.value import Value
+from opencrab.engine.erasure.derived_beliefs import all_of
+from opencrab.engine.memory.archive.export import KINDS, member
+from opencrab.engine.memory.archive.file import Archive, told
+from opencrab.engine.memory.archive.ids import Names
+from opencrab.engine.memory.beliefs_and_peers import look_out
+from opencrab.engine.memory.records import gate_of, mind_of, more, rewritten
+from opencrab.engine.runtime import Runtime
+
+TAKEN_KINDS = (MEMORY, EXPERIENCE, IMPRESSION, NODE, EDGE, BELIEF, PEER)
+
+_AT_ONCE = 20
+_FOREIGN_IMPORTANCE = 0.5
+_FOUND_AGAIN = (MEMORY, EXPERIENCE)
+_OF_TRUST = {
+    *("tainted", "provenance", "confidence", "importance", "hearing", "category"),
+    *("session_id", "turn_id", "line", "guild_id", "about_turn", "links"),
+    *("confirmed", "refuted", "tested_at", "competence", "reliability"),
+    *("interactions", "successes", "last_at", "last_session"),
+}
+"""What an archive that is not trusted does not decide."""
+
+
+@dataclass
+class Taken:
+    """How many of each kind were taken in, were known, are known with other words, or forgotten."""
+
+    taken: dict[str, int] = field(default_factory=dict)
+    known: dict[str, int] = field(default_factory=dict)
+    other: dict[str, int] = field(default_factory=dict)
+    forgotten: dict[str, int] = field(default_factory=dict)
+
+    def count(self, where: dict[str, int], kind: str) -> None:
+        """Count one."""
+        where[kind] = where.get(kind, 0) + 1
+
+
+def take_in(runtime: Runtime, agent_id: str, content: bytes, *, trusted: bool) -> Taken:
+    """Make the memories, experiences, impressions, knowledge, beliefs, peers of an archive its own.
+
+    Unless the owner trusts it, all of it counts as learned from strangers: it is tainted, private
+    and none of it becomes core. What has the id of something that says something else is left
+    out and counted, and so is what was forgotten here, which only a trusted archive brings back.
+    Raises NotFound, Invalid and TooLarge, before anything was written.
+    """
+    runtime.home.agents.get(agent_id)
+    report = Taken()
+    read = _read(runtime, agent_id, Archive(content), report, trusted=trusted)
+    _require_room(runtime, agent_id, sum(kind == MEMORY for kind, _ in read))
+    for each, most in ((BELIEF, BELIEFS), (PEER, PEERS)):
+        _require_inner_room(runtime, agent_id, read, each, most)
+    core, plain = list[Fact](), list[tuple[str, Fact]]()
+    for kind, fact in read:
+        if kind == MEMORY and _is_core(fact):
+            core.append(fact)
+        else:
+            plain.append((kind, fact))
+    for start in range(0, len(plain), _AT_ONCE):
+        _write(runtime, agent_id, plain[start : start + _AT_ONCE], report)
+    for fact in core:
+        _write_core(runtime, fact, report)
+    if taken := report.taken.get(MEMORY, 0):
+        runtime.home.facts.commit(more(runtime, agent_id, taken))
+    if {BELIEF, PEER} & report.taken.keys():
+        look_out(runtime, agent_id)
+    return report
+
+
+def _read(
+    runtime: Runtime, agent_id: str, archive: Archive, report: Taken, *, trusted: bool
+) -> list[tuple[str, Fact]]:
+    """Everything in an archive as the agent's own; what was forgotten is counted instead."""
+    places, names = _Places(runtime, agent_id), Names(runtime, agent_id, trusted=trusted)
+    ids, read = dict[str, str | None](), list[tuple[str, Value, str]]()
+    for kind in TAKEN_KINDS:
+        for value, given in _values(archive, kind):
+            _require_id(agent_id, kind, value, given)
+            named = _named(kind, value, given, names)
+            if kind == MEMORY:
+                ids[given] = named[1] if named else None
+            if named is None:
+                report.count(report.forgotten, kind)
+            else:
+                read.append((kind, *named))
+    return [
+        (
+            kind,
+            new_fact(agent_id, kind, fact_id, _own(_linked(value, ids), places, trusted=trusted)),
+        )
+        for kind, value, fact_id in read
+    ]
+
+
+def _named(kind: str, value: Value, given: str, names: Names) -> tuple[Value, str] | None:
+    """A value under the id that it is kept under; None for what stays forgotten."""
+    if isinstance(value, Memory):
+        if (kept := names.kept(kind, given, value.created_at, value.updated_at)) is None:
+            return None
+        return value.replaced(id=kept[0], updated_at=kept[1]), kept[0]
+    if isinstance(value, Experience):
+        if (kept := names.kept(kind, given, value.at, value.at)) is None:
+            return None
+        return value.replaced(id=kept[0], at=kept[1]), kept[0]
+    if isinstance(value, Belief):
+        value = value.replaced(id=given)
+    at = _last_changed(value)
+    return None if at is not None and names.is_forgotten(at) else (value, given)
+
+
+def _last_changed(value: Value) -> datetime | None:
+    if isinstance(value, Belief):
+        return value.tested_at or value.formed_at
+    return value.last_at if isinstance(value, Peer) else getattr(value, "updated_at", None)
+
+
+def _linked(value: Value, ids: Mapping[str, str | None]) -> Value:
+    """A value that names other memories of the archive by the ids that they have here."""
+    if isinstance(value, Memory):
+        links = (ids.get(each, each) for each in value.links)
+        return value.replaced(links=tuple(each for each in links if each is not None))
+    if isinstance(value, Node):
+        return value.replaced(memory_id=ids.get(value.memory_id, value.memory_id) or "")
+    return value
+
+
+class _Places:
+    """Which sessions are the agent's own here: all others mean nothing."""
+
+    def __init__(self, runtime: Runtime, agent_id: str) -> None:
+        self._sessions = runtime.home.sessions
+        self._agent_id = agent_id
+        self._known = dict[str, bool]()
+
+    def has(self, session_id: str) -> bool:
+        """Whether the agent ever took part in a session of this id."""
+        if session_id not in self._known:
+            try:
+                session = self._sessions.get(session_id)
+                self._known[session_id] = self._agent_id in session.ever_ids
+            except NotFound:
+                self._known[session_id] = False
+        return self._known[session_id]
+
+
+def _values(archive: Archive, kind: str) -> Iterator[tuple[Value, str]]:
+    name = member(kind)
+    for count, (number, row) in enumerate(archive.rows(name), 1):
+        if count > MEMORIES:
+            raise TooLarge(
+                f"{name} has more than {MEMORIES} rows",
+                field="archive",
+                cure="take those that are of no use out of the archive",
+            )
+        try:
+            value = KINDS[kind].model_validate(row)
+        except ValidationError as error:
+            raise Invalid(
+                f"{name}, line {number}: {told(error)}; nothing was taken in", field="archive"
+            ) from None
+        yield value, _id(kind, row)
+
+
+def _id(kind: str, row: dict[str, object]) -> str:
+    if kind == IMPRESSION:
+        return str(row["target_id"])
+    if kind == EDGE:
+        return stable_id("edge", str(row["origin"]), str(row["relation"]), str(row["target"]))
+    if kind == BELIEF:
+        return belief_id(str(row["claim"]))
+    if kind == PEER:
+        return str(row["agent_id"])
+    return str(row["id"])
+
+
+def _own(value: Value, places: _Places, *, trusted: bool) -> Value:
+    """The value as this agent may hold it."""
+    session_id = str(getattr(value, "session_id", ""))
+    here = bool(session_id) and places.has(session_id)
+    if "session_id" in type(value).model_fields and not here:
+        value = value.replaced(session_id="", turn_id="")
+    if "tainted" in type(value).model_fields and not trusted:
+        value = value.replaced(tainted=True)
+    if isinstance(value, Belief | Peer):
+        value = _own_inner(value, places, trusted=trusted)
+    if isinstance(value, Memory | Node | Belief) and not trusted:
+        value = value.replaced(confidence=min(value.confidence, TAINTED_CONFIDENCE))
+    if isinstance(value, Memory):
+        return _own_memory(value, here=here, trusted=trusted)
+    if isinstance(value, Impression):
+        return value.replaced(history=tuple(x for x in value.history if places.has(x.session_id)))
+    if isinstance(value, Experience):
+        # No way back comes in with it.
+        value = value.replaced(retired_at=None, restored_at=None)
+        return value if trusted else value.replaced(about_turn="")
+    return value
+
+
+def _own_inner(value: Belief | Peer, places: _Places, *, trusted: bool) -> Value:
+    """What a stranger's archive has tested or counted counts for nothing."""
+    if isinstance(value, Peer) and not places.has(value.last_session):
+        value = value.replaced(last_session="")
+    if trusted:
+        return value
+    if isinstance(value, Peer):
+        return Peer(agent_id=value.agent_id, interests=value.interests, tainted=True)
+    return value.replaced(confirmed=0.0, refuted=0.0, tested_at=None)
+
+
+def _own_memory(memory: Memory, *, here: bool, trusted: bool) -> Memory:
+    hearing = memory.hearing
+    if not trusted or (not here and hearing in {Hearing.SESSION, Hearing.GUILD}):
+        hearing = Hearing.PRIVATE
+    return memory.replaced(
+        hearing=hearing,
+        guild_id=memory.guild_id if here else None,
+        line=memory.line if here else 0,
+        provenance=memory.provenance if trusted else Provenance.IMPORT,
+        importance=memory.importance if trusted else min(memory.importance, _FOREIGN_IMPORTANCE),
+        category=memory.category if trusted or memory.category != CORE else FACT,
+        path="",
+    )
+
+
+def _require_id(agent_id: str, kind: str, value: Value, fact_id: str) -> None:
+    try:
+        new_fact(agent_id, kind, fact_id, value)
+    except ValidationError as error:
+        raise Invalid(
+            f"{member(kind)}: {fact_id[:80]!r} is no id: {told(error)}; nothing was taken in",
+            field="archive",
+        ) from None
+
+
+def _require_room(runtime: Runtime, agent_id: str, memories: int) -> None:
+    kept = gate_of(runtime, agent_id).kept
+    if kept + memories > MEMORIES:
+        raise TooLarge(
+            f"{kept} memories are kept, {memories} are in the archive, {MEMORIES} may be kept",
+            field="archive",
+            cure="forget those that are of no use, or take them out of the archive",
+        )
+
+
+def _require_inner_room(
+    runtime: Runtime, agent_id: str, read: list[tuple[str, Fact]], kind: str, most: int
+) -> None:
+    new = {fact.id for each, fact in read if each == kind}
+    if not new:
+        return
+    kept = {fact.id for fact in all_of(runtime.home.facts, agent_id, kind)}
+    if len(kept | new) > most:
+        raise TooLarge(
+            f"{len(kept)} of kind {kind} are kept, {len(new - kept)} more are in the archive, "
+            f"{most} may be kept",
+            field="archive",
+            cure="remove those that are of no use, or take them out of the archive",
+        )
+
+
+def _is_core(fact: Fact) -> bool:
+    return (fact.body or {}).get("category") == CORE
+
+
+def _write_core(runtime: Runtime, fact: Fact, report: Taken) -> None:
+    """Write a core memory with the mind that holds it, or as a plain one where that is full."""
+    known, mind = mind_of(runtime, fact.owner)
+    try:
+        aware = with_memory(mind, fact.read(Memory))
+    except Refused:
+        plain = {**(fact.body or {}), "category": FACT}
+        _write_one(runtime, MEMORY, fact.replaced(body=plain), report)
+        return
+    changed = known.holding(aware) if known else new_fact(fact.owner, MIND, MIND, aware)
+    _write_one(runtime, MEMORY, fact, report, changed)
+
+
+def _write(runtime: Runtime, agent_id: str, read: list[tuple[str, Fact]], report: Taken) -> None:
+    """Write some facts at once, or one by one where one of them is there already."""
+    facts = {fact.key: (kind, fact) for kind, fact in read}
+    new = [fact for _, fact in facts.values()]
+    try:
+        runtime.home.facts.commit(*new, *_told(runtime, agent_id, new))
+    except Changed:
+        for kind, fact in facts.values():
+            _write_one(runtime, kind, fact, report)
+        return
+    for kind, _ in facts.values():
+        report.count(report.taken, kind)
+
+
+def _told(runtime: Runtime, agent_id: str, facts: list[Fact]) -> Iterator[Fact]:
+    """What tells copies of an index, which know all up to some later id, to look for these too."""
+    for kind in _FOUND_AGAIN:
+        if ids := [fact.id for fact in facts if fact.kind == kind]:
+            yield rewritten(runtime, agent_id, *ids, kind=kind)
+
+
+def _write_one(runtime: Runtime, kind: str, fact: Fact, report: Taken, *beside: Fact) -> None:
+    stored = runtime.home.facts.get(*fact.key)
+    if stored is None:
+        try:
+            told = _told(runtime, fact.owner, [fact])
+            runtime.home.facts.commit(fact, *told, *beside)
+        except Changed:
+            report.count(report.other, kind)
+        else:
+            report.count(report.taken, kind)
+    elif stored.body == fact.body:
+        report.count(report.known, kind)
+    elif _is_trusted_now(stored, fact):
+        told = _told(runtime, fact.owner, [fact])
+        vouched = stored.replaced(body=fact.body, version=stored.version + 1)
+        runtime.home.facts.commit(vouched, *told, *beside)
+        report.count(report.taken, kind)
+    else:
+        report.count(report.other, kind)
+
+
+def _is_trusted_now(stored: Fact, fact: Fact) -> bool:
+    """Whether the same words were taken in before as a stranger's, and an owner trusts them now."""
+    before, after = stored.body or {}, fact.body or {}
+    words = (set(before) | set(after)) - _OF_TRUST
+    same = all(before.get(name) == after.get(name) for name in words)
+    return same and bool(before.get("tainted")) and not after.get("tainted")

@@ -1,0 +1,118 @@
+"""Inner life, as its owner reads it: what an agent believes, whom it knows, how far it trusts them.
+
+Trust weighs attention and priority, never permission: nothing that decides who may do what asks it.
+"""
+
+from dataclasses import dataclass
+
+from opencrab.domain.errors import Changed, NotFound, Unavailable
+from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.belief_index import outlook_change, outlook_of
+from opencrab.domain.memory.memory import IMPRESSION, Impression
+from opencrab.domain.memory.peer import PEER, Peer, trust
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, without_belief, without_peer
+from opencrab.engine.erasure.derived_beliefs import all_of
+from opencrab.engine.runtime import Runtime
+
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Acquaintance:
+    """A peer in numbers, how far it is trusted now, and the impression in words if there is one."""
+
+    peer: Peer
+    trust: float
+    impression: Impression | None = None
+
+
+def beliefs(
+    runtime: Runtime, agent_id: str, *, after: tuple[float, str] | None, limit: int
+) -> tuple[Belief, ...]:
+    """What an agent believes, the surest first, after a confidence and an id; raises NotFound."""
+    runtime.home.agents.get(agent_id)
+    held = (fact.read(Belief) for fact in all_of(runtime.home.facts, agent_id, BELIEF))
+    listed = sorted((-each.confidence, each.id, each) for each in held)
+    if after is not None:
+        listed = [each for each in listed if each[:2] > (-after[0], after[1])]
+    return tuple(each for _, _, each in listed[:limit])
+
+
+def peers(runtime: Runtime, agent_id: str, *, after: str, limit: int) -> tuple[Acquaintance, ...]:
+    """Whom an agent knows, in the order of their ids; raises NotFound for no agent."""
+    runtime.home.agents.get(agent_id)
+    page = runtime.home.facts.page(agent_id, PEER, after=after, limit=limit)
+    return tuple(_acquaintance(runtime, fact.read(Peer)) for fact in page)
+
+
+def peer(runtime: Runtime, agent_id: str, peer_id: str) -> Acquaintance:
+    """One whom an agent knows, in numbers or words; raises NotFound for anybody else."""
+    runtime.home.agents.get(agent_id)
+    found = runtime.home.facts.several(agent_id, (PEER, peer_id), (IMPRESSION, peer_id))
+    known = {fact.kind: fact for fact in found}
+    if not known:
+        raise _nothing(agent_id, PEER, peer_id)
+    numbers = known[PEER].read(Peer) if PEER in known else Peer(agent_id=peer_id)
+    words = known[IMPRESSION].read(Impression) if IMPRESSION in known else None
+    return _acquaintance(runtime, numbers, words)
+
+
+def remove_belief(runtime: Runtime, agent_id: str, belief_id: str) -> None:
+    """Take a belief away; raises NotFound."""
+    _remove(runtime, agent_id, BELIEF, belief_id)
+
+
+def remove_peer(runtime: Runtime, agent_id: str, peer_id: str) -> None:
+    """Take away what an agent knows of a peer in numbers; raises NotFound."""
+    _remove(runtime, agent_id, PEER, peer_id)
+
+
+def look_out(runtime: Runtime, agent_id: str) -> None:
+    """Work the outlook out anew, after beliefs or peers came in otherwise than one by one."""
+    facts = runtime.home.facts
+    for _ in range(_TRIES):
+        stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
+        held = (fact.read(Belief) for fact in all_of(facts, agent_id, BELIEF))
+        known = (fact.read(Peer) for fact in all_of(facts, agent_id, PEER))
+        change = outlook_change(agent_id, stored, outlook_of(held, known))
+        try:
+            facts.commit(*change)
+        except Changed:
+            continue
+        return
+    raise _busy(agent_id)
+
+
+def _acquaintance(runtime: Runtime, known: Peer, words: Impression | None = None) -> Acquaintance:
+    prior = runtime.rules.autonomy.peer_prior
+    return Acquaintance(known, trust(known, runtime.clock.now(), prior), words)
+
+
+def _remove(runtime: Runtime, agent_id: str, kind: str, name: str) -> None:
+    runtime.home.agents.get(agent_id)
+    facts = runtime.home.facts
+    for _ in range(_TRIES):
+        found = {
+            fact.kind: fact for fact in facts.several(agent_id, (kind, name), (OUTLOOK, OUTLOOK))
+        }
+        if kind not in found:
+            raise _nothing(agent_id, kind, name)
+        stored = found.get(OUTLOOK)
+        outlook = stored.read(Outlook) if stored else Outlook()
+        after = without_belief(outlook, name) if kind == BELIEF else without_peer(outlook, name)
+        try:
+            facts.commit(found[kind].removed(), *outlook_change(agent_id, stored, after))
+        except Changed:
+            continue
+        return
+    raise _busy(agent_id)
+
+
+def _nothing(agent_id: str, kind: str, name: str) -> NotFound:
+    return NotFound(f"agent {agent_id!r} has no {kind} {name!r}", cure="list what there is")
+
+
+def _busy(agent_id: str) -> Unavailable:
+    return Unavailable(
+        f"what agent {agent_id!r} believes is changed by others all the time", cure="try again"
+    )

@@ -1,0 +1,313 @@
+"""Digest: what one summary is made of, the question for it, and what is kept of the answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.conversation.session import Hearing, Session
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Changed, Invalid, Unavailable
+from opencrab.domain.memory.search_row import RowKind, row_of
+from opencrab.domain.memory.summary import (
+    COMPACTION,
+    SHELF,
+    SUMMARY,
+    Compaction,
+    Shelf,
+    Source,
+    Span,
+    Summary,
+    Topic,
+    summary_key,
+)
+from opencrab.domain.models.routing import Basis, Manner, Use
+from opencrab.domain.money.budget import Limits
+from opencrab.domain.turn.record import Answer, ModelIntent, ModelResult, Record
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.memory.compaction.prompt import (
+    OVERHEAD_TOKENS,
+    asked,
+    read_answer,
+    rules,
+    source_of_row,
+    source_of_summary,
+    tokens_of,
+)
+from opencrab.engine.models import router
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.prompt.request import high_water, input_limit, output_limit
+from opencrab.engine.turn.prompt.single_question import asking
+from opencrab.engine.turn.work import Beside, Work
+from opencrab.ports.documents import Facts
+from opencrab.ports.models.model import ChatRequest, ModelInfo
+
+SOURCE_TOKENS = 16_000
+"""Most of what one summary is made of, where the model would take more."""
+
+_TRIES = 5
+
+
+class Library:
+    """Where an agent's summaries stand, with the facts that say so."""
+
+    def __init__(self, facts: Facts, agent_id: str) -> None:
+        self._facts = facts
+        self._agent_id = agent_id
+
+    def compaction(self, session_id: str) -> tuple[Fact, Compaction]:
+        """How far a session is summarised; the fact is new where it never was."""
+        fact = self._fact(COMPACTION, session_id)
+        return fact, fact.read(Compaction)
+
+    def shelf(self) -> tuple[Fact, Shelf]:
+        """The newest number, and what waits."""
+        fact = self._fact(SHELF, SHELF)
+        return fact, fact.read(Shelf)
+
+    def summaries(self, ids: tuple[str, ...]) -> tuple[Summary, ...]:
+        """Those of these summaries that are still there."""
+        stored = (self._facts.get(self._agent_id, SUMMARY, summary_key(each)) for each in ids)
+        return tuple(fact.read(Summary) for fact in stored if fact is not None)
+
+    def missed(
+        self, stretch: "Stretch", session_id: str, why: str, now: datetime, *, blamed: bool = True
+    ) -> Fact:
+        """The fact in which it is counted that a summary could not be made."""
+        if stretch.span is Span.TOPIC:
+            fact, compaction = self.compaction(session_id)
+            lines = stretch.first, stretch.last
+            return fact.holding(compaction.missed(*lines, why, now, blamed=blamed))
+        fact, shelf = self.shelf()
+        return fact.holding(shelf.missed(stretch.key, why, now, blamed=blamed))
+
+    def _fact(self, kind: str, fact_id: str) -> Fact:
+        stored = self._facts.get(self._agent_id, kind, fact_id)
+        return stored or Fact(owner=self._agent_id, kind=kind, id=fact_id, version=0, body={})
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What a turn's summary is of: lines of its session, or a day or month of the agent's."""
+
+    span: Span
+    first: int = 0
+    last: int = 0
+    key: str = ""
+
+    @classmethod
+    def named(cls, name: str) -> "Stretch":
+        """The stretch that a turn's header names; raises Invalid."""
+        span, _, rest = name.partition(":")
+        first, _, last = rest.partition("-")
+        try:
+            if span == Span.TOPIC:
+                return cls(Span.TOPIC, first=int(first), last=int(last))
+            return cls(Span(span), key=rest)
+        except ValueError:
+            raise Invalid(f"no summary is called {name!r}") from None
+
+    @property
+    def name(self) -> str:
+        """What a header says of it."""
+        return f"{self.span.value}:{self.key or f'{self.first}-{self.last}'}"
+
+
+@dataclass(frozen=True)
+class Digest:
+    """`engine.work.Job` for one summary; `draft` is all of it but for number, title and words."""
+
+    stretch: Stretch
+    sources: tuple[str, ...]
+    draft: Summary
+
+    @classmethod
+    def of(cls, runtime: Runtime, turn: Turn, agent: Agent, session: Session) -> "Digest":
+        """The summary that a turn is to make, with its sources as they are now."""
+        stretch = Stretch.named(turn.group)
+        room = room_of(runtime, agent)
+        if stretch.span is Span.TOPIC:
+            return _of_lines(runtime, turn, session, stretch, room)
+        return _of_parts(runtime, turn, stretch, room)
+
+    def limits(self, work: Work, limits: Limits) -> Limits:  # noqa: ARG002 - the port's
+        """All of them, and no others."""
+        return limits
+
+    def obstacle(self, work: Work) -> str:
+        """Why the summary is not wanted any more; "" while it is."""
+        library = _library(work)
+        if self.stretch.span is Span.TOPIC:
+            wanted = library.compaction(work.turn.session_id)[1].wants(self.stretch.first)
+            return "" if wanted else "these lines are summarised already"
+        waiting = (period.key for period in library.shelf()[1].periods)
+        return "" if self.stretch.key in waiting else "this period is summarised already"
+
+    def request(self, work: Work, info: ModelInfo, manner: Manner) -> ChatRequest:
+        language = work.profile.agent.language
+        if not self.sources:
+            raise Invalid("nothing is left of what was to be summarised")
+        system = rules(work.profile.soul.persona_name, language)
+        draft = self.draft
+        about = self.stretch.key or f"{draft.since:%Y-%m-%d %H:%M} – {draft.until:%Y-%m-%d %H:%M}"
+        question = asked(self.stretch.span, about, self.sources, language)
+        output = output_limit(info, work.runtime.rules)
+        return asking(work, info, manner, system=system, question=question, output=output)
+
+    def answered(self, work: Work, result: ModelResult, turn: Turn) -> None:
+        intent = work.transcript.open_intent
+        model = intent.model if isinstance(intent, ModelIntent) else ""
+        try:
+            title, text = read_answer(result.answer or Answer())
+            told = {"title": title, "text": text, "model": model, "turn_id": turn.id}
+            made = Summary.model_validate(self.draft.model_dump() | told)
+        except (ValueError, ValidationError) as error:
+            why = "the summary has characters that cannot be kept"
+            why = why if isinstance(error, ValidationError) else str(error)
+            self.failed(work, TurnStatus.FAILED, (result,), turn, why)
+            return
+        now = Digest.of(work.runtime, work.turn, work.profile.agent, work.session)
+        if now.sources != self.sources:
+            why = "what it tells of was changed meanwhile"
+            self.failed(work, TurnStatus.FAILED, (result,), turn, why)
+            return
+        done = turn.replaced(status=TurnStatus.COMPLETED)
+        self._end(work, (result,), done, lambda: self._kept(work, made))
+
+    def failed(
+        self, work: Work, status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
+    ) -> None:
+        ended = turn.replaced(status=status, note=why[:1_000])
+        # Idle is who found the work done already: nothing was wrong.
+        counts = status is not TurnStatus.IDLE
+        # Who was stopped, or frozen, says nothing of what was to be summarised.
+        blamed = status is not TurnStatus.STOPPED
+        self._end(work, result, ended, lambda: self._missed(work, why, blamed) if counts else ())
+
+    def _end(
+        self,
+        work: Work,
+        records: tuple[Record, ...],
+        header: Turn,
+        facts: Callable[[], tuple[Fact, ...]],
+    ) -> None:
+        """End the turn in one transaction, with facts made of what is stored at that moment."""
+        now = work.runtime.clock.now()
+        draws = header.returns(now.strftime("%Y-%m-%d"))
+        for _ in range(_TRIES):
+            told = facts()
+            ended = header.replaced(ended_at=now, allowance=0)
+            if header.status is TurnStatus.COMPLETED and not told:
+                ended = ended.replaced(status=TurnStatus.IDLE, note=self.obstacle(work))
+            try:
+                work.save(ended, *records, beside=Beside(draws=draws, facts=told), progress=True)
+            except Changed:
+                continue
+            return
+        raise Unavailable(f"the summaries of {work.turn.agent_id!r} change all the time")
+
+    def _kept(self, work: Work, made: Summary) -> tuple[Fact, ...]:
+        """The summary under the next number, and what it moves on; nothing if it came too late."""
+        if self.obstacle(work):
+            return ()
+        library, now = _library(work), work.runtime.clock.now()
+        shelved, shelf = library.shelf()
+        made = made.replaced(id=f"S{shelf.last + 1}", at=now)
+        shelf = shelf.replaced(last=shelf.last + 1)
+        stored = new_fact(work.turn.agent_id, SUMMARY, summary_key(made.id), made)
+        if self.stretch.span is not Span.TOPIC:
+            shelf = shelf.succeeded(now).without_parts(self.stretch.key, set(made.parts))
+            if self.stretch.span is Span.DAY:
+                shelf = shelf.with_part(self.stretch.key[: len("2026-10")], made.id)
+            return stored, shelved.holding(shelf)
+        shelf = shelf.with_part(f"{made.until:%Y-%m-%d}", made.id)
+        fact, compaction = library.compaction(work.turn.session_id)
+        topic = Topic(
+            id=made.id,
+            title=made.title,
+            last=self.stretch.last,
+            until=made.until,
+            tainted=made.tainted,
+        )
+        compaction = compaction.succeeded(now).telling(topic, self.stretch.first)
+        return stored, shelved.holding(shelf), fact.holding(compaction)
+
+    def _missed(self, work: Work, why: str, blamed: bool) -> tuple[Fact, ...]:  # noqa: FBT001
+        if self.obstacle(work):
+            return ()
+        now, session_id = work.runtime.clock.now(), work.turn.session_id
+        return (_library(work).missed(self.stretch, session_id, why, now, blamed=blamed),)
+
+
+def room_of(runtime: Runtime, agent: Agent) -> int:
+    """Tokens of source that the model which makes an agent's summaries takes well."""
+    basis = Basis(model=agent.model, models=agent.llm.models)
+    info = router.leader(runtime.models, Use.ANALYSIS, basis, ())[0].info
+    most = high_water(input_limit(info, output_limit(info, runtime.rules)), runtime.rules)
+    return max(min(most - OVERHEAD_TOKENS, SOURCE_TOKENS), OVERHEAD_TOKENS)
+
+
+def _library(work: Work) -> Library:
+    return Library(work.runtime.home.facts, work.turn.agent_id)
+
+
+def _of_lines(
+    runtime: Runtime, turn: Turn, session: Session, stretch: Stretch, room: int
+) -> Digest:
+    """Of what everybody in the session could hear; thoughts and instructions stay out of it."""
+    lines = runtime.home.journal.lines(
+        session.id,
+        after=stretch.first - 1,
+        before=stretch.last + 1,
+        limit=stretch.last - stretch.first + 1,
+    )
+    rows = (row_of(line, session, turn.agent_id) for line in lines)
+    spoken = [row for row in rows if row is not None and row.kind is RowKind.SPEECH]
+    draft = _draft(
+        turn,
+        span=Span.TOPIC,
+        sources=(Source(session_id=session.id, first=stretch.first, last=stretch.last),),
+        session_id=session.id,
+        hearing=session.hearing,
+        guild_id=session.guild_id,
+        tainted=any(row.taint for row in spoken),
+        times=[row.at for row in spoken],
+    )
+    return Digest(stretch, tuple(source_of_row(row, room) for row in spoken), draft)
+
+
+def _of_parts(runtime: Runtime, turn: Turn, stretch: Stretch, room: int) -> Digest:
+    """Of the period's summaries, as many as the model takes; the others wait for the next."""
+    library = Library(runtime.home.facts, turn.agent_id)
+    waiting = (period.parts for period in library.shelf()[1].periods if period.key == stretch.key)
+    parts, sources, used = list[Summary](), list[str](), 0
+    for part in library.summaries(next(waiting, ())):
+        source = source_of_summary(part, room)
+        used += tokens_of(source)
+        if used > room and parts:
+            break
+        parts.append(part)
+        sources.append(source)
+    places = {(part.session_id, part.hearing, part.guild_id) for part in parts}
+    alone = next(iter(places)) if len(places) == 1 else ("", Hearing.PRIVATE, None)
+    draft = _draft(
+        turn,
+        span=stretch.span,
+        sources=tuple(source for part in parts for source in part.sources),
+        parts=tuple(part.id for part in parts),
+        session_id=alone[0],
+        hearing=alone[1],
+        guild_id=alone[2],
+        tainted=any(part.tainted for part in parts),
+        times=[at for part in parts for at in (part.since, part.until)],
+    )
+    return Digest(stretch, tuple(sources), draft)
+
+
+def _draft(turn: Turn, *, times: list[datetime], **known: Any) -> Summary:
+    """A summary without number, title and words."""
+    since, until = min(times, default=turn.created_at), max(times, default=turn.created_at)
+    return Summary(id="S1", text="…", since=since, until=until, at=turn.created_at, **known)

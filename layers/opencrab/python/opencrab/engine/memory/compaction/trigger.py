@@ -1,0 +1,36 @@
+"""Growth: the end of a turn tells the job that summarises how far its session has come."""
+
+import json
+from contextlib import suppress
+
+from opencrab.domain.errors import Unavailable
+from opencrab.domain.identifier import stable_id
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.work import Work
+
+
+def tell_of_growth(work: Work) -> None:
+    """Ask for a summary once a session has grown by so many lines since the agent's last turn.
+
+    Only what is at hand decides. A wish that is lost is made up for by the next one: the job goes
+    on from where the session was summarised last.
+    """
+    every, lines = work.runtime.rules.compact_every, work.history
+    if every <= 0 or not lines:
+        return
+    own = [line for line in lines if line.speaker_id == work.turn.agent_id]
+    seen = own[-1].group_line or own[-1].sequence if own else min(x.sequence for x in lines) - 1
+    newest = max(work.turn.trigger_line, *(line.sequence for line in lines)) + work.lines_saved
+    if seen // every < newest // every:
+        with suppress(Unavailable):
+            wish(work.runtime, work.turn.agent_id, work.turn.session_id, str(newest // every))
+
+
+def wish(runtime: Runtime, agent_id: str, session_id: str, cause: str) -> None:
+    """Ask the job to look at a session; the same cause within a few minutes asks once."""
+    body = json.dumps({"v": 1, "agent": agent_id, "session": session_id}, separators=(",", ":"))
+    runtime.home.compactions.send(
+        body,
+        group=session_id,
+        deduplication=stable_id("compaction", agent_id, session_id, cause),
+    )

@@ -1,0 +1,331 @@
+"""Memories: what an owner gives an agent to know, and sees, changes and takes away of it.
+
+An owner's words go through the same gate as the agent's own: one claim each, with a source, and
+nothing twice.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
+
+from opencrab.domain.agents.agent_state import MIND
+from opencrab.domain.agents.core_memory import with_memory, without_memory
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
+from opencrab.domain.memory.memory import (
+    CORE,
+    LINKS,
+    MEMORY,
+    Category,
+    Memory,
+    MemoryContent,
+    Provenance,
+)
+from opencrab.domain.memory.write_policy import Reason, Ruling, Verdict, confidence, considered
+from opencrab.domain.value import Identifier, Unit, Value
+from opencrab.engine.memory import records
+from opencrab.engine.memory.reading import session_of
+from opencrab.engine.runtime import Runtime
+
+OWNERS_WORD = 0.9
+"""How surely something is known that the owner says, unless the owner says how surely."""
+
+_TRIES = 5
+_READ = 100
+_READS = 10
+
+_CURES = {
+    Reason.BLANK: ("content is blank", "write what is to be kept"),
+    Reason.NOT_ATOMIC: (
+        "content makes more than one claim",
+        "save each as a memory of its own, or name a category that ends with _summary",
+    ),
+    Reason.SAYS_NOTHING: ("content says nothing that could be looked for", "write it in words"),
+}
+_KNOWN = ("this is known already, on a better word", "nothing needs to be saved")
+
+Outcome = TypeVar("Outcome")
+
+
+class NewMemory(Value, defer_build=False):
+    """Something that an agent shall know, in one claim.
+
+    What is for a session or its guild names that session; everything else is for everybody, unless
+    it is said to be private. `links` are ids of memories that belong to it.
+    """
+
+    content: MemoryContent = Field(examples=["オーナーは毎週月曜に打ち合わせをする。"])
+    category: Category = Field(
+        default="fact", description="such as fact, preference, decision, lesson; core: in mind"
+    )
+    confidence: Unit = OWNERS_WORD
+    importance: Unit = 0.5
+    hearing: Hearing = Hearing.PUBLIC
+    session_id: Identifier | None = None
+    links: Annotated[tuple[Identifier, ...], Field(max_length=LINKS)] = ()
+
+
+class MemoryChange(Value, defer_build=False):
+    """What is to be different about a memory; what is left out stays."""
+
+    content: MemoryContent | None = None
+    category: Category | None = None
+    confidence: Unit | None = None
+    importance: Unit | None = None
+    hearing: Hearing | None = None
+    links: Annotated[tuple[Identifier, ...], Field(max_length=LINKS)] | None = None
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A memory as it is stored, and in which version."""
+
+    memory: Memory
+    version: int
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What became of something new: a memory of its own, or a change of one that was there."""
+
+    ruling: Ruling
+    kept: Kept
+
+
+@dataclass(frozen=True)
+class Memories:
+    """An owner who sees and decides what one agent knows.
+
+    A memory changes together with the mind that holds it as a core one. Changes are repeated on
+    what is stored by then. With `foreign` the words that are taken in are somebody else's, for whom
+    nobody vouches: `owner` is whose.
+    """
+
+    runtime: Runtime
+    agent_id: str
+    owner: str = ""
+    foreign: bool = False
+
+    def page(
+        self, *, category: str | None = None, after: str = "", limit: int
+    ) -> tuple[tuple[Memory, ...], str | None]:
+        """Memories of one category or of all, the newest first, and the place to go on from.
+
+        The place is None when there are no more; a long stretch of other categories ends early.
+        """
+        self.runtime.home.agents.get(self.agent_id)
+        found, size = list[Memory](), max(limit + 1, _READ)
+        for _ in range(_READS):
+            page = self.runtime.home.facts.page(
+                self.agent_id, MEMORY, after=after, limit=size, newest_first=True
+            )
+            memories = (fact.read(Memory) for fact in page)
+            found.extend(each for each in memories if category in {None, each.category})
+            if len(found) > limit:
+                return tuple(found[:limit]), found[limit - 1].id
+            if len(page) < size:
+                return tuple(found), None
+            after = page[-1].id
+        return tuple(found), after
+
+    def get(self, memory_id: str) -> Kept:
+        """One memory; raises NotFound."""
+        self.runtime.home.agents.get(self.agent_id)
+        fact = self._stored(memory_id)
+        return Kept(fact.read(Memory), fact.version)
+
+    def add(self, new: NewMemory, *beside: Fact) -> Taken:
+        """Take in something new; raises Invalid where the gate turns it away, and Refused.
+
+        Facts `beside` it are written together with it; raises Changed where those do not fit.
+        """
+        self._require_living()
+        memory, place = self._made(new), (self.runtime, self.agent_id)
+
+        def taken() -> tuple[Taken, list[Fact]]:
+            facts = records.similar(*place, memory.content)
+            verdict = considered(memory, [fact.read(Memory) for fact in facts.values()])
+            after = self._let_in(verdict)
+            linking = records.linked(*place, new.links, after.id)
+            known = facts.get(after.id)
+            if known is None:
+                fact = new_fact(self.agent_id, MEMORY, after.id, after)
+                counts = [records.one_more(*place)]
+            else:
+                fact, counts = known.holding(after), [records.rewritten(*place, after.id)]
+            changes = [fact, *counts, *linking, *self._minding(after), *beside]
+            return Taken(verdict.ruling, Kept(after, fact.version)), changes
+
+        return self._committed(taken)
+
+    def change(self, memory_id: str, change: MemoryChange, *, version: int | None = None) -> Kept:
+        """Change a memory, if that is still its version; new words go through the gate."""
+        self._require_living()
+
+        def changed() -> tuple[Kept, list[Fact]]:
+            fact = self._stored(memory_id)
+            _require_version(fact, version)
+            stored = fact.read(Memory)
+            memory = self._changed(stored, change)
+            if memory == stored:
+                return Kept(stored, fact.version), []
+            after = fact.holding(memory)
+            told = records.rewritten(self.runtime, self.agent_id, memory.id)
+            changes = [after, told, *self._relinked(stored, memory), *self._minding(memory)]
+            return Kept(memory, after.version), changes
+
+        return self._committed(changed)
+
+    def delete(self, memory_id: str, *, version: int | None = None) -> None:
+        """Forget a memory for good: in the table now, in every copy of an index by its mark."""
+        place = (self.runtime, self.agent_id)
+        self.runtime.home.agents.get(self.agent_id)
+
+        def deleted() -> tuple[None, list[Fact]]:
+            fact = self._stored(memory_id)
+            _require_version(fact, version)
+            memory = fact.read(Memory)
+            known, mind = records.mind_of(*place)
+            after = without_memory(mind, memory_id)
+            changes = [
+                records.mark_of(*place, memory),
+                fact.removed(),
+                records.one_less(*place),
+                *records.unlinked(*place, memory.links, memory_id),
+            ]
+            return None, changes + ([known.holding(after)] if known and after != mind else [])
+
+        self._committed(deleted)
+        self.runtime.search.forget(self.agent_id)
+        self.runtime.home.eraser.wipe()
+
+    def _made(self, new: NewMemory) -> Memory:
+        now, session_id, guild_id = self.runtime.clock.now(), new.session_id or "", None
+        if new.session_id is not None:
+            guild_id = session_of(self.runtime, self.agent_id, new.session_id).guild_id
+        _require_place(new.hearing, session_id, guild_id)
+        said = new
+        if self.foreign:
+            most = confidence(Provenance.PEER, taint=True)
+            said = new.replaced(confidence=min(new.confidence, most))
+        return Memory(
+            **said.model_dump(exclude={"session_id"}),
+            id=self.runtime.clock.new_id(),
+            provenance=Provenance.PEER if self.foreign else Provenance.OWNER,
+            tainted=self.foreign,
+            guild_id=guild_id,
+            session_id=session_id,
+            person_id=self.owner,
+            created_at=now,
+            updated_at=now,
+        )
+
+    def _changed(self, stored: Memory, change: MemoryChange) -> Memory:
+        """A memory after its owner changed it; said again, foreign words are the owner's own."""
+        said: dict[str, Any] = {name: value for name, value in change if value is not None}
+        _require_place(said.get("hearing", stored.hearing), stored.session_id, stored.guild_id)
+        if said.get("category") == CORE and stored.tainted and "content" not in said:
+            raise Refused(
+                "these words came from outside, and nobody vouches for them",
+                field="category",
+                cure="say it in your own words with content",
+            )
+        memory, vouched = stored.replaced(**said), stored.tainted and "content" in said
+        if memory == stored and not vouched:
+            return stored
+        now = self.runtime.clock.now()
+        if memory.content == stored.content and not vouched:
+            return memory.replaced(updated_at=now)
+        new = stored.replaced(
+            **{"confidence": OWNERS_WORD, **said},
+            provenance=Provenance.OWNER,
+            tainted=False,
+            person_id=self.owner,
+            turn_id="",
+            line=0,
+            updated_at=now,
+        )
+        return self._let_in(considered(new, (), replaces=stored)).replaced(**said)
+
+    def _let_in(self, verdict: Verdict) -> Memory:
+        """The memory as the gate would store it; what is turned away is counted first."""
+        if verdict.memory is not None and verdict.reason is None:
+            return verdict.memory
+        if verdict.reason is not None:
+            counts = records.one_refused(self.runtime, self.agent_id, verdict.reason)
+            self.runtime.home.facts.commit(counts)
+        what, cure = _CURES.get(verdict.reason or Reason.KNOWN, _KNOWN)
+        raise Invalid(what, field="content", cure=cure)
+
+    def _relinked(self, stored: Memory, memory: Memory) -> list[Fact]:
+        """The other ends of links that came or went."""
+        place = (self.runtime, self.agent_id)
+        gone, come = set(stored.links) - set(memory.links), set(memory.links) - set(stored.links)
+        return [
+            *records.unlinked(*place, sorted(gone), memory.id),
+            *records.linked(*place, sorted(come), memory.id),
+        ]
+
+    def _minding(self, memory: Memory) -> list[Fact]:
+        known, mind = records.mind_of(self.runtime, self.agent_id)
+        after = with_memory(mind, memory)
+        if after == mind:
+            return []
+        return [known.holding(after) if known else new_fact(self.agent_id, MIND, MIND, after)]
+
+    def _committed(self, change: Callable[[], tuple[Outcome, list[Fact]]]) -> Outcome:
+        """What a change comes to, made again where somebody else was faster."""
+        for _ in range(_TRIES - 1):
+            try:
+                return self._written(*change())
+            except Changed:
+                continue
+        return self._written(*change())
+
+    def _written(self, outcome: Outcome, facts: list[Fact]) -> Outcome:
+        if facts:
+            self.runtime.home.facts.commit(*facts)
+        return outcome
+
+    def _stored(self, memory_id: str) -> Fact:
+        fact = records.stored(self.runtime, self.agent_id, memory_id)
+        if fact is None:
+            raise NotFound(
+                f"agent {self.agent_id!r} has no memory {memory_id!r}",
+                field="memory_id",
+                cure="list its memories, or search for it",
+            )
+        return fact
+
+    def _require_living(self) -> None:
+        if not self.runtime.home.agents.get(self.agent_id).agent.answers:
+            raise Conflict(
+                f"agent {self.agent_id!r} has retired and cannot be changed",
+                cure="create a new agent",
+            )
+
+
+def _require_place(hearing: Hearing, session_id: str, guild_id: str | None) -> None:
+    """Raise Invalid for a memory that is meant for a session or a guild, and for none by name."""
+    if hearing in {Hearing.SESSION, Hearing.GUILD} and not session_id:
+        raise Invalid(
+            "it does not say for which session it is meant",
+            field="hearing",
+            cure="name a session with session_id, or use private or public",
+        )
+    if hearing is Hearing.GUILD and guild_id is None:
+        raise Invalid(
+            "its session belongs to no guild", field="hearing", cure="use session, or leave it out"
+        )
+
+
+def _require_version(fact: Fact, version: int | None) -> None:
+    if version is not None and version != fact.version:
+        raise Conflict(
+            f"the memory is at version {fact.version} now",
+            field="If-Match",
+            cure="load it again and repeat the change",
+        )

@@ -1,0 +1,281 @@
+"""Embedding: vectors of texts, each call a turn of its own that is paid for like every other.
+
+Nobody's message opens such a turn, and no queue carries it: whoever needs the vectors makes it,
+asks and ends it. If that worker dies, the sweep finds the turn and it is charged in full. Its
+records hold no text and no vector.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Unavailable
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.routing import Basis, Use
+from opencrab.domain.money.budget import Limits
+from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus, draws_for
+from opencrab.domain.value import MicroUsd
+from opencrab.engine.models import router
+from opencrab.engine.runtime import Rules
+from opencrab.engine.usage.ledger_row import usage_row
+from opencrab.ports.agents import Agents
+from opencrab.ports.clock import Clock
+from opencrab.ports.memory.search import Meant
+from opencrab.ports.models.model import Directory, Embedder, Embeddings, ModelInfo, Models
+from opencrab.ports.turn.journal import Boundary, Change, Journal
+
+log = logging.getLogger(__name__)
+
+PAUSE_MS = 30_000.0
+"""How long an agent does without after a refusal or failure: words alone answer meanwhile."""
+
+_PER_TEXT = 16
+"""Tokens that a server may put around a text."""
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call that is about to be made, and how it is paid for."""
+
+    agent: Agent
+    embedder: Embedder
+    texts: tuple[str, ...]
+    limits: Limits
+    amount: MicroUsd
+
+
+class Choice(Models, Directory, Protocol):
+    """The models, and which of them makes vectors."""
+
+
+class MeteredEmbedder:
+    """`ports.search.Meaning` by the model of use `embedding`, within the agent's budget."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        agents: Agents,
+        models: Choice,
+        clock: Clock,
+        rules: Rules,
+    ) -> None:
+        self._journal = journal
+        self._agents = agents
+        self._models = models
+        self._clock = clock
+        self._rules = rules
+        self._quiet_until: dict[str, float] = {}
+
+    @property
+    def name(self) -> str:
+        try:
+            return self._models.embedder(None).info.name
+        except OpenCrabError:
+            return ""
+
+    def of(
+        self, agent_id: str, texts: tuple[str, ...], *, at_most_seconds: float | None = None
+    ) -> Meant | None:
+        now = self._clock.monotonic_ms()
+        if not texts or now < self._quiet_until.get(agent_id, now):
+            return None
+        try:
+            return self._meant(agent_id, texts, at_most_seconds)
+        except OpenCrabError as error:
+            self._quiet_until[agent_id] = self._clock.monotonic_ms() + PAUSE_MS
+            log.warning("agent_id=%s | found by words alone: %s", agent_id, error.message)
+            return None
+
+    def _meant(self, agent_id: str, texts: tuple[str, ...], at_most_seconds: float | None) -> Meant:
+        turn = self._turn(agent_id)
+        boundary = self._journal.boundary(turn)
+        if boundary.frozen is not None:
+            raise Refused(f"{boundary.frozen!r} is frozen", cure="resume it")
+        self._models.refresh(boundary.settings_version)
+        call = self._call(agent_id, texts, boundary)
+        seconds = self._models.routing.manner(Use.EMBEDDING).timeout_seconds
+        if at_most_seconds is not None:
+            seconds = min(seconds, at_most_seconds)
+        self._journal.open(turn)
+        claimed = self._journal.claim(turn.id, lease_until=self._lease(), receipt=None)
+        if claimed is None:
+            raise Unavailable(f"turn {turn.id!r} was ended by somebody else")
+        turn, intent = self._reserved(call, claimed.turn)
+        return self._asked(call, turn, intent, seconds)
+
+    def _turn(self, agent_id: str) -> Turn:
+        turn_id = self._clock.new_id()
+        return Turn(
+            id=turn_id,
+            agent_id=agent_id,
+            session_id="",
+            trigger=Trigger.EMBEDDING,
+            source=Source.SCHEDULE,
+            authority=Authority.SELF,
+            principal_id=agent_id,
+            group="",
+            body_hash=turn_id,
+            lease_until=self._lease(),
+            created_at=self._clock.now(),
+        )
+
+    def _call(self, agent_id: str, texts: tuple[str, ...], boundary: Boundary) -> _Call:
+        """What is asked, if this agent may ask it; raises Refused or Invalid."""
+        agent = self._agents.get(agent_id).agent
+        if not agent.answers:
+            raise Refused(f"agent {agent_id!r} is retired")
+        embedder = self._models.embedder(None)
+        basis = Basis(model=agent.model, models=agent.llm.models)
+        leader = router.leader(self._models, Use.CONVERSATION, basis, ())[0]
+        if leader.info.private and not embedder.info.private:
+            raise Refused(
+                f"agent {agent_id!r} thinks with a private model, and {embedder.info.name!r} is "
+                "not private",
+                cure="choose a private model as embedding in [llm.models]",
+            )
+        limits = self._rules.limits.changed(boundary.limits)
+        return _Call(
+            agent=agent,
+            embedder=embedder,
+            texts=texts,
+            # Exactly what is missing is drawn: no other call follows in this turn.
+            limits=limits.replaced(session_micro_usd=None, block_micro_usd=1),
+            amount=embedding_reservation(embedder.info, texts),
+        )
+
+    def _reserved(self, call: _Call, turn: Turn) -> tuple[Turn, ModelIntent]:
+        """Write the intent with its reservation; a turn that cannot have it ends here."""
+        now, info = self._clock.now(), call.embedder.info
+        intent = ModelIntent(
+            n=turn.sequence,
+            model=info.name,
+            request_hash=content_hash("\n".join(call.texts).encode("utf-8", "replace")),
+            reserved=call.amount,
+            purpose=Use.EMBEDDING,
+            task_type="embedding",
+            chosen_by="use",
+            price=info.price,
+        )
+        with self._ended_if_exhausted(turn):
+            block = turn.block_for(call.amount, now.strftime("%Y-%m-%d"), call.limits)
+            own = call.agent.day_limit_micro_usd
+            change = Change(
+                turn=turn.reserving(call.amount, block).replaced(
+                    sequence=turn.sequence + 1, lease_until=self._lease()
+                ),
+                expected=turn.sequence,
+                unless_stopped=True,
+                records=(intent,),
+                draws=() if block is None else draws_for(turn, block, call.limits, own),
+                at=now,
+            )
+            return self._journal.commit(change), intent
+
+    @contextmanager
+    def _ended_if_exhausted(self, turn: Turn) -> Iterator[None]:
+        try:
+            yield
+        except Exhausted as error:
+            now = self._clock.now()
+            ended = turn.replaced(
+                status=TurnStatus.EXHAUSTED, ended_at=now, lease_until=None, note=error.message
+            )
+            self._journal.commit(Change(turn=ended, expected=turn.sequence, at=now))
+            raise
+
+    def _asked(self, call: _Call, turn: Turn, intent: ModelIntent, seconds: float) -> Meant:
+        started = self._clock.monotonic_ms()
+        try:
+            found = call.embedder.embed(call.texts, timeout_seconds=seconds)
+        except Unanswered as error:
+            self._failed(turn, intent, error, started)
+            raise
+        if len(found.vectors) != len(call.texts) or not all(found.vectors):
+            why = f"{intent.model!r} did not answer with one vector for each text"
+            nonsense = Unanswered(why, Fault.NONSENSE, usage=found.usage)
+            self._failed(turn, intent, nonsense, started)
+            raise nonsense
+        result = ModelResult(
+            n=intent.n,
+            state=CallState.COMPLETED,
+            answer=Answer(usage=found.usage, model=found.model),
+            cost=_cost(found, intent),
+            latency_ms=round(self._clock.monotonic_ms() - started),
+            at=self._clock.now(),
+        )
+        self._end(turn, intent, result, TurnStatus.COMPLETED)
+        return Meant(intent.model, found.vectors)
+
+    def _failed(self, turn: Turn, intent: ModelIntent, error: Unanswered, started: float) -> None:
+        counted = error.usage if error.usage is not None and error.usage.is_counted else None
+        cost = intent.reserved if error.may_be_billed else 0
+        if counted is not None and intent.price is not None:
+            cost = intent.price.cost(counted)
+        result = ModelResult(
+            n=intent.n,
+            state=CallState.FAILED,
+            error=error.message[:2_000],
+            fault=error.fault,
+            usage=error.usage,
+            cost=cost,
+            latency_ms=round(self._clock.monotonic_ms() - started),
+            at=self._clock.now(),
+        )
+        self._end(turn, intent, result, TurnStatus.FAILED, error.message[:1_000])
+
+    def _end(
+        self,
+        turn: Turn,
+        intent: ModelIntent,
+        result: ModelResult,
+        status: TurnStatus,
+        note: str = "",
+    ) -> None:
+        """The result, its row in the ledger and what is left of the money, in one transaction."""
+        now = self._clock.now()
+        settled = turn.settled(reserved=intent.reserved, cost=result.cost)
+        ended = settled.replaced(
+            status=status, ended_at=now, lease_until=None, allowance=0, note=note
+        )
+        change = Change(
+            turn=ended,
+            expected=turn.sequence,
+            records=(result,),
+            draws=settled.returns(now.strftime("%Y-%m-%d")),
+            usage=(usage_row(turn, intent, result, now),),
+            at=now,
+        )
+        self._journal.commit(change)
+
+    def _lease(self) -> datetime:
+        return self._clock.now() + timedelta(seconds=self._rules.lease_seconds)
+
+
+def embedding_reservation(info: ModelInfo, texts: tuple[str, ...]) -> MicroUsd:
+    """The most that vectors of texts can cost; raises Invalid for an unknown price.
+
+    No token is shorter than one byte of UTF-8.
+    """
+    if info.price is None:
+        raise Invalid(
+            f"the price of model {info.name!r} is unknown, so it may not be used",
+            cure="set it in config/pricing.toml, or choose another model",
+        )
+    tokens = sum(len(text.encode("utf-8", "surrogatepass")) + _PER_TEXT for text in texts)
+    return info.price.reservation(
+        request_tokens=tokens + info.hidden_tokens, max_output_tokens=info.hidden_output_tokens
+    )
+
+
+def _cost(found: Embeddings, intent: ModelIntent) -> MicroUsd:
+    """What vectors cost; all that was reserved where nobody counted."""
+    if intent.price is None or not found.usage.is_counted:
+        return intent.reserved
+    return intent.price.cost(found.usage)

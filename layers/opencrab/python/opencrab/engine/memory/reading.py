@@ -1,0 +1,243 @@
+"""Recollection: what an agent lived through, as its owner and those who talk with it may read it.
+
+Everything is asked for with the agent's id: a session of another agent is one that is not there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.access.principal import Principal
+from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.errors import NotFound, Refused
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node
+from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, Experience, Impression
+from opencrab.domain.memory.search_row import EVERYTHING, Clearance
+from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
+from opencrab.domain.value import Value
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.observe import visible
+from opencrab.ports.memory.search import Found, Query
+
+_SCANNED = 100
+_SCANS = 10
+_READ = 64
+_READS = 10
+
+Kept = TypeVar("Kept", bound=Value)
+
+
+@dataclass(frozen=True)
+class Log:
+    """A session of an agent: how many lines it has, and when the last one was written."""
+
+    session: Session
+    lines: int
+    last_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a graph is read on: after a node, or among the edges after one."""
+
+    kind: str = NODE
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A part of what an agent holds to be so, and where it goes on."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    place: Place | None
+
+
+def clearance_of(principal: Principal) -> Clearance:
+    """What may be found on behalf of whoever calls: they are in no session, so none is theirs."""
+    if principal.scope is Scope.OWNER:
+        return EVERYTHING
+    if principal.scope is Scope.CHAT:
+        return Clearance(person_id=principal.id)
+    raise Refused(
+        "this key may not search an agent's past", cure="use one with scope chat or owner"
+    )
+
+
+def search(runtime: Runtime, agent_id: str, query: Query) -> tuple[Found, ...]:
+    """What fits a query best; raises NotFound for an agent, or a session of it, that is not there.
+
+    Raises Unavailable while the index cannot be reached.
+    """
+    runtime.home.agents.get(agent_id)
+    if query.session_id is not None:
+        session_of(runtime, agent_id, query.session_id)
+    return runtime.search.search(agent_id, query)
+
+
+def session_of(runtime: Runtime, agent_id: str, session_id: str) -> Session:
+    """A session that the agent ever took part in; raises NotFound, as if there were no others."""
+    try:
+        session = runtime.home.sessions.get(session_id)
+    except NotFound:
+        raise _no_session(agent_id, session_id) from None
+    if agent_id not in session.ever_ids:
+        raise _no_session(agent_id, session_id)
+    return session
+
+
+def logs(
+    runtime: Runtime, agent_id: str, *, after: str | None, limit: int
+) -> tuple[tuple[Log, ...], str | None]:
+    """Sessions that the agent ever took part in, by their ids, and the place to go on from.
+
+    The place is None when there are no more; a long stretch of others' sessions ends early.
+    """
+    runtime.home.agents.get(agent_id)
+    found = list[Session]()
+    for _ in range(_SCANS):
+        page = runtime.home.sessions.page(after=after, limit=_SCANNED)
+        found.extend(each for each in page if agent_id in each.ever_ids)
+        if len(found) > limit:
+            return _logs(runtime, found[:limit]), found[limit - 1].id
+        if len(page) < _SCANNED:
+            return _logs(runtime, found), None
+        after = page[-1].id
+    return _logs(runtime, found), after
+
+
+def log(runtime: Runtime, agent_id: str, session_id: str) -> Log:
+    """One session with its size; raises NotFound."""
+    return _log(runtime, session_of(runtime, agent_id, session_id))
+
+
+def lines(
+    runtime: Runtime,
+    agent_id: str,
+    session_id: str,
+    *,
+    after: int = 0,
+    before: int | None = None,
+    limit: int,
+    newest_first: bool = False,
+) -> tuple[list[Line], int | None]:
+    """Lines with after < sequence < before that the agent knows, and the place to go on from.
+
+    What other agents thought and did by themselves is not among them. Raises NotFound.
+    """
+    session_of(runtime, agent_id, session_id)
+    found, size = list[Line](), max(limit + 1, _READ)
+    for _ in range(_READS):
+        rows = runtime.home.journal.lines(
+            session_id, after=after, before=before, limit=size, newest_first=newest_first
+        )
+        found.extend(line for line in rows if visible(line, agent_id))
+        if len(found) > limit:
+            return found[:limit], found[limit - 1].sequence
+        if len(rows) < size:
+            return found, None
+        if newest_first:
+            before = rows[-1].sequence
+        else:
+            after = rows[-1].sequence
+    return found, before if newest_first else after
+
+
+def impressions(
+    runtime: Runtime, agent_id: str, *, after: str, limit: int
+) -> tuple[Impression, ...]:
+    """What the agent thinks of persons and peers, in order of their ids."""
+    return _page(runtime, agent_id, IMPRESSION, Impression, after=after, limit=limit)
+
+
+def impression(runtime: Runtime, agent_id: str, person_id: str) -> Impression:
+    """What the agent thinks of one person; raises NotFound."""
+    return _one(runtime, agent_id, IMPRESSION, Impression, person_id)
+
+
+def experiences(
+    runtime: Runtime, agent_id: str, *, after: str, limit: int
+) -> tuple[Experience, ...]:
+    """What the agent did and learned, the newest first."""
+    return _page(
+        runtime, agent_id, EXPERIENCE, Experience, after=after, limit=limit, newest_first=True
+    )
+
+
+def summaries(runtime: Runtime, agent_id: str, *, after: str, limit: int) -> tuple[Summary, ...]:
+    """Summaries, the newest first, before the one of the id `after`."""
+    key = summary_key(after) if after else ""
+    return _page(runtime, agent_id, SUMMARY, Summary, after=key, limit=limit, newest_first=True)
+
+
+def summary(runtime: Runtime, agent_id: str, summary_id: str) -> Summary:
+    """One summary; raises NotFound."""
+    return _one(runtime, agent_id, SUMMARY, Summary, summary_id, key=summary_key(summary_id))
+
+
+def graph(runtime: Runtime, agent_id: str, *, place: Place, limit: int) -> Graph:
+    """What the agent holds to be so: all nodes first, then the relations between them."""
+    runtime.home.agents.get(agent_id)
+    nodes, after = list[Node](), place.after
+    facts = runtime.home.facts
+    if place.kind == NODE:
+        page = facts.page(agent_id, NODE, after=after, limit=limit + 1)
+        nodes, after = [fact.read(Node) for fact in page[:limit]], ""
+        if len(page) > limit:
+            return Graph(tuple(nodes), (), Place(NODE, page[limit - 1].id))
+    room = limit - len(nodes)
+    found = facts.page(agent_id, EDGE, after=after, limit=room + 1)
+    edges = tuple(fact.read(Edge) for fact in found[:room])
+    if len(found) <= room:
+        return Graph(tuple(nodes), edges, None)
+    return Graph(tuple(nodes), edges, Place(EDGE, found[room - 1].id if room else ""))
+
+
+def _page(
+    runtime: Runtime,
+    agent_id: str,
+    kind: str,
+    value: type[Kept],
+    *,
+    after: str,
+    limit: int,
+    newest_first: bool = False,
+) -> tuple[Kept, ...]:
+    runtime.home.agents.get(agent_id)
+    page = runtime.home.facts.page(
+        agent_id, kind, after=after, limit=limit, newest_first=newest_first
+    )
+    return tuple(fact.read(value) for fact in page)
+
+
+def _one(
+    runtime: Runtime, agent_id: str, kind: str, value: type[Kept], name: str, *, key: str = ""
+) -> Kept:
+    runtime.home.agents.get(agent_id)
+    fact = runtime.home.facts.get(agent_id, kind, key or name)
+    if fact is None:
+        raise NotFound(
+            f"agent {agent_id!r} has no {kind} {name!r}",
+            cure="list what there is",
+        )
+    return fact.read(value)
+
+
+def _logs(runtime: Runtime, sessions: Sequence[Session]) -> tuple[Log, ...]:
+    return tuple(_log(runtime, session) for session in sessions)
+
+
+def _log(runtime: Runtime, session: Session) -> Log:
+    last = runtime.home.journal.lines(session.id, limit=1, newest_first=True)
+    return Log(session, last[0].sequence if last else 0, last[0].at if last else None)
+
+
+def _no_session(agent_id: str, session_id: str) -> NotFound:
+    return NotFound(
+        f"agent {agent_id!r} has no session {session_id!r}",
+        field="session_id",
+        cure="list its sessions",
+    )

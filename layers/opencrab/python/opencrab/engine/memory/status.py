@@ -1,0 +1,133 @@
+"""Memory status: how far an agent's index and its summaries have come, and what failed."""
+
+from datetime import datetime
+
+from opencrab.domain.memory.summary import COMPACTION, SHELF, Compaction, Gap, PassedOver, Shelf
+from opencrab.domain.memory.write_policy import Reason
+from opencrab.domain.value import Value
+from opencrab.engine.memory.records import gate_of, mind_of
+from opencrab.engine.runtime import Runtime
+
+SESSIONS = 200
+"""Sessions that are told of one by one: those that fail first, then the newest."""
+
+_READ = 500
+_READS = 10
+
+
+class IndexStanding(Value):
+    """How an agent's index stands; `published_at` and `published_rows` are of its snapshot."""
+
+    backend: str
+    rows: int
+    bytes: int
+    tokenizer: int
+    published_at: datetime | None
+    published_rows: int | None
+
+
+class SessionStanding(Value):
+    """How far a session is known: up to which line it is indexed, and up to which summarised.
+
+    `failures` counts summaries in a row that could not be made, and `error` says why. `gaps` are
+    the newest lines that were passed over after that, `passed` counts all that still are.
+    """
+
+    session_id: str
+    indexed: int = 0
+    summarised: int = 0
+    failures: int = 0
+    error: str = ""
+    failed_at: datetime | None = None
+    passed: int = 0
+    gaps: tuple[Gap, ...] = ()
+
+
+class PeriodsStanding(Value):
+    """How the summaries of days and months fare; `gaps` are periods that were passed over."""
+
+    waiting: int = 0
+    failures: int = 0
+    error: str = ""
+    failed_at: datetime | None = None
+    passed: int = 0
+    gaps: tuple[PassedOver, ...] = ()
+
+
+class MemoryStatus(Value):
+    """How an agent's memory stands.
+
+    `memories` and `core` are what is kept, `refusals` what was not, by reason. `failing` counts
+    sessions that cannot be summarised, `passed` stretches and periods that were passed over; of
+    `all_sessions` at most 200 are told one by one.
+    """
+
+    index: IndexStanding
+    memories: int
+    core: int
+    refusals: dict[Reason, int]
+    failing: int
+    passed: int
+    periods: PeriodsStanding
+    all_sessions: int
+    sessions: tuple[SessionStanding, ...]
+
+
+def memory_status(runtime: Runtime, agent_id: str) -> MemoryStatus:
+    """How an agent's memory stands; raises NotFound, and Unavailable without an index."""
+    runtime.home.agents.get(agent_id)
+    index, gate = runtime.search.status(agent_id), gate_of(runtime, agent_id)
+    stands = _compactions(runtime, agent_id)
+    for session_id, last in index.lines:
+        known = stands.get(session_id, SessionStanding(session_id=session_id))
+        stands[session_id] = known.replaced(indexed=last)
+    newest = sorted(stands.values(), key=lambda each: each.session_id, reverse=True)
+    newest.sort(key=lambda each: (-each.failures, -each.passed))
+    periods = _periods(runtime, agent_id)
+    return MemoryStatus(
+        index=IndexStanding(**{name: getattr(index, name) for name in IndexStanding.model_fields}),
+        memories=gate.kept,
+        core=len(mind_of(runtime, agent_id)[1].core),
+        refusals=gate.refused,
+        failing=sum(each.failures > 0 for each in newest),
+        passed=periods.passed + sum(each.passed for each in newest),
+        periods=periods,
+        all_sessions=len(newest),
+        sessions=tuple(newest[:SESSIONS]),
+    )
+
+
+def _periods(runtime: Runtime, agent_id: str) -> PeriodsStanding:
+    fact = runtime.home.facts.get(agent_id, SHELF, SHELF)
+    if fact is None:
+        return PeriodsStanding()
+    shelf = fact.read(Shelf)
+    return PeriodsStanding(
+        waiting=len(shelf.periods),
+        failures=shelf.failures,
+        error=shelf.error,
+        failed_at=shelf.failed_at,
+        passed=shelf.passed,
+        gaps=shelf.gaps,
+    )
+
+
+def _compactions(runtime: Runtime, agent_id: str) -> dict[str, SessionStanding]:
+    stands, after = dict[str, SessionStanding](), ""
+    for _ in range(_READS):
+        page = runtime.home.facts.page(agent_id, COMPACTION, after=after, limit=_READ)
+        for fact in page:
+            made = fact.read(Compaction)
+            stands[fact.id] = SessionStanding(
+                session_id=fact.id,
+                summarised=made.done,
+                failures=made.failures,
+                error=made.error,
+                failed_at=made.failed_at,
+                passed=made.passed,
+                gaps=made.gaps,
+            )
+        if len(page) < _READ:
+            break
+        after = page[-1].id
+    return stands

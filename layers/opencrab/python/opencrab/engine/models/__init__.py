@@ -1,0 +1,4 @@
+"""Which model is asked: routing, assignment, preferences, price lists.
+
+Asking it is `engine/turn/decide`.
+"""

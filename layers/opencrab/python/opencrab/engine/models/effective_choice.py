@@ -1,0 +1,58 @@
+"""Effective: the model that an agent would ask first for each use, and who chose it."""
+
+from collections.abc import Iterable
+
+from pydantic import Field
+
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.errors import Invalid
+from opencrab.domain.models.routing import Basis, Chosen, Use
+from opencrab.domain.models.traffic_split import Mix
+from opencrab.engine.models.assignment import shares
+from opencrab.engine.models.router import candidates
+from opencrab.engine.runtime import Runtime
+
+
+class Effective(Chosen):
+    """A model and who chose it; `problem` says why it cannot be asked now, if it cannot.
+
+    `learned` are the types of task for which other models were learned to be good, each with how
+    likely its aliases are: they come before what an owner set for all uses.
+    """
+
+    problem: str = ""
+    learned: dict[str, dict[str, float]] = Field(default_factory=dict)
+
+
+def effective(runtime: Runtime, agent: Agent, mixes: Iterable[Mix] = ()) -> dict[Use, Effective]:
+    """For each use the model that a new turn of the agent would ask first, and who chose it."""
+    listed = tuple(mixes)
+    return {use: _with_learned(runtime, agent, use, listed) for use in Use}
+
+
+def _with_learned(runtime: Runtime, agent: Agent, use: Use, mixes: tuple[Mix, ...]) -> Effective:
+    first = _effective(runtime, agent, use)
+    if use in agent.llm.models:
+        return first
+    known = {
+        mix.task_type: shares(runtime.models, agent, mix) for mix in mixes if mix.purpose is use
+    }
+    return first.replaced(learned={task_type: left for task_type, left in known.items() if left})
+
+
+def _effective(runtime: Runtime, agent: Agent, use: Use) -> Effective:
+    own = None if use is Use.EMBEDDING else agent.model
+    basis = Basis(model=own, models=agent.llm.models)
+    chosen = runtime.models.routing.chosen(use, basis)
+    try:
+        model = runtime.models.get(chosen.model)
+        first = candidates(runtime.models, model, agent)[0].info.name
+    except Invalid as error:
+        return Effective(model=chosen.model, by=chosen.by, problem=error.message)
+    name = model.info.name
+    if first == name:
+        return Effective(model=name, by=chosen.by)
+    if use is Use.EMBEDDING:
+        problem = f"agent {agent.id!r} is private, and {name!r} is not"
+        return Effective(model=name, by=chosen.by, problem=problem)
+    return Effective(model=first, by="fallback")

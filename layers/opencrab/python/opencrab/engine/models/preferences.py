@@ -1,0 +1,366 @@
+"""Preferences: what an owner changes about models while OpenCrab runs, checked before it is kept.
+
+Every change makes a new version of the one document; workers take it over before their next call.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from opencrab.domain.access.origin import origin_of, seal
+from opencrab.domain.access.secret import require_secret
+from opencrab.domain.errors import Conflict, Invalid, NotFound, OpenCrabError, Unavailable
+from opencrab.domain.models.preferences import PRICES, DatedPrice, Preferences, ProviderChange
+from opencrab.domain.models.price_check import Fall, sorted_out
+from opencrab.domain.models.routing import LlmConfig
+from opencrab.engine.agents.creation import require_model
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.models.model import Directory, ProviderState
+from opencrab.ports.models.preferences import Stored
+
+ATTEMPTS = 20
+"""How often a change that is meant for any version is made, while others are faster."""
+
+Alter = Callable[[Preferences], Preferences]
+
+
+def current(runtime: Runtime) -> Stored:
+    """What is kept, after this process has taken it over."""
+    stored = runtime.home.preferences.get()
+    runtime.models.refresh(stored.version)
+    return stored
+
+
+def directory_of(runtime: Runtime) -> Directory:
+    """Who knows the providers; raises Unavailable where nobody does."""
+    if runtime.directory is None:
+        raise Unavailable(
+            "this process knows no providers", cure="ask the one that answers REST requests"
+        )
+    return runtime.directory
+
+
+def change_aliases(
+    runtime: Runtime, aliases: Mapping[str, str] | None, *, version: int | None = None
+) -> Stored:
+    """Replace all aliases, or return to the configured ones.
+
+    Raises Invalid for one that leads nowhere or in a circle, Conflict when `version` is given and
+    is not the stored one.
+    """
+    kept = None if aliases is None else dict(aliases)
+
+    def alter(old: Preferences) -> Preferences:
+        providers = _providers(runtime)
+        for name in kept or ():
+            resolved(name, kept or {}, providers, field=f"aliases.{name}")
+        if kept is not None:
+            _require_way(old.fallback or (), runtime.models.routing.aliases, kept, providers)
+        directory_of(runtime).check(Preferences(aliases=kept))
+        return old.replaced(aliases=kept)
+
+    return _change(runtime, alter, version)
+
+
+def change_fallback(
+    runtime: Runtime, fallback: Iterable[str] | None, *, version: int | None = None
+) -> Stored:
+    """Replace who is asked when a model fails, or return to the configured ones.
+
+    Raises Invalid for one that leads nowhere or is there already, Conflict as `change_aliases`.
+    """
+    chain = None if fallback is None else tuple(fallback)
+
+    def alter(old: Preferences) -> Preferences:
+        aliases, providers = runtime.models.routing.aliases, _providers(runtime)
+        seen: dict[str, str] = {}
+        for place, reference in enumerate(chain or ()):
+            field = f"fallback.{place}"
+            model = resolved(reference, aliases, providers, field=field)
+            if model in seen:
+                raise Invalid(
+                    f"{reference!r} is the same model as {seen[model]!r} before it: {model!r}",
+                    field=field,
+                    cure="name each model once",
+                )
+            seen[model] = reference
+        return old.replaced(fallback=chain)
+
+    return _change(runtime, alter, version)
+
+
+def change_provider(
+    runtime: Runtime,
+    name: str,
+    changes: Mapping[str, Any],
+    *,
+    key: str | None = None,
+    version: int | None = None,
+) -> Stored:
+    """Change what is said of one provider, and keep its key.
+
+    In `changes` None returns a matter to the configuration. Who moves a provider that has a key
+    gives the new one with it, or "" where none is taken. Raises NotFound for a provider that nobody
+    configured, Invalid for a setting that cannot work, Conflict as `change_aliases`, and
+    Unavailable when the key cannot be kept.
+    """
+    known = _provider(runtime, name, changes, key)
+    before = ProviderChange()
+
+    def alter(old: Preferences) -> Preferences:
+        nonlocal before
+        before = old.providers.get(name, ProviderChange())
+        change = _with_key(known, before, before.replaced(**changes), key)
+        try:
+            directory_of(runtime).check(Preferences(providers={name: change}))
+        except Invalid as error:
+            raise Invalid(error.message, field="base_url", cure=error.cure) from error
+        return old.replaced(providers={**old.providers, name: change})
+
+    # The new address comes first: until its key is kept, the seal holds the old one back.
+    saved = _change(runtime, alter, version)
+    if not key:
+        return saved
+    try:
+        _keep_key(runtime, known.key_name, key)
+    except OpenCrabError:
+        _take_back(runtime, name, before, saved)
+        raise
+    # A worker that looked in between learns of the key by a newer version; anybody's will do.
+    with suppress(Conflict):
+        _change(runtime, lambda preferences: preferences, None)
+    return current(runtime)
+
+
+def change_prices(
+    runtime: Runtime,
+    prices: Mapping[str, DatedPrice | None],
+    *,
+    allow_lower: bool = False,
+    version: int | None = None,
+) -> tuple[Stored, Mapping[str, Fall]]:
+    """Take over prices that are not older than what is kept; None forgets what was fetched.
+
+    Those that fall far change nothing and are answered, unless `allow_lower` says that they may: a
+    list with a mistake in it must not make everything free. Raises Invalid for an unknown provider,
+    a date that has not come, and too many prices.
+    """
+    providers = _providers(runtime)
+    latest = (runtime.clock.now() + timedelta(days=1)).date()
+    for name, price in prices.items():
+        resolved(name, {}, providers, field=f"prices.{name}")
+        if price is not None and price.as_of > latest:
+            raise Invalid(
+                f"the price of {name!r} is from a day that has not come",
+                field=f"prices.{name}.as_of",
+                cure="use the day on which it was read",
+            )
+
+    refused: Mapping[str, Fall] = {}
+
+    def alter(old: Preferences) -> Preferences:
+        nonlocal refused
+        new = {
+            name: price
+            for name, price in prices.items()
+            if price and (name not in old.prices or price.as_of >= old.prices[name].as_of)
+        }
+        known = {name: directory_of(runtime).price(name) for name in new}
+        found = sorted_out(new, known, allow_lower=allow_lower)
+        refused = found.refused
+        forgotten = {name for name, price in prices.items() if price is None}
+        kept = {name: price for name, price in old.prices.items() if name not in forgotten}
+        kept |= found.taken
+        if len(kept) > PRICES:
+            raise Invalid(
+                f"at most {PRICES} prices are kept, and these would be {len(kept)}",
+                field="prices",
+                cure="send those of models that you use, and null for others",
+            )
+        return old.replaced(prices=kept)
+
+    return _change(runtime, alter, version), refused
+
+
+def resolved(
+    reference: str,
+    aliases: Mapping[str, str],
+    providers: Mapping[str, ProviderState],
+    *,
+    field: str,
+) -> str:
+    """`provider:model` behind a reference, set up or not; raises Invalid naming what is wrong."""
+    way = [reference]
+    while (target := aliases.get(way[-1])) is not None:
+        if target in way:
+            raise Invalid(
+                f"the aliases {' → '.join([*way, target])} lead in a circle",
+                field=field,
+                cure="let one of them name provider:model",
+            )
+        way.append(target)
+    provider, _, model = way[-1].partition(":")
+    known = providers.get(provider)
+    if known is None:
+        raise Invalid(
+            f"{way[-1]!r} names no provider and no alias",
+            field=field,
+            cure=f"write provider:model with one of {', '.join(sorted(providers))}",
+        )
+    if not model and not known.default_model:
+        raise Invalid(
+            f"provider {provider!r} has no default model",
+            field=field,
+            cure=f"name one, as in '{provider}:NAME'",
+        )
+    return f"{provider}:{model or known.default_model}"
+
+
+def require_config(runtime: Runtime, config: LlmConfig, model: str | None) -> None:
+    """See that an agent can think as it is told; raises Invalid, naming what cannot be."""
+    named = {f"models.{use}": name for use, name in config.models.items()}
+    for field, name in {**named, **({"model": model} if model else {})}.items():
+        try:
+            require_model(runtime, name)
+        except Invalid as error:
+            raise Invalid(error.message, field=field, cure=error.cure) from error
+        if config.private and not runtime.models.get(name).info.private:
+            raise Invalid(
+                f"{name!r} is not private, and this agent is",
+                field=field,
+                cure="name a model that runs on your own machines, or set private to false",
+            )
+    aliases = runtime.models.routing.aliases
+    for place, name in enumerate(config.selectable or ()):
+        if name not in aliases:
+            raise Invalid(
+                f"there is no alias {name!r}",
+                field=f"selectable.{place}",
+                cure=f"use {', '.join(sorted(aliases)) or 'none: no aliases are set'}",
+            )
+
+
+def _change(runtime: Runtime, alter: Alter, version: int | None) -> Stored:
+    """Save what `alter` makes of the preferences; made anew when others were faster."""
+    attempts = ATTEMPTS if version is None else 1
+    while True:
+        attempts -= 1
+        stored = current(runtime)
+        _require_version(stored, version)
+        wanted = alter(stored.preferences)
+        try:
+            saved = runtime.home.preferences.save(wanted, stored.version)
+        except Conflict:
+            if not attempts:
+                raise
+            continue
+        runtime.models.refresh(saved.version)
+        return saved
+
+
+def _require_way(
+    references: Iterable[str],
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    providers: Mapping[str, ProviderState],
+) -> None:
+    """See that references which led somewhere still do; raises Invalid."""
+    for reference in references:
+        if _leads(reference, before, providers) and not _leads(reference, after, providers):
+            raise Invalid(
+                f"{reference!r} is asked when others fail, and would lead nowhere",
+                field="aliases",
+                cure="keep it, or change the fallback first",
+            )
+
+
+def _leads(
+    reference: str, aliases: Mapping[str, str], providers: Mapping[str, ProviderState]
+) -> bool:
+    try:
+        resolved(reference, aliases, providers, field="")
+    except Invalid:
+        return False
+    return True
+
+
+def _require_version(stored: Stored, version: int | None) -> None:
+    if version is not None and version != stored.version:
+        raise Conflict(
+            f"these settings are at version {stored.version} now",
+            field="If-Match",
+            cure="load them again and repeat the change",
+        )
+
+
+def _providers(runtime: Runtime) -> dict[str, ProviderState]:
+    return {state.name: state for state in directory_of(runtime).providers()}
+
+
+def _provider(
+    runtime: Runtime, name: str, changes: Mapping[str, Any], key: str | None
+) -> ProviderState:
+    """The provider that is to be changed, if it can have such a key."""
+    known = _providers(runtime).get(name)
+    if known is None:
+        raise NotFound(
+            f"there is no provider {name!r}", field="name", cure="see the list of providers"
+        )
+    if key is not None and not known.key_name:
+        raise Invalid(f"provider {name!r} takes no key", field="key", cure="leave it out")
+    if key == "" and "base_url" not in changes:
+        raise Invalid(
+            "an empty key says that a new address takes none, and no address is given",
+            field="key",
+            cure="give base_url as well, or a key, or leave it out",
+        )
+    if key:
+        require_secret(known.key_name, key)
+    return known
+
+
+def _with_key(
+    known: ProviderState, before: ProviderChange, change: ProviderChange, key: str | None
+) -> ProviderChange:
+    """The change with the address that its key is for; raises Invalid where a key is needed."""
+    configured = origin_of(known.configured_url)
+    there = origin_of(change.base_url or known.configured_url)
+    if key:
+        if there == configured and before.key_origin is None:
+            return change
+        return change.replaced(key_origin=there, key_seal=seal(there, key))
+    moved = there != origin_of(before.base_url or known.configured_url)
+    if moved and key is None and known.has_key and there != (before.key_origin or configured):
+        raise Invalid(
+            f"the key of provider {known.name!r} was given for another address than {there}",
+            field="key",
+            cure='give the key for the new address as well, or key "" if it takes none',
+        )
+    return change
+
+
+def _take_back(runtime: Runtime, name: str, before: ProviderChange, saved: Stored) -> None:
+    """Return to the old key of a provider, if nobody changed anything since.
+
+    One that was never moved stays where it is, and without a key: whether the new one was kept
+    after all is not known, and nothing would hold it back from the old address.
+    """
+    change = saved.preferences.providers.get(name)
+    if change is None or before == change or (change.key_seal and not before.key_seal):
+        return
+    providers = {**saved.preferences.providers, name: before}
+    with suppress(OpenCrabError):
+        again = runtime.home.preferences.save(
+            saved.preferences.replaced(providers=providers), saved.version
+        )
+        runtime.models.refresh(again.version)
+
+
+def _keep_key(runtime: Runtime, name: str, key: str) -> None:
+    if runtime.secrets is None:
+        raise Unavailable(
+            f"this process has no place for the secret {name!r}",
+            cure="set it where the installation looks for secrets",
+        )
+    runtime.secrets.put(name, key)

@@ -1,0 +1,194 @@
+"""Router: which model is asked next, from what was chosen, what has failed, and who is well.
+
+It is a function of the configuration, the turn's records and the shared health of the providers:
+any worker that goes on with a turn asks the same model next. What failed is sorted by its fault
+and never by a status code.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.errors import Invalid
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.models.fault import Course, Fault
+from opencrab.domain.models.health import Health
+from opencrab.domain.models.routing import Basis, ModelChosen, Use
+from opencrab.domain.turn.transcript import Attempt
+from opencrab.ports.models.model import ChatModel, Models
+
+RETRIES = 2
+"""How often a model that turned a request away is asked again."""
+
+LAST_RETRIES = 1
+"""How often one that failed is asked again when nobody else is left."""
+
+NONSENSE_RETRIES = 2
+"""How often a step asks again, when nobody else is left, after answers nobody can understand."""
+
+LONGEST_WAIT_SECONDS = 60.0
+"""A longer wait is no wait but a failure: somebody is waiting for the answer."""
+
+_CHOSEN_BY = {
+    "permanent": "in the agent's llm config",
+    "agent": "the agent's own",
+    "use": "in [llm.models]",
+}
+
+
+@dataclass(frozen=True)
+class Pick:
+    """The model to ask now.
+
+    `again` is how many times it failed in this step already; `probe` is its provider's health when
+    its pause is over, so that only one caller need try it; `health` is what it is now.
+    """
+
+    model: ChatModel
+    again: int = 0
+    probe: Health | None = None
+    health: Health | None = None
+
+
+def leader(
+    models: Models,
+    use: Use,
+    basis: Basis,
+    choices: Sequence[ModelChosen],
+    task_type: str = "",
+) -> tuple[ChatModel, str]:
+    """The model for a use and a type of task, and who chose it.
+
+    What the agent chose for this turn or session, or what it drew, gives way to what would hold
+    without it where it cannot be used any more: nobody could take it back. Of all other choices
+    nobody may guess why they were made, so no other model stands in. Raises Invalid naming what is
+    missing, and where.
+    """
+    chosen = models.routing.chosen(use, basis, choices, task_type)
+    try:
+        return models.get(chosen.model), chosen.by
+    except Invalid as error:
+        if chosen.by == "turn":
+            return leader(models, use, basis, (), task_type)
+        if chosen.by == "session":
+            return leader(models, use, basis.replaced(session={}), (), task_type)
+        if chosen.by == "learned":
+            return leader(models, use, basis.replaced(lots=()), (), task_type)
+        where = _CHOSEN_BY.get(chosen.by)
+        if where is None:
+            raise
+        message = f"{error.message}; model {chosen.model!r} is {where}"
+        raise Invalid(message, field="model", cure=error.cure) from None
+
+
+def candidates(models: Models, leader: ChatModel, agent: Agent) -> tuple[ChatModel, ...]:
+    """The chosen model and who may take its place, first to last.
+
+    A private model is replaced by private ones only, and a private agent thinks with no other. Who
+    takes a place must have a price and know how to call actions. Raises Invalid when a private
+    agent has no private model.
+    """
+    others = (_found(models, name) for name in models.routing.fallback)
+    able = [model for model in others if model is not None and _stands_in(model)]
+    confined = leader.info.private or agent.llm.private
+    listed = [leader, *able]
+    if confined:
+        listed = [model for model in listed if model.info.private]
+    if not listed:
+        raise Invalid(
+            f"agent {agent.id!r} is private, and {leader.info.name!r} is not",
+            field="model",
+            cure="choose a local model for it, or mark the provider as private",
+        )
+    distinct = {model.info.name: model for model in listed}
+    return tuple(distinct.values())
+
+
+def pick(
+    listed: Sequence[ChatModel],
+    attempts: Sequence[Attempt],
+    health: Mapping[str, Health],
+    now: datetime,
+) -> Pick | None:
+    """Whom to ask now; None when everybody has had their chance.
+
+    One that turned the request away is asked again a few times. Then come the others: not those of
+    a provider that is ill, and those who are paused only when nobody else is left.
+    """
+    last = attempts[-1] if attempts else None
+    by_name = {model.info.name: model for model in listed}
+    if last is not None:
+        if last.fault.course is Course.STOP:
+            return None
+        failures = _failures(attempts, last.model)
+        again = by_name.get(last.model)
+        if again is not None and last.fault.course is Course.RETRY and failures <= RETRIES:
+            return Pick(again, failures)
+    rest = _untried(listed, attempts)
+    well = [model for model in rest if not _is_paused(model, health, now)]
+    for model in (*well, *rest):
+        known = health.get(model.info.provider)
+        probe = known if known is not None and known.needs_probe(now) else None
+        return Pick(model, probe=probe)
+    return _once_more(by_name, attempts)
+
+
+def wait_seconds(pick_: Pick, turn_id: str, asked_for: float | None) -> int:
+    """How long to wait before a model is asked again, in whole seconds; 0 for a first try.
+
+    Twice as long each time, with up to a quarter more so that not all come back at once, and never
+    sooner than the provider asked for.
+    """
+    if not pick_.again:
+        return 0
+    spread = int(content_hash(f"{turn_id} {pick_.again}".encode())[:8], 16) / 0xFFFFFFFF
+    backoff = 2 ** (pick_.again - 1) * (1 + spread / 4)
+    return -int(-min(max(backoff, asked_for or 0.0), LONGEST_WAIT_SECONDS) // 1)
+
+
+def _stands_in(model: ChatModel) -> bool:
+    return model.info.functions and model.info.price is not None
+
+
+def _found(models: Models, name: str) -> ChatModel | None:
+    try:
+        return models.get(name)
+    except Invalid:
+        return None
+
+
+def _untried(listed: Sequence[ChatModel], attempts: Sequence[Attempt]) -> list[ChatModel]:
+    failed = {attempt.model for attempt in attempts}
+    ill = {a.model.partition(":")[0] for a in attempts if a.fault.is_illness}
+    return [
+        model
+        for model in listed
+        if model.info.name not in failed and model.info.provider not in ill
+    ]
+
+
+def _is_paused(model: ChatModel, health: Mapping[str, Health], now: datetime) -> bool:
+    known = health.get(model.info.provider)
+    return known is not None and known.is_paused(now)
+
+
+def _once_more(by_name: Mapping[str, ChatModel], attempts: Sequence[Attempt]) -> Pick | None:
+    """The last one once more, if what failed may pass by itself.
+
+    What cannot be understood counts in the whole step, whoever said it.
+    """
+    last = attempts[-1] if attempts else None
+    model = None if last is None else by_name.get(last.model)
+    if last is None or model is None or not last.fault.may_pass:
+        return None
+    failures = _failures(attempts, last.model)
+    if last.fault is Fault.NONSENSE:
+        misread = sum(attempt.fault is Fault.NONSENSE for attempt in attempts)
+        again = misread <= NONSENSE_RETRIES and failures <= RETRIES
+        return Pick(model, failures) if again else None
+    return Pick(model, failures) if failures <= LAST_RETRIES else None
+
+
+def _failures(attempts: Sequence[Attempt], model: str) -> int:
+    return sum(attempt.model == model for attempt in attempts)

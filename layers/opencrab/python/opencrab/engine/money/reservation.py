@@ -1,0 +1,24 @@
+"""Reservation: the most that a model call can cost, known before it is made."""
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import MicroUsd
+from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
+
+
+def reservation(info: ModelInfo, request: ChatRequest, body: bytes) -> MicroUsd:
+    """An upper bound of a call's cost; raises Invalid for a model whose price is unknown.
+
+    No token is shorter than one byte of UTF-8. Pictures are counted as their vendor does; what the
+    vendor itself adds to a request, or thinks beyond its limit, comes on top.
+    """
+    if info.price is None:
+        raise Invalid(
+            f"the price of model {info.name!r} is unknown, so it may not be used",
+            cure="set it in config/pricing.toml, or choose another model",
+        )
+    images = [image for turn in request.turns if isinstance(turn, Said) for image in turn.images]
+    words = len(body) - sum(len(image.data) for image in images)
+    return info.price.reservation(
+        request_tokens=words + len(images) * info.image_tokens + info.hidden_tokens,
+        max_output_tokens=request.max_output_tokens + info.hidden_output_tokens,
+    )

@@ -1,0 +1,289 @@
+"""Simulation: agents live some hours of a clock that is moved by hand, and what came of it.
+
+Everything is the product's own: sweep, heartbeats, turns, goals, money. Only the clock, the model
+and what happens in the world around the agents are made up.
+"""
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from pydantic import Field
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.event import Happening
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
+from opencrab.domain.errors import NotFound
+from opencrab.domain.goals.goal import GOAL, Goal, goal_of
+from opencrab.domain.turn.turn import UNASKED, Trigger
+from opencrab.domain.usage.ledger import UsageRow
+from opencrab.domain.value import MicroUsd, Value
+from opencrab.engine.autonomy.heartbeat import deliver_beat
+from opencrab.engine.autonomy.sweep import admit_due, sweep
+from opencrab.engine.autonomy.vital_signs import happened, stored_signs
+from opencrab.engine.conversation.delivery import deliver
+from opencrab.engine.memory.compaction.turn import run_compaction
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.ports.turn.queue import Delivery, Queue
+
+MOST_AGENTS, MOST_HOURS = 1_000, 24 * 31
+
+_MINUTE = timedelta(minutes=1)
+_PAGE = 100
+_CHANCES = 1_000_000
+_PER_HOUR = 0.15
+"""How likely something happens to an agent within an hour."""
+
+_KINDS = ("world.bounty", "world.review", "world.broken_dependency", "speech")
+_OPPORTUNITIES = 3
+
+
+class Days(Protocol):
+    """A clock that stands still until it is moved on."""
+
+    def now(self) -> datetime:
+        """The simulated time."""
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+
+
+class Lived(Value):
+    """What one agent did; `idle_share` is how many of its beats found nothing to do."""
+
+    beats: int = 0
+    idle_beats: int = 0
+    idle_share: float = 0.0
+    turns: int = 0
+    model_calls: int = 0
+    model_calls_without_reason: int = 0
+    spend_micro_usd: MicroUsd = 0
+    events: int = 0
+    goals: dict[str, int] = Field(default_factory=dict)
+    status: str = "active"
+
+
+class Simulated(Value):
+    """What all agents did, and each of them."""
+
+    agents: int
+    hours: float
+    seed: int
+    beats: int
+    idle_share: float
+    turns: int
+    model_calls: int
+    model_calls_without_reason: int
+    spend_micro_usd: MicroUsd
+    goals_by_source: dict[str, int]
+    by_agent: dict[str, Lived]
+
+
+class Woken(Value):
+    """A turn that asked a model: when it began, what woke it, and the goal or task it served."""
+
+    id: str
+    at: datetime
+    trigger: Trigger
+    task: str | None = None
+
+
+class World:
+    """What happens around the agents: the same for the same seed.
+
+    `told` is when each of them was told of something: the world's own record, not the agent's.
+    """
+
+    def __init__(self, runtime: Runtime, seed: int) -> None:
+        self._runtime = runtime
+        self._seed = seed
+        self.told: defaultdict[str, list[datetime]] = defaultdict(list)
+
+    def pass_hour(self, agent_ids: tuple[str, ...], hour: int) -> None:
+        """Let something happen to some of them."""
+        for place, agent_id in enumerate(agent_ids):
+            chance = _chance(self._seed, hour, place)
+            if chance >= _PER_HOUR:
+                continue
+            kind = _KINDS[int(chance * _CHANCES) % len(_KINDS)]
+            event = Happening(
+                id=f"{hour:06d}-{place:04d}",
+                type=kind,
+                source="world",
+                text=f"{kind} of hour {hour}",
+                authority=Authority.PUBLIC,
+                opportunity=kind in _KINDS[:_OPPORTUNITIES],
+                at=self._runtime.clock.now(),
+            )
+            if happened(self._runtime, agent_id, event):
+                self.told[agent_id].append(event.at)
+
+
+def simulate(
+    runtime: Runtime, clock: Days, names: dict[str, str], *, hours: float, seed: int
+) -> Simulated:
+    """Let agents live; `names` are theirs by their ids."""
+    agent_ids, world = tuple(names), World(runtime, seed)
+    end, hour = clock.now() + timedelta(hours=hours), 0
+    while clock.now() < end:
+        if clock.now() >= end - timedelta(hours=hours) + timedelta(hours=hour + 1):
+            hour += 1
+            world.pass_hour(agent_ids, hour)
+        sweep(runtime)
+        _work(runtime)
+        _pass_minute(runtime, clock)
+    _work(runtime)
+    by_agent = {name: _lived(runtime, id_, world.told[id_]) for id_, name in names.items()}
+    return _together(by_agent, hours, seed)
+
+
+def _pass_minute(runtime: Runtime, clock: Days) -> None:
+    """Go from beat to beat until the next sweep."""
+    until = clock.now() + _MINUTE
+    for moment in _beats_until(runtime, until):
+        if moment > clock.now():
+            clock.advance((moment - clock.now()).total_seconds())
+        _work(runtime)
+    clock.advance(max((until - clock.now()).total_seconds(), 0.0))
+
+
+def _beats_until(runtime: Runtime, until: datetime) -> list[datetime]:
+    due = runtime.home.facts.due(VITALS, until, MOST_AGENTS)
+    return sorted({fact.due_at for fact in due if fact.due_at is not None})
+
+
+def _work(runtime: Runtime) -> None:
+    """Handle everything that can be handled now."""
+    home = runtime.home
+    handled: tuple[tuple[Queue, Callable[[Delivery], Outcome]], ...] = (
+        (home.beats, lambda each: deliver_beat(runtime, each)),
+        (home.turns, lambda each: run_turn(runtime, each, Pace())),
+        (home.deliveries, lambda each: deliver(runtime, each)),
+        (home.compactions, lambda each: run_compaction(runtime, each, Pace())),
+    )
+    while any(_drained(runtime, queue, handle) for queue, handle in handled):
+        admit_due(runtime)
+
+
+def _drained(runtime: Runtime, queue: Queue, handle: Callable[[Delivery], Outcome]) -> bool:
+    any_done = False
+    while True:
+        seconds = runtime.rules.visibility_seconds
+        delivery = queue.receive(visibility_seconds=seconds, wait_seconds=0)
+        if delivery is None:
+            return any_done
+        any_done = True
+        if handle(delivery) is Outcome.FINISHED:
+            queue.done(delivery.receipt)
+
+
+def without_reason(
+    turns: Iterable[Woken], told: Iterable[datetime], goals: Mapping[str, Goal]
+) -> set[str]:
+    """The ids of turns that nothing in the world accounts for.
+
+    A turn for a goal needs this goal, open by then. One that nobody's words began needs an event
+    told to the agent that no earlier such turn had before it; it looks at all that are older, or
+    else at those of its very moment. Nobody gives schedules here.
+    """
+    found, unseen = set[str](), sorted(told)
+    for turn in sorted(turns, key=lambda each: each.at):
+        if turn.task is not None:
+            if not _was_open(goals.get(goal_of(turn.task)), turn.at):
+                found.add(turn.id)
+        elif turn.trigger in UNASKED:
+            until = [at for at in unseen if at < turn.at] or [at for at in unseen if at == turn.at]
+            if not until:
+                found.add(turn.id)
+            unseen = unseen[len(until) :]
+    return found
+
+
+def _was_open(goal: Goal | None, at: datetime) -> bool:
+    if goal is None or at < goal.created_at:
+        return False
+    return goal.ended_at is None or at <= goal.ended_at
+
+
+def _lived(runtime: Runtime, agent_id: str, told: list[datetime]) -> Lived:
+    stored = stored_signs(runtime, agent_id)
+    if stored is None:
+        return Lived()
+    signs, rows = stored.read(VitalSigns), _rows(runtime, agent_id)
+    goals = _goals(runtime, agent_id)
+    turns = {row.turn_id: row for row in rows}
+    unreasoned = without_reason(
+        [_woken(runtime, row) for row in turns.values()],
+        told,
+        {goal.id: goal for goal in goals},
+    )
+    sources = Counter(goal.source.value for goal in goals)
+    return Lived(
+        beats=signs.beats,
+        idle_beats=signs.idle,
+        idle_share=_share(signs.idle, signs.beats),
+        turns=len(turns),
+        model_calls=len(rows),
+        model_calls_without_reason=sum(row.turn_id in unreasoned for row in rows),
+        spend_micro_usd=sum(row.cost for row in rows),
+        events=len(told),
+        goals=dict(sorted(sources.items())),
+        status=runtime.home.agents.get(agent_id).agent.status.value,
+    )
+
+
+def _rows(runtime: Runtime, agent_id: str) -> list[UsageRow]:
+    rows, after = list[UsageRow](), None
+    while page := runtime.home.usage.rows(agent_id, after=after, limit=_PAGE):
+        rows.extend(page)
+        after = page[-1].id
+    return rows
+
+
+def _woken(runtime: Runtime, row: UsageRow) -> Woken:
+    """The turn of a call; of one whose header is gone only what the row says."""
+    try:
+        turn = runtime.home.journal.header(row.turn_id)
+    except NotFound:
+        return Woken(id=row.turn_id, at=row.at, trigger=row.trigger)
+    return Woken(id=turn.id, at=turn.created_at, trigger=turn.trigger, task=turn.task)
+
+
+def _goals(runtime: Runtime, agent_id: str) -> list[Goal]:
+    found, after = list[Goal](), ""
+    while page := runtime.home.facts.page(agent_id, GOAL, after=after, limit=_PAGE):
+        found.extend(fact.read(Goal) for fact in page)
+        after = page[-1].id
+    return found
+
+
+def _together(by_agent: dict[str, Lived], hours: float, seed: int) -> Simulated:
+    lives = tuple(by_agent.values())
+    sources = sum((Counter(life.goals) for life in lives), Counter[str]())
+    return Simulated(
+        agents=len(lives),
+        hours=hours,
+        seed=seed,
+        beats=sum(life.beats for life in lives),
+        idle_share=_share(sum(life.idle_beats for life in lives), sum(x.beats for x in lives)),
+        turns=sum(life.turns for life in lives),
+        model_calls=sum(life.model_calls for life in lives),
+        model_calls_without_reason=sum(life.model_calls_without_reason for life in lives),
+        spend_micro_usd=sum(life.spend_micro_usd for life in lives),
+        goals_by_source=dict(sorted(sources.items())),
+        by_agent=by_agent,
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0
+
+
+def _chance(seed: int, *places: int) -> float:
+    """A number from 0 to 1 that looks like chance, and is the same every time."""
+    text = ".".join(map(str, (seed, *places)))
+    digest = hashlib.sha256(text.encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64

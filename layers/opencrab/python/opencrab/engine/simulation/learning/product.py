@@ -1,0 +1,253 @@
+"""School ours: what the product does each night, by the night's own functions, in a made-up world.
+
+What is stored elsewhere is held here: evidence, skills, the mind, and changes with what they end.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
+from opencrab.domain.learning.change_apply import ended, mix_of, mixed_as
+from opencrab.domain.learning.evidence import Evidence, Standing
+from opencrab.domain.learning.holdout import tried, withheld
+from opencrab.domain.learning.model_selection import Choice
+from opencrab.domain.learning.review_period import day_stretch
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.skill_lifecycle import indexed, placed
+from opencrab.domain.learning.treatment_effect import Verdict, effect_in
+from opencrab.domain.models.optimization import Aim, Leave, Wish
+from opencrab.domain.models.routing import LlmConfig, Routing, Use
+from opencrab.domain.money.budget import Price
+from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus, SourceType
+from opencrab.domain.statistics.hash_bucket import drawn
+from opencrab.domain.usage.counters import Cell, Tally
+from opencrab.engine.learning.aggregation import Folded, closed, reckoned, split
+from opencrab.engine.learning.changes import Change
+from opencrab.engine.learning.nightly.models import fallen, given_back, learned_mixes, watched
+from opencrab.engine.learning.nightly.skills import decided
+from opencrab.engine.learning.snapshot import Findings
+from opencrab.engine.learning.undo import before_it
+from opencrab.engine.simulation.learning.policies import Day, Decision, fitting
+from opencrab.engine.simulation.learning.world import START, TASK_TYPES, Asked, Skill, World
+
+TRIALS = Trials()
+AIM = Aim(leave=Leave.APPLY, goal=Wish.MAXIMIZE_QUALITY, min_quality=0.4, explore=0.2)
+USE = Use.CONVERSATION
+FIRST_MODEL = 2
+"""The model that everybody asks before anything is known: the middle one."""
+
+_TOKENS = 1_000
+_VERDICTS = {SkillStatus.ACTIVE: Verdict.PROMOTE, SkillStatus.ARCHIVED: Verdict.RETIRE}
+
+
+class Ours:
+    """An agent whose owner lets evidence change it."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.agent = Agent(
+            id="pupil",
+            name="Pupil",
+            llm=LlmConfig(aim=AIM),
+            created_at=START,
+            updated_at=START,
+        )
+        aliases = {_alias(model.name): model.name for model in world.models}
+        self.routing = Routing(
+            default=_alias(world.models[FIRST_MODEL].name),
+            aliases=aliases,
+            selectable=tuple(aliases),
+        )
+        self.mind = Mind()
+        self.skills_kept = dict[str, AcquiredSkill]()
+        self.standing = Standing()
+        self.folded = Folded(START.date(), (), self.standing, {}, {})
+        self.decisions: list[Decision] = []
+        self.adjustments: list[Adjustment] = []
+        self._open = dict[date, Day]()
+        for place, skill in enumerate(world.skills):
+            self._learn(skill.name, START + timedelta(seconds=place))
+
+    @property
+    def evidence(self) -> Evidence:
+        """All that is known."""
+        return self.folded.evidence
+
+    def model(self, asked: Asked) -> tuple[str, float]:
+        """Drawn from the mix, as a turn draws its lot."""
+        mix = mix_of(self.mind, subject_of(asked.task))
+        if mix is None:
+            return self.world.models[FIRST_MODEL].name, 1.0
+        alias = drawn(mix.weights, "model", asked.id, mix.subject)
+        return self.routing.aliases[alias], mix.weights[alias] / sum(mix.weights.values())
+
+    def skills(self, asked: Asked) -> tuple[list[Skill], list[Skill]]:
+        """Those that fit; a withheld one leaves its place empty."""
+        live = (skill.name for skill in self.mind.skills)
+        fit = fitting(self.world, asked, live, tried(self.mind))
+        resting = withheld(self.mind, asked.id, TRIALS.skill_percent)
+        return (
+            [skill for skill in fit if skill.name not in resting],
+            [skill for skill in fit if skill.name in resting],
+        )
+
+    def measured(self, skills: Iterable[Skill]) -> tuple[str, ...]:
+        """Those that are on trial."""
+        on_trial = tried(self.mind)
+        return tuple(skill.name for skill in skills if skill.name in on_trial)
+
+    def night(self, day: int, seen: Day) -> None:
+        """Fold the day, take back what fell, mix anew, and decide on skills."""
+        found = self._findings(START.date() + timedelta(days=day), seen)
+        while fell := fallen(found):
+            for each in fell:
+                self._take_back(found, each)
+            found = self._again(found)
+        changes, _ = learned_mixes(found, given_back(found))
+        for change in (*changes, *decided(found)):
+            self._do(change)
+            self._note(day, change.adjustment)
+
+    def newest_undone(self) -> bool:
+        """Whether undoing the newest mix brings back what was there before it."""
+        made = next((each for each in reversed(self.adjustments) if _is_mix(each)), None)
+        if made is None:
+            return False
+        mind = mixed_as(self.mind, made.subject, made.before)
+        before = before_it(self.adjustments, made)
+        kept = mix_of(mind, made.subject)
+        held = {} if before is None else before.after
+        return held == ({} if kept is None else {"weights": kept.weights})
+
+    def _learn(self, name: str, at: datetime) -> None:
+        """A skill as it is once somebody approved it."""
+        fresh = AcquiredSkill(
+            name=name,
+            description=name,
+            guidance=name,
+            status=SkillStatus.CANDIDATE,
+            source_type=SourceType.EXPERIENCE,
+            created_at=at,
+            updated_at=at,
+        )
+        skill = placed(fresh, self.mind, TRIALS)
+        self.skills_kept[name] = skill
+        self.mind = indexed(self.mind, skill)
+
+    def _findings(self, day: date, seen: Day) -> Findings:
+        """What is known when a day has ended."""
+        self._open[day] = seen
+        signals = [each for one in self._open.values() for each in one.signals]
+        said = [each for one in self._open.values() for each in one.opinions]
+        grades = {row: grade for one in self._open.values() for row, grade in one.grades.items()}
+        days = reckoned(signals, said, grades, ended=day, worded={})
+        self.folded = split(day, self.standing, days)
+        found = Findings(
+            agent=self.agent,
+            mind=self.mind,
+            skills=tuple(self.skills_kept.values()),
+            folded=self.folded,
+            tallies=tuple(self._tallies()),
+            recent=tuple(reversed(self.adjustments)),
+            at=datetime.combine(day, START.timetz()) + timedelta(days=1),
+            period=day_stretch(day).id,
+            frozen=False,
+            trials=TRIALS,
+            routing=self.routing,
+            choices={
+                _alias(model.name): _choice(model.name, model.cost) for model in self.world.models
+            },
+            day_micro_usd=self.world.day_micro_usd,
+        )
+        counted = watched(found)
+        self.adjustments = [counted.get(each.id, each) for each in self.adjustments]
+        if self.folded.closing:
+            self.standing = closed(self.folded, self.skills_kept)
+            for closing in self.folded.closing:
+                del self._open[closing]
+        return self._again(found)
+
+    def _again(self, found: Findings) -> Findings:
+        recent = tuple(reversed(self.adjustments))
+        return replace(found, mind=self.mind, recent=recent)
+
+    def _tallies(self) -> Iterable[Tally]:
+        """What the calls of the open days came to."""
+        counts = defaultdict[tuple[date, str, str], Counter[str]](Counter)
+        for day in self.folded.open:
+            for served in (each for signals in self._open[day].signals for each in signals.served):
+                counts[day, served.task_type, served.model].update(
+                    calls=served.calls, input=_TOKENS, cost=served.cost
+                )
+        for (day, task_type, name), counted in counts.items():
+            provider, _, model = name.partition(":")
+            cell = Cell(
+                provider=provider,
+                model=model,
+                purpose=USE,
+                task_type=task_type,
+                complexity="simple",
+            )
+            yield Tally(
+                agent_id=self.agent.id, day=day.isoformat(), cell=cell, counts=dict(counted)
+            )
+
+    def _take_back(self, found: Findings, made: Adjustment) -> None:
+        self.mind = mixed_as(self.mind, made.subject, made.before)
+        again = before_it(self.adjustments, made)
+        back = ended(made, AdjustmentState.ROLLED_BACK, found.at, found.period)
+        for place, each in enumerate(self.adjustments):
+            if each.id == made.id:
+                self.adjustments[place] = back
+            elif again is not None and each.id == again.id:
+                held = each.replaced(ended_at=None, ended_by="")
+                self.adjustments[place] = held.replaced(state=AdjustmentState.APPLIED)
+
+    def _do(self, change: Change) -> None:
+        """Do what a change says, as it is done where everything is stored."""
+        made = change.adjustment
+        self.mind, skill = change.done(self.mind, self.skills_kept.get(made.subject))
+        if skill is not None:
+            self.skills_kept[skill.name] = skill
+        over = {each.id for each in change.ends}
+        self.adjustments = [
+            ended(each, AdjustmentState.SUPERSEDED, made.at, made.id) if each.id in over else each
+            for each in self.adjustments
+        ]
+        self.adjustments.append(made)
+
+    def _note(self, day: int, made: Adjustment) -> None:
+        """Keep with what a trial ended, as it was known then."""
+        status = self.skills_kept[made.subject].status if made.subject in self.skills_kept else None
+        if status in _VERDICTS:
+            decision = Decision(
+                skill=made.subject,
+                verdict=_VERDICTS[status],
+                reason=made.reason,
+                day=day,
+                effect=effect_in(self.evidence, made.subject),
+            )
+            self.decisions.append(decision)
+
+
+def subject_of(task: int) -> str:
+    """How a type of task is named where models are mixed for it."""
+    return f"{USE.value}/{TASK_TYPES[task]}"
+
+
+def _alias(name: str) -> str:
+    return name.partition(":")[2]
+
+
+def _choice(name: str, cost: int) -> Choice:
+    """A model at a price at which the tokens of a turn cost that much."""
+    price = Price(input_per_million=cost * 1_000_000 // _TOKENS, output_per_million=0)
+    return Choice(name=name, price=price)
+
+
+def _is_mix(made: Adjustment) -> bool:
+    return made.kind is AdjustmentKind.MODELS and made.state is AdjustmentState.APPLIED

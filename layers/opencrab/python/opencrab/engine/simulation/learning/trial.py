@@ -1,0 +1,373 @@
+"""School: ways to learn are tried on made-up worlds, where it is known what is true.
+
+The way of the product runs through the product's own functions: the coin, what a turn was worth,
+the sums, the intervals, verdicts on skills, mixes of models and their being taken back.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.learning.change import Adjustment, AdjustmentState
+from opencrab.domain.learning.change_apply import mix_of, telling, top
+from opencrab.domain.learning.regression_watch import is_held
+from opencrab.domain.learning.signals import Served
+from opencrab.domain.learning.treatment_effect import effect_in
+from opencrab.domain.statistics.confidence import estimate
+from opencrab.engine.simulation.learning.policies import (
+    ByMean,
+    BySelfGrade,
+    Day,
+    Rule,
+    fitting,
+    row_id,
+)
+from opencrab.engine.simulation.learning.product import USE, Ours
+from opencrab.engine.simulation.learning.scores import (
+    Dropped,
+    Fate,
+    Quality,
+    Schooling,
+    outcome,
+    points,
+)
+from opencrab.engine.simulation.learning.world import (
+    START,
+    TASK_TYPES,
+    Asked,
+    Model,
+    Part,
+    Skill,
+    World,
+    acts,
+    shown,
+    signals_of,
+    world,
+)
+
+NIGHTS, TURNS = 60, 100
+MOST_NIGHTS, MOST_TURNS = 1_000, 10_000
+LOSS, SETTLED = 0.35, 12
+"""What the best model loses where one gets worse, and nights before that."""
+
+
+@dataclass
+class Truth:
+    """The worth that turns would have had with a skill and without it, weighed as they are seen."""
+
+    given: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    held: list[float] = field(default_factory=lambda: [0.0, 0.0])
+
+    @property
+    def effect(self) -> float:
+        """By how much they differ."""
+        return self.given[0] / self.given[1] - self.held[0] / self.held[1]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """An answered question: by which model, with which skills; `less` is what the model lost.
+
+    `silent` is the model that was asked before and had no answer.
+    """
+
+    asked: Asked
+    model: Model
+    silent: Model | None
+    given: Sequence[Skill]
+    held: Sequence[Skill]
+    less: float
+
+
+@dataclass
+class Pupil:
+    """One rule in one world, and what truly came of it."""
+
+    world: World
+    rule: Rule
+    best: dict[int, dict[str, float]]
+    effects: defaultdict[str, Truth] = field(default_factory=lambda: defaultdict(Truth))
+    models: defaultdict[tuple[int, str], list[float]] = field(
+        default_factory=lambda: defaultdict(lambda: [0.0, 0.0])
+    )
+    truths: dict[str, float] = field(default_factory=dict)
+    regrets: list[float] = field(default_factory=list)
+    best_quality: float = 0.0
+    unanswered: int = 0
+    most_spent: int = 0
+    worse: dict[str, float] = field(default_factory=dict)
+    corrects: str = ""
+
+    def live(self, day: int, asked_today: Sequence[Asked]) -> None:
+        """A day with all its turns, and the night after it."""
+        seen, left = Day(), self.world.day_micro_usd
+        for place, asked in enumerate(asked_today, start=1):
+            left -= self._answer(asked, seen, left, len(asked_today) - place)
+        self.most_spent = max(self.most_spent, self.world.day_micro_usd - left)
+        self.rule.night(day, seen)
+        if isinstance(self.rule, Ours):
+            for decision in self.rule.decisions:
+                if decision.skill not in self.truths:
+                    self.truths[decision.skill] = self.effects[decision.skill].effect
+
+    def _answer(self, asked: Asked, seen: Day, left: int, others: int) -> int:
+        """One turn; what it cost."""
+        best = self._best(asked)
+        self.best_quality += best
+        given, held = self.rule.skills(asked)
+        wanted, probability = self.rule.model(asked)
+        model = self._affordable(wanted, left, others)
+        if model is None:
+            self.unanswered += 1
+            self.regrets.append(best)
+            return 0
+        silent = model if asked.failing < model.fails else None
+        model = self.world.cheapest if silent else model
+        turn = Turn(asked, model, silent, given, held, self.worse.get(model.name, 0.0))
+        self.regrets.append(best - self._quality(turn, given))
+        self._note(turn, silent or model)
+        served = tuple(_served(turn, wanted, probability))
+        self._see(turn, seen, served)
+        return sum(each.cost for each in served)
+
+    def _quality(self, turn: Turn, skills: Sequence[Skill]) -> float:
+        return self.world.quality(turn.model, turn.asked, skills, turn.less)
+
+    def _affordable(self, wanted: str, left: int, others: int) -> Model | None:
+        """The wanted model, or the cheapest, or none: never more than is left can be spent.
+
+        What all other turns of the day cost with the cheapest at most is kept for them.
+        """
+        model = next(each for each in self.world.models if each.name == wanted)
+        cheapest = self.world.cheapest
+        if model.bound + others * cheapest.bound <= left:
+            return model
+        return cheapest if cheapest.bound <= left else None
+
+    def _see(self, turn: Turn, seen: Day, served: tuple[Served, ...]) -> None:
+        asked, quality = turn.asked, self._quality(turn, turn.given)
+        part = Part(
+            served=served,
+            given=self.rule.measured(turn.given),
+            held=self.rule.measured(turn.held),
+            corrects=self.corrects,
+            acts=acts(turn.given),
+        )
+        signals, opinions, is_corrected = signals_of(asked, quality, part)
+        self.corrects = asked.id if is_corrected else ""
+        seen.signals.append(signals)
+        seen.opinions.extend(opinions)
+        if asked.is_graded:
+            seen.grades[row_id(signals)] = self.world.grade(turn.model, asked, quality)
+
+    def _note(self, turn: Turn, first: Model) -> None:
+        """Keep what nobody in the world can know, of the model that was asked first."""
+        less = self.worse.get(first.name, 0.0)
+        quality = self.world.quality(first, turn.asked, turn.given, less)
+        judged, value = shown(quality, acts(turn.given))
+        truth = self.models[turn.asked.task, first.name]
+        truth[0] += judged * value * (1 - first.fails)
+        truth[1] += judged
+        if turn.silent:
+            self._note(replace(turn, silent=None), turn.model)
+            return
+        if not isinstance(self.rule, Ours):
+            return
+        for skill in (*turn.given, *turn.held):
+            others = [each for each in turn.given if each is not skill]
+            kept = self.effects[skill.name]
+            for sums, skills in ((kept.given, [*others, skill]), (kept.held, others)):
+                judged, value = shown(self._quality(turn, skills), 0.0)
+                sums[0] += judged * value
+                sums[1] += judged
+
+    def _best(self, asked: Asked) -> float:
+        """The quality of the best rule that keeps to the budget and knows everything."""
+        helpful = (skill.name for skill in self.world.skills if skill.effect > 0)
+        skills = fitting(self.world, asked, helpful)
+        by_name = {model.name: model for model in self.world.models}
+        return sum(
+            weight
+            * self.world.expected(
+                by_name[name], lambda model: self.world.quality(model, asked, skills)
+            )
+            for name, weight in self.best[asked.task].items()
+        )
+
+
+def schooling(
+    seed: int, *, nights: int = NIGHTS, turns: int = TURNS, lying: bool = False
+) -> Schooling:
+    """One world, and all rules in it; raises Invalid for a number out of range."""
+    if not 1 <= nights <= MOST_NIGHTS:
+        raise Invalid(f"--nights must be from 1 to {MOST_NIGHTS}", field="nights")
+    if not 1 <= turns <= MOST_TURNS:
+        raise Invalid(f"--turns must be from 1 to {MOST_TURNS}", field="turns")
+    found = world(seed, turns=turns, lying=lying)
+    best, ours = best_mix(found), Ours(found)
+    rules: dict[str, Rule] = {
+        "ours": ours,
+        "greedy": ByMean(found),
+        "self_grade": BySelfGrade(found),
+    }
+    pupils = {name: Pupil(found, rule, best) for name, rule in rules.items()}
+    for day in range(nights):
+        asked_today = tuple(found.day(day))
+        for pupil in pupils.values():
+            pupil.live(day, asked_today)
+    first = pupils["ours"]
+    return Schooling(
+        seed=seed,
+        lying=lying,
+        nights=nights,
+        turns_a_day=turns,
+        day_micro_usd=found.day_micro_usd,
+        best_quality=round(first.best_quality / len(first.regrets), 4),
+        outcomes={
+            name: outcome(
+                pupil.regrets,
+                most_spent=pupil.most_spent,
+                day_micro_usd=found.day_micro_usd,
+                unanswered=pupil.unanswered,
+            )
+            for name, pupil in pupils.items()
+        },
+        fates=tuple(_fate(first, ours, skill) for skill in found.skills),
+        qualities=tuple(_qualities(first, ours)),
+        changes=len(ours.adjustments),
+        taken_back=sum(each.state is AdjustmentState.ROLLED_BACK for each in ours.adjustments),
+        undone=ours.newest_undone(),
+        dropped=dropped(found, nights),
+    )
+
+
+def dropped(of: World, nights: int) -> Dropped:
+    """The same world, in which a model gets worse on the night on which it was chosen anew."""
+    rule = Ours(of)
+    pupil = Pupil(of, rule, best_mix(of))
+    found = Dropped()
+    for day in range(nights):
+        pupil.live(day, tuple(of.day(day)))
+        if not found.night:
+            fresh = _chosen_anew(rule, day)
+            if fresh is not None:
+                model = rule.routing.aliases[top(fresh.after)]
+                pupil.worse[model] = LOSS
+                found = Dropped(subject=fresh.subject, model=model, night=day + 1)
+            continue
+        after = day + 1 - found.night
+        back = [each for each in rule.adjustments if each.state is AdjustmentState.ROLLED_BACK]
+        hit = [each for each in back if rule.routing.aliases[top(each.after)] == found.model]
+        if hit:
+            return found.replaced(taken_back_after=after)
+        if rule.routing.aliases[top(telling(mix_of(rule.mind, found.subject)))] != found.model:
+            return found.replaced(left_after=after)
+    return found
+
+
+def _chosen_anew(rule: Ours, day: int) -> Adjustment | None:
+    fresh = (
+        each
+        for each in rule.adjustments
+        if is_held(each) and each.at == START + timedelta(days=day + 1)
+    )
+    return next(fresh, None) if day >= SETTLED else None
+
+
+def _fate(pupil: Pupil, rule: Ours, skill: Skill) -> Fate:
+    decision = next((each for each in rule.decisions if each.skill == skill.name), None)
+    found = effect_in(rule.evidence, skill.name) if decision is None else decision.effect
+    known, truth = found.estimate, pupil.truths.get(skill.name)
+    if decision is None and found.given and found.held:
+        truth = pupil.effects[skill.name].effect
+    waits = rule.skills_kept[skill.name].waits
+    return Fate(
+        skill=skill.name,
+        kind=skill.kind,
+        verdict=decision.verdict.value if decision else "waiting" if waits else "on_trial",
+        reason=decision.reason if decision else "",
+        night=decision.day + 1 if decision else None,
+        turns=found.turns,
+        points=points(None if known is None else known.mean),
+        low=points(None if known is None else known.low),
+        high=points(None if known is None else known.high),
+        truth=points(truth),
+        true_quality=round(100 * skill.effect, 1),
+    )
+
+
+def _qualities(pupil: Pupil, rule: Ours) -> Iterator[Quality]:
+    for key, evidence in sorted(rule.evidence.models.items()):
+        _, task, model = key.split("/", 2)
+        worth, judged = pupil.models[TASK_TYPES.index(task), model]
+        found = estimate(evidence.worth)
+        if found is not None and judged:
+            yield Quality(
+                subject=key,
+                turns=found.n,
+                points=points(found.mean),
+                low=points(found.low),
+                high=points(found.high),
+                truth=points(worth / judged),
+            )
+
+
+def best_mix(of: World) -> dict[int, dict[str, float]]:
+    """How often each model is asked by whoever knows all and keeps to the budget on average.
+
+    At a price on money each type of task has a best model; the price is the lowest at which the
+    day can be paid, and at it the money is split between two models of one type of task.
+    """
+
+    def chosen(price: float) -> list[Model]:
+        return [
+            max(of.models, key=lambda model: _worth(of, model, task) - price * model.cost)
+            for task in range(len(TASK_TYPES))
+        ]
+
+    def cost(models: Sequence[Model]) -> float:
+        shares = zip(of.shares, models, strict=True)
+        return of.turns * sum(share * model.cost for share, model in shares)
+
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if cost(chosen(middle)) > of.day_micro_usd else (low, middle)
+    dear, cheap = chosen(low), chosen(high)
+    room = cost(dear) - cost(cheap)
+    share = min((of.day_micro_usd - cost(cheap)) / room, 1.0) if room > 0 else 1.0
+    found = dict[int, dict[str, float]]()
+    for task, (one, other) in enumerate(zip(dear, cheap, strict=True)):
+        found[task] = {one.name: 1.0} if one is other else {one.name: share, other.name: 1 - share}
+    return found
+
+
+def _worth(of: World, model: Model, task: int) -> float:
+    return of.expected(model, lambda each: each.quality[task])
+
+
+def _served(turn: Turn, wanted: str, probability: float) -> Iterator[Served]:
+    """The calls of a turn: one that had no answer cost nothing."""
+    if turn.silent:
+        yield _call(turn, turn.silent, wanted, probability).model_copy(
+            update={"failed": 1, "cost": 0, "latency_ms": 0}
+        )
+    yield _call(turn, turn.model, wanted, probability)
+
+
+def _call(turn: Turn, model: Model, wanted: str, probability: float) -> Served:
+    stood_in, asked = model.name != wanted, turn.asked
+    return Served.model_construct(
+        model=model.name,
+        purpose=USE,
+        task_type=TASK_TYPES[asked.task],
+        chosen_by="fallback" if stood_in else "learned",
+        probability=1.0 if stood_in else probability,
+        calls=1,
+        failed=0,
+        cost=int(model.cost * asked.cost_factor),
+        latency_ms=int(model.latency_ms * asked.cost_factor),
+        last_row="",
+    )

@@ -1,0 +1,264 @@
+"""Keeping skills: what an owner sees and decides of an agent's standard and acquired skills."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from opencrab.domain.agents.agent_state import MIND, Mind, is_enabled
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Changed, Conflict, Refused
+from opencrab.domain.learning.change import AdjustmentKind
+from opencrab.domain.learning.change_apply import Subject, with_pin, without_pin
+from opencrab.domain.learning.skill_lifecycle import (
+    Lesson,
+    Teaching,
+    approved,
+    indexed,
+    learned,
+    no_skill,
+    owned,
+    placed,
+    require_room,
+    restored,
+    retired,
+    takes_room,
+    toggled,
+)
+from opencrab.domain.skills.skill import (
+    SKILL,
+    SKILLS_KEPT,
+    AcquiredSkill,
+    SourceType,
+    StandardSkill,
+)
+from opencrab.engine.runtime import Runtime
+
+_TRIES = 5
+
+Changing = TypeVar("Changing", AcquiredSkill, Mind)
+Change = Callable[[AcquiredSkill | None], AcquiredSkill]
+Pinning = Callable[[AcquiredSkill], bool]
+"""Whether a skill, as it is after a change, is kept as it is whatever the evidence says."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A skill of an agent; a standard one is `on` or off, of an acquired one its status tells."""
+
+    skill: StandardSkill | AcquiredSkill
+    on: bool
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """An owner who decides on one agent's skills.
+
+    Changes are repeated on what is stored by then; an agent that retired has none any more.
+    """
+
+    runtime: Runtime
+    agent_id: str
+    owner: str = ""
+
+    def all(self) -> tuple[Kept, ...]:
+        """Every skill: standard ones first, then acquired ones, each kind by name."""
+        mind = self._mind()[1]
+        standard = tuple(_standing(each, mind) for each in self.runtime.skills.all())
+        learned_ones = (skill for _, skill in self._page() if not self._is_shipped(skill.name))
+        return (*standard, *map(_acquired, learned_ones))
+
+    def get(self, name: str) -> Kept:
+        """One skill; raises NotFound."""
+        mind = self._mind()[1]
+        standard = self.runtime.skills.find(name)
+        if standard is not None:
+            return _standing(standard, mind)
+        found = self._stored(name)
+        if found is None:
+            raise no_skill(name)
+        return _acquired(found[1])
+
+    def put(self, what: Lesson, *, version: int | None = None, only_new: bool = False) -> Kept:
+        """Create a skill, or replace one: it needs no approval, since an owner wrote it."""
+        self._require_free(what.name)
+
+        def write(stored: AcquiredSkill | None) -> AcquiredSkill:
+            if stored is not None and only_new:
+                raise Conflict(
+                    f"there is a skill {what.name!r}", field="name", cure="replace it with PUT"
+                )
+            teaching = Teaching(source_type=SourceType.FEEDBACK, taught_by=self.owner, vouched=True)
+            skill = learned(stored, what, teaching, self.runtime.clock.now())
+            return owned(skill, self.owner)
+
+        return self._change(what.name, write, version)
+
+    def retire(self, name: str) -> Kept:
+        """Archive a skill: only an owner brings it back."""
+        self._require_acquired(name, "it can only be switched off")
+        now = self.runtime.clock.now()
+        return self._change(
+            name,
+            lambda stored: retired(_known(stored, name), now, owner=self.owner),
+            pin=lambda _skill: False,
+        )
+
+    def restore(self, name: str) -> Kept:
+        """Bring an archived skill back on trial, or into quarantine if nobody vouched for it."""
+        self._require_acquired(name, "it cannot have been retired")
+        now = self.runtime.clock.now()
+        return self._change(
+            name, lambda stored: restored(_known(stored, name), now, owner=self.owner)
+        )
+
+    def approve(self, name: str, *, version: int | None = None) -> Kept:
+        """Vouch for a quarantined skill, if that is still its version."""
+        self._require_acquired(name, "it needs no approval")
+        now = self.runtime.clock.now()
+        return self._change(
+            name, lambda stored: approved(_known(stored, name), self.owner, now), version
+        )
+
+    def toggle(self, name: str, *, on: bool | None = None) -> Kept:
+        """Switch a skill on or off, or to what it is not; what is on is on for good, untried."""
+        standard = self.runtime.skills.find(name)
+        if standard is not None:
+            return self._switch(standard, on)
+        now = self.runtime.clock.now()
+        return self._change(
+            name,
+            lambda stored: toggled(_known(stored, name), now, on=on),
+            pin=lambda skill: skill.status.is_live,
+        )
+
+    def _change(
+        self, name: str, change: Change, version: int | None = None, *, pin: Pinning | None = None
+    ) -> Kept:
+        """Change an acquired skill together with the mind that knows of it."""
+        self._require_living()
+
+        def changed() -> tuple[AcquiredSkill, list[Fact]]:
+            found = self._stored(name)
+            stored = found[1] if found else None
+            _require_version(stored, version)
+            skill = change(stored)
+            known, mind = self._mind()
+            after = mind if pin is None else _pinned(mind, name, pinned=pin(skill))
+            if skill == stored:
+                return skill, self._minding(known, mind, after)
+            skill = placed(skill, after, self.runtime.rules.trials)
+            if takes_room(stored, skill):
+                others = (each for _, each in self._page() if each.name != name)
+                require_room(others, skill)
+            fact = found[0].holding(skill) if found else self._new(SKILL, name, skill)
+            return skill, [fact, *self._minding(known, mind, indexed(after, skill))]
+
+        return _acquired(self._committed(changed))
+
+    def _switch(self, standard: StandardSkill, on: bool | None) -> Kept:  # noqa: FBT001 - three-valued
+        self._require_living()
+
+        def changed() -> tuple[Mind, list[Fact]]:
+            known, mind = self._mind()
+            wanted = not is_enabled(standard, mind) if on is None else on
+            after = _switched(mind, standard, on=wanted)
+            return after, self._minding(known, mind, after)
+
+        return _standing(standard, self._committed(changed))
+
+    def _committed(self, change: Callable[[], tuple[Changing, list[Fact]]]) -> Changing:
+        """What a change comes to, made again where somebody else was faster."""
+        for _ in range(_TRIES - 1):
+            try:
+                return self._written(*change())
+            except Changed:
+                continue
+        return self._written(*change())
+
+    def _written(self, outcome: Changing, facts: list[Fact]) -> Changing:
+        if facts:
+            self.runtime.home.facts.commit(*facts)
+        return outcome
+
+    def _minding(self, known: Fact | None, mind: Mind, after: Mind) -> list[Fact]:
+        if after == mind:
+            return []
+        return [known.holding(after) if known else self._new(MIND, MIND, after)]
+
+    def _new(self, kind: str, fact_id: str, value: AcquiredSkill | Mind) -> Fact:
+        return new_fact(self.agent_id, kind, fact_id, value)
+
+    def _mind(self) -> tuple[Fact | None, Mind]:
+        fact = self.runtime.home.facts.get(self.agent_id, MIND, MIND)
+        return fact, fact.read(Mind) if fact else Mind()
+
+    def _stored(self, name: str) -> tuple[Fact, AcquiredSkill] | None:
+        fact = self.runtime.home.facts.get(self.agent_id, SKILL, name)
+        return None if fact is None else (fact, fact.read(AcquiredSkill))
+
+    def _page(self) -> list[tuple[Fact, AcquiredSkill]]:
+        page = self.runtime.home.facts.page(self.agent_id, SKILL, limit=SKILLS_KEPT + 1)
+        return [(fact, fact.read(AcquiredSkill)) for fact in page]
+
+    def _is_shipped(self, name: str) -> bool:
+        return self.runtime.skills.find(name) is not None
+
+    def _require_living(self) -> None:
+        if not self.runtime.home.agents.get(self.agent_id).agent.answers:
+            raise Conflict(
+                f"agent {self.agent_id!r} has retired and cannot be changed",
+                cure="create a new agent",
+            )
+
+    def _require_free(self, name: str) -> None:
+        taken = self.runtime.actions.find(name.replace("-", "_")) is not None
+        if taken or self._is_shipped(name):
+            raise Refused(
+                f"{name!r} is the name of an action or a standard skill",
+                field="name",
+                cure="choose another name",
+            )
+
+    def _require_acquired(self, name: str, why: str) -> None:
+        if self._is_shipped(name):
+            raise Refused(f"{name!r} is a standard skill: {why}", field="name")
+
+
+def _standing(skill: StandardSkill, mind: Mind) -> Kept:
+    return Kept(skill, is_enabled(skill, mind))
+
+
+def _acquired(skill: AcquiredSkill) -> Kept:
+    return Kept(skill, skill.status.is_live)
+
+
+def _pinned(mind: Mind, name: str, *, pinned: bool) -> Mind:
+    subject = Subject(kind=AdjustmentKind.SKILL, name=name)
+    return with_pin(mind, subject) if pinned else without_pin(mind, subject)
+
+
+def _known(stored: AcquiredSkill | None, name: str) -> AcquiredSkill:
+    if stored is None:
+        raise no_skill(name)
+    return stored
+
+
+def _require_version(stored: AcquiredSkill | None, version: int | None) -> None:
+    now = stored.version if stored else 0
+    if version is not None and version != now:
+        raise Conflict(
+            f"the skill is at version {now} now",
+            field="If-Match",
+            cure="load it again and repeat the change",
+        )
+
+
+def _switched(mind: Mind, skill: StandardSkill, *, on: bool) -> Mind:
+    """A mind in which a standard skill is on or off; nothing is noted that holds by default."""
+    disabled = {name for name in mind.disabled if name != skill.name}
+    enabled = {name for name in mind.enabled if name != skill.name}
+    if on and not skill.by_default:
+        enabled.add(skill.name)
+    if not on and skill.by_default:
+        disabled.add(skill.name)
+    return mind.replaced(disabled=tuple(sorted(disabled)), enabled=tuple(sorted(enabled)))

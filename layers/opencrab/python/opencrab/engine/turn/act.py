@@ -1,0 +1,346 @@
+"""Act: run one call the way its effect class demands, or say why not."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.document import Fact
+from opencrab.domain.errors import Changed, Unavailable
+from opencrab.domain.turn.action import (
+    ActionResult,
+    DeclaredDone,
+    Effect,
+    FileWritten,
+    Guided,
+    Mused,
+    Spoke,
+)
+from opencrab.domain.turn.record import (
+    ActionIntent,
+    ApprovalRequest,
+    Call,
+    CallResult,
+    CallState,
+    ModelIntent,
+    called,
+    called_with,
+)
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, name_key
+from opencrab.engine.approvals import approvals
+from opencrab.engine.phrases import phrase
+from opencrab.engine.turn.call import Ready, checked, context_of, ended
+from opencrab.engine.turn.close import close, shortened
+from opencrab.engine.turn.large_result import within
+from opencrab.engine.turn.work import ASKING, Beside, Work
+from opencrab.engine.usage.ledger_row import unknown
+from opencrab.ports.turn.action import one_line
+
+_LINE_ARGUMENTS = 1_000
+_LINE_RESULT = 2_000
+_TRIES = 3
+_REASON = 300
+_INTENDED = {Effect.KEYED, Effect.ONCE}
+
+
+def act(work: Work, call: Call) -> None:
+    """Run the next call of the step, wait for its approval, or record why it does not run.
+
+    Raises Stopped when the turn was asked to stop before the call.
+    """
+    ready = checked(work, call)
+    if isinstance(ready, CallResult):
+        work.carry(ready, _action_line(work, call, ready))
+        return
+    approved = work.transcript.approves(call)
+    if approved is False:
+        _reject(work, ready)
+        return
+    for _ in range(_TRIES):
+        ruling = _ruling(work, ready)
+        if approved is None and (ruling.ask or _was_asked(work, call)):
+            _wait(work, ready)
+            return
+        spend = () if approved or ruling.spend is None else (ruling.spend,)
+        try:
+            _begin(work, ready, spend)
+        except Changed:
+            # Only what a grant allows is spent before anything ran; what runs settles its own.
+            continue
+        return
+    _wait(work, ready)
+
+
+def recover(work: Work) -> None:
+    """Settle the intent that a dead worker left open.
+
+    A keyed action runs again under its old condition; everything else ends as unknown.
+    """
+    intent, call = work.transcript.open_intent, work.transcript.pending
+    if isinstance(intent, ActionIntent) and intent.effect is Effect.KEYED and call is not None:
+        ready = checked(work, call)
+        if isinstance(ready, Ready):
+            _finish(work, ready, intent.n, _run(work, ready, intent.prepared))
+            return
+    settle_unknown(work)
+
+
+def settle_unknown(work: Work, *, progress: bool = True) -> None:
+    """End the open intent as unknown, without running anything again.
+
+    A model call was perhaps billed, so its reservation is its cost; of an action the model is told
+    that nobody knows, which is `progress` unless the turn is given up.
+    """
+    intent, call = work.transcript.open_intent, work.transcript.pending
+    if isinstance(intent, ModelIntent):
+        turn = work.turn.settled(reserved=intent.reserved, cost=intent.reserved)
+        work.save(turn, unknown(intent))
+    elif isinstance(intent, ActionIntent) and call is not None:
+        failed = ActionResult.failed(
+            "outcome unknown: the worker ended while this ran; check before you do it again"
+        )
+        record = ended(work, call, CallState.UNKNOWN, failed, n=intent.n)
+        work.save(work.turn, record, lines=(_action_line(work, call, record),), progress=progress)
+
+
+def _ruling(work: Work, ready: Ready) -> approvals.Ruling:
+    return approvals.ruling(
+        work.runtime.home.facts,
+        work.profile.agent,
+        ready.action.name,
+        ready.impact,
+        ready.touches,
+        tainted=work.turn.taint,
+        now=work.runtime.clock.now(),
+    )
+
+
+def _was_asked(work: Work, call: Call) -> bool:
+    """Whether a human was asked about this call and has not answered yet."""
+    asked = work.transcript.approval
+    return asked is not None and asked.call_id == call.id and work.transcript.decision is None
+
+
+def _begin(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
+    """Run a call that is allowed to; raises Changed when its grant was spent by somebody else."""
+    effect = ready.action.effect
+    if effect is Effect.TRANSACTIONAL:
+        if spend:
+            work.save(work.turn, beside=Beside(facts=spend), unless_stopped=True)
+        _transact(work, ready)
+    elif effect in _INTENDED:
+        _intend(work, ready, spend)
+    else:
+        if spend:
+            work.save(work.turn, beside=Beside(facts=spend), unless_stopped=True)
+        _finish(work, ready, work.next_n, _run(work, ready, {}))
+
+
+def _intend(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
+    call, action = ready.call, ready.action
+    try:
+        prepared = _prepare(work, ready)
+    except Unavailable as error:
+        refused = ended(work, call, CallState.FAILED, ActionResult.failed(error.message))
+        work.carry(refused, _action_line(work, call, refused))
+        return
+    intent = ActionIntent(
+        n=work.next_n,
+        call_id=call.id,
+        name=call.name,
+        effect=action.effect,
+        argument_hash=call.argument_hash,
+        prepared=prepared,
+        at=work.runtime.clock.now(),
+    )
+    work.save(work.turn, intent, beside=Beside(facts=spend), unless_stopped=True)
+    _finish(work, ready, intent.n, _run(work, ready, prepared))
+
+
+def _transact(work: Work, ready: Ready) -> None:
+    """Run and commit in one; from the beginning again when a fact was changed meanwhile."""
+    for _ in range(_TRIES):
+        try:
+            _finish(work, ready, work.next_n, _run(work, ready, {}))
+        except Changed:
+            continue
+        return
+    busy = ActionResult.failed("somebody else changes the same thing at this moment: try again")
+    record = ended(work, ready.call, CallState.FAILED, busy)
+    work.carry(record, _action_line(work, ready.call, record))
+
+
+def _prepare(work: Work, ready: Ready) -> dict[str, Any]:
+    prepare = ready.action.prepare
+    return {} if prepare is None else prepare(ready.arguments, context_of(work, ready.call, {}))
+
+
+def _run(work: Work, ready: Ready, prepared: Mapping[str, Any]) -> tuple[CallState, ActionResult]:
+    try:
+        result = ready.action.run(ready.arguments, context_of(work, ready.call, prepared))
+    except Unavailable as error:
+        # A keyed one too: the store may have done it, now or for a worker that was here before.
+        if ready.action.effect in _INTENDED:
+            return CallState.UNKNOWN, ActionResult.failed(f"outcome unknown: {error.message}")
+        return CallState.FAILED, ActionResult.failed(error.message)
+    result = within(work, ready, result)
+    return (CallState.COMPLETED if result.success else CallState.FAILED), result
+
+
+def _finish(work: Work, ready: Ready, n: int, outcome: tuple[CallState, ActionResult]) -> None:
+    """Save a result with everything that it makes: lines, utterances, facts, the end of the turn.
+
+    Raises Changed when one of the facts is stored in another version; then nothing was saved.
+    """
+    state, result = outcome
+    call, action = ready.call, ready.action
+    ends = result.success and action.ends_turn(ready.arguments, result)
+    record = ended(work, call, state, result, n=n).replaced(ends_turn=ends)
+    if result.taint:
+        work.turn = work.turn.replaced(taint=True)
+    if action.effect is Effect.PURE:
+        work.carry(record, _action_line(work, call, record))
+        return
+    work.save(
+        work.turn,
+        record,
+        lines=_lines(work, call, record),
+        utterances=_utterances(work, result, ends=ends),
+        beside=Beside(facts=(*result.facts, *_foreign_names(work, result))),
+        unless_stopped=action.effect is Effect.TRANSACTIONAL,
+        progress=True,
+    )
+    if any(isinstance(effect, DeclaredDone) for effect in result.side_effects):
+        work.declared_done = True
+
+
+def _foreign_names(work: Work, result: ActionResult) -> tuple[Fact, ...]:
+    """Remembers which files a tainted turn named: names are words, too."""
+    written = [effect.path for effect in result.side_effects if isinstance(effect, FileWritten)]
+    if not work.turn.taint:
+        return ()
+    return tuple(
+        Fact(
+            owner=work.turn.agent_id,
+            kind=FOREIGN_NAME,
+            id=name_key(path),
+            version=0,
+            body=NamedFile(path=path).model_dump(),
+        )
+        for path in dict.fromkeys(written)
+    )
+
+
+def _wait(work: Work, ready: Ready) -> None:
+    """Ask a human; the calls after this one do not run, and the turn costs nothing meanwhile."""
+    call = ready.call
+    waiting = work.turn.replaced(status=TurnStatus.WAITING)
+    if _was_asked(work, call):
+        work.save(waiting, progress=True)
+        return
+    step = work.transcript.steps[-1]
+    later = step.answer.calls[step.answer.calls.index(call) + 1 :]
+    for other in (other for other in later if other.id not in step.results):
+        result = ActionResult.failed("not run: an earlier call of this step waits for approval")
+        work.carry(ended(work, other, CallState.CANCELLED, result))
+    request = ApprovalRequest(
+        n=work.next_n,
+        call_id=call.id,
+        name=ready.action.name,
+        argument_hash=call.argument_hash,
+        what=ready.what,
+        touches=ready.touches,
+        at=work.runtime.clock.now(),
+    )
+    language = work.profile.agent.language
+    text = phrase("waiting", language, what=ready.what, touches=ready.touches)
+    opened = approvals.opened(
+        work.turn, work.profile.agent, request, ready.impact, work.runtime.clock.now()
+    )
+    work.save(
+        waiting,
+        request,
+        lines=(
+            work.line(LineKind.APPROVAL, text, data={"call_id": call.id, "approval_id": opened.id}),
+        ),
+        utterances=work.utterance(text, ASKING + request.n, approval=opened.id),
+        beside=Beside(facts=(opened,)),
+        unless_stopped=True,
+        progress=True,
+    )
+
+
+def _reject(work: Work, ready: Ready) -> None:
+    result = ActionResult.failed("not approved by a human; the turn ends here")
+    record = ended(work, ready.call, CallState.REFUSED, result)
+    notice = phrase("rejected", work.profile.agent.language, what=ready.what)
+    if work.transcript.decision is not None and work.transcript.decision.reason:
+        notice += f" / {one_line(work.transcript.decision.reason, _REASON)}"
+    close(work, TurnStatus.STOPPED, record, notice=notice)
+
+
+def _lines(work: Work, call: Call, record: CallResult) -> tuple[Line, ...]:
+    """Speech and musing are lines of their own; every other call is an action line.
+
+    The ends of tasks and goals are told to everybody in the session.
+    """
+    lines: list[Line] = []
+    for effect in record.result.side_effects:
+        if isinstance(effect, Spoke):
+            lines.append(work.line(LineKind.SPEECH, shortened(effect.text)))
+        elif isinstance(effect, Mused):
+            text = shortened(effect.text)
+            lines.append(work.line(LineKind.INNER_VOICE, text, audience=Audience.SELF))
+    if not lines:
+        lines.append(_action_line(work, call, record))
+    lines.extend(
+        _guidance(work, effect)
+        for effect in record.result.side_effects
+        if isinstance(effect, Guided)
+    )
+    lines.extend(
+        work.line(LineKind.SYSTEM, effect.message)
+        for effect in record.result.side_effects
+        if effect.kind in {"task_ended", "goal_ended"}
+    )
+    return tuple(lines)
+
+
+def _guidance(work: Work, effect: Guided) -> Line:
+    """A facilitator's guidance: an agent's words, on whosever behalf the turn is."""
+    line = work.line(LineKind.SYSTEM, shortened(effect.text), audience=Audience.AGENTS)
+    return line.replaced(authority=Authority.PEER)
+
+
+def _utterances(work: Work, result: ActionResult, *, ends: bool) -> tuple[Utterance, ...]:
+    spoken = [effect.text for effect in result.side_effects if isinstance(effect, Spoke)]
+    made: list[Utterance] = []
+    for place, text in enumerate(spoken, 1):
+        ordinal = work.transcript.speeches + len(made)
+        closes = ends and place == len(spoken)
+        made.extend(work.utterance(shortened(text), ordinal, closes=closes))
+    return tuple(made)
+
+
+def _action_line(work: Work, call: Call, record: CallResult) -> Line:
+    result, name = record.result, called(call)
+    outcome = result.data if result.success else {"error": result.error}
+    return work.line(
+        LineKind.ACTION,
+        f"{name} {record.state.value}",
+        audience=Audience.SELF,
+        data={
+            "name": name,
+            "arguments": _short(called_with(call), _LINE_ARGUMENTS),
+            "result": _short(outcome, _LINE_RESULT),
+            "state": record.state.value,
+        },
+    )
+
+
+def _short(value: object, limit: int) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= limit else f"{text[:limit]}…"

@@ -1,0 +1,177 @@
+"""Admission: the one way in, by which a message becomes queued turns exactly once."""
+
+import json
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, TypedDict, Unpack
+
+from opencrab.domain.access.authority import Authority, taints
+from opencrab.domain.conversation.line import QUOTES, Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Message
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.identifier import content_hash, stable_id
+from opencrab.domain.turn.turn import UNASKED, Trigger, Turn
+from opencrab.engine.goals.pausing import pause
+from opencrab.engine.phrases import phrase
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.turn.journal import Admission
+from opencrab.ports.turn.queue import Queue
+
+
+class Inherited(TypedDict, total=False):
+    """What a turn has from whatever it continues.
+
+    `hops` counts agents since a human spoke, `task` is what it serves, `payer` the public person
+    whose words it goes back to.
+    """
+
+    hops: int
+    task: str | None
+    taint: bool
+    payer: str | None
+
+
+def admit(
+    runtime: Runtime,
+    session_id: str,
+    message: Message,
+    *,
+    trigger: Trigger = Trigger.MESSAGE,
+    only: tuple[str, ...] | None = None,
+    **inherited: Unpack[Inherited],
+) -> tuple[Turn, ...]:
+    """Admit a message: one turn for every participant but its sender, stored, then queued.
+
+    `only` names those participants whom it asks. An owner's message to a session in which a goal is
+    carried out lets that goal wait: whoever owns the agent goes before its work.
+    The same message again answers the same turns. Raises NotFound (session), Conflict (ended
+    session, nobody left to answer, or the same id for another body).
+    """
+    session = runtime.home.sessions.get(session_id)
+    now, taint = runtime.clock.now(), inherited.get("taint", False)
+    inherits = {**inherited, "taint": taint or taints(message.authority)}
+    turns = tuple(
+        _turn(session_id, message, agent_id, now).replaced(trigger=trigger, **inherits)
+        for agent_id in _answering(runtime, session, message, only)
+    )
+    message_id, body_hash = turns[0].group, turns[0].body_hash
+    line = _line(session_id, message_id, message, now).replaced(taint=taint)
+    if trigger is Trigger.CONTINUATION:
+        line = line.replaced(kind=LineKind.SYSTEM)
+    elif trigger in UNASKED and len(turns) == 1:
+        line = _hidden(line, turns[0].agent_id)
+    stored = runtime.home.journal.admit(Admission(message_id, body_hash, turns, line))
+    from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
+    if session.goal is not None and from_owner and not stored[0].status.is_end:
+        _interrupt(runtime, session, message)
+    for turn in stored:
+        enqueue(runtime, turn)
+    return stored
+
+
+def _hidden(line: Line, agent_id: str) -> Line:
+    """What wakes an agent is told to nobody else."""
+    return line.replaced(
+        kind=LineKind.SYSTEM, audience=Audience.SELF, speaker_id=agent_id, from_agent=True
+    )
+
+
+def _turn(session_id: str, message: Message, agent_id: str, now: datetime) -> Turn:
+    """The header of one participant's turn."""
+    source_id = message.source_id
+    return Turn(
+        id=message.turn_in(session_id, agent_id),
+        agent_id=agent_id,
+        session_id=session_id,
+        trigger=Trigger.MESSAGE,
+        source=message.source,
+        authority=message.authority,
+        principal_id=message.principal_id,
+        group=stable_id("message", message.source, message.principal_id, session_id, source_id),
+        body_hash=_body_hash(session_id, message),
+        channel=message.channel,
+        lease_until=now,
+        created_at=now,
+    )
+
+
+def _interrupt(runtime: Runtime, session: Session, message: Message) -> None:
+    agent_id, goal = session.agent_ids[0], str(session.goal)
+    with suppress(Conflict, NotFound):
+        language = runtime.home.agents.get(agent_id).agent.language
+        why = phrase("interrupted", language, text=message.text[:200])
+        pause(runtime, agent_id, goal, by=message.principal_id, reason=why)
+
+
+def enqueue(runtime: Runtime, turn: Turn, *, again: str = "") -> None:
+    """Queue a turn that still has something to do; `again` makes it a new queue message."""
+    if turn.status.is_end:
+        return
+    body = json.dumps({"v": 1, "turn": turn.id}, separators=(",", ":"))
+    deduplication = f"{turn.id}{again}"
+    group = turn.session_id or turn.id
+    queue_of(runtime, turn).send(body, group=group, deduplication=deduplication)
+
+
+def queue_of(runtime: Runtime, turn: Turn) -> Queue:
+    """Where a turn waits for its worker: summaries and vectors keep nobody waiting."""
+    compacts = turn.trigger in {Trigger.COMPACTION, Trigger.EMBEDDING}
+    return runtime.home.compactions if compacts else runtime.home.turns
+
+
+def instruct(runtime: Runtime, instruction: Instruction, line: Line) -> Instruction:
+    """Give a session's agents an instruction that people do not see; it starts no turn.
+
+    Running turns hear it before their next model call, later turns find it in the history.
+    """
+    runtime.home.sessions.get(instruction.session_id)
+    return runtime.home.journal.instruct(instruction, line)
+
+
+def _answering(
+    runtime: Runtime, session: Session, message: Message, only: tuple[str, ...] | None
+) -> tuple[str, ...]:
+    answering = []
+    for agent_id in session.agent_ids if only is None else only:
+        if agent_id != message.sender.id and _answers(runtime, agent_id):
+            answering.append(agent_id)
+    if not answering:
+        raise Conflict(
+            f"session {session.id!r} has no agent that could answer",
+            cure="create a session with an active agent",
+        )
+    return tuple(answering)
+
+
+def _answers(runtime: Runtime, agent_id: str) -> bool:
+    try:
+        return runtime.home.agents.get(agent_id).agent.answers
+    except NotFound:
+        return False
+
+
+def _body_hash(session_id: str, message: Message) -> str:
+    body = {"session": session_id, **message.body()}
+    return content_hash(json.dumps(body, sort_keys=True, ensure_ascii=False).encode())
+
+
+def _line(session_id: str, message_id: str, message: Message, now: datetime) -> Line:
+    return Line(
+        session_id=session_id,
+        group=message_id,
+        kind=LineKind.SPEECH,
+        speaker_id=message.sender.id,
+        speaker_name=message.sender.name,
+        authority=message.authority,
+        text=message.text,
+        data=_data(message) or None,
+        message_id=message_id,
+        at=now,
+    )
+
+
+def _data(message: Message) -> dict[str, Any]:
+    images, quoted = message.images, message.metadata.get(QUOTES)
+    data: dict[str, Any] = {"images": list(images)} if images else {}
+    return data | ({QUOTES: [quoted]} if quoted else {})

@@ -1,0 +1,184 @@
+"""Calls: what one must pass before it runs, and what its end is recorded as."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from opencrab.domain.access.authority import may
+from opencrab.domain.errors import Invalid
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.turn.action import ActionResult, Impact
+from opencrab.domain.turn.record import Call, CallResult, CallState, called, called_with
+from opencrab.domain.value import Language
+from opencrab.engine.turn.work import Work
+from opencrab.ports.turn.action import Action, ActionContext, one_line
+
+REPEATS = 3
+"""Equal calls with equal results after which one more is refused."""
+
+TOUCHES = 200
+_WEIGHTS = tuple(Impact)
+_NAMES = 60
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A call that may run: its action, its checked arguments, and what it touches.
+
+    `what` and `touches` are the two lines that a human would be asked with.
+    """
+
+    call: Call
+    action: Action
+    arguments: BaseModel
+    impact: Impact
+    what: str
+    touches: str
+
+
+def context_of(work: Work, call: Call, prepared: Mapping[str, Any]) -> ActionContext:
+    """What the call's action may know and touch."""
+    return ActionContext(
+        agent=work.profile.agent,
+        session=work.session,
+        turn=work.turn,
+        key=f"{work.turn.id}-{call.id}",
+        reach=work.runtime.reach,
+        clock=work.runtime.clock,
+        actions=work.runtime.actions,
+        mind=work.profile.mind,
+        goal=work.served,
+        receipts=work.receipts,
+        basis=work.basis,
+        choices=tuple(work.transcript.choices),
+        trials=work.runtime.rules.trials,
+        prepared=dict(prepared),
+    )
+
+
+def checked(work: Work, call: Call) -> Ready | CallResult:
+    """The call as something that can run, or the result that tells the model why it cannot."""
+    action, arguments = _found(work, called(call)), called_with(call)
+    if action is None:
+        return invalid(work, call, _unknown(work, called(call)))
+    if arguments is None:
+        return invalid(work, call, "the arguments are not a JSON object; send them again")
+    try:
+        values = _validated(action, arguments)
+    except Invalid as error:
+        return invalid(work, call, error.message)
+    impact = action.impact
+    if action.impact_of is not None:
+        judged = action.impact_of(values, context_of(work, call, {}))
+        impact = max(impact, judged, key=_WEIGHTS.index)
+    refused = _refused(work, call, action, impact)
+    if refused is not None:
+        return ended(work, call, CallState.REFUSED, ActionResult.failed(refused))
+    return Ready(
+        call,
+        action,
+        values,
+        impact,
+        what=what(action, arguments, work.profile.agent.language),
+        touches=one_line(action.touches(values) if action.touches else impact.value, TOUCHES),
+    )
+
+
+def _validated(action: Action, arguments: Mapping[str, Any]) -> BaseModel:
+    size = len(json.dumps(arguments, ensure_ascii=False).encode())
+    if size > action.argument_bytes:
+        most = action.argument_bytes
+        raise Invalid(f"the arguments take {size} bytes, at most {most} are allowed")
+    try:
+        return action.arguments.model_validate(arguments)
+    except ValidationError as error:
+        raise Invalid(_explained(error)) from None
+
+
+def _refused(work: Work, call: Call, action: Action, impact: Impact) -> str | None:
+    """Why a call that can be understood may not run all the same."""
+    if not may(work.turn.authority, impact, for_peers=action.for_peers):
+        return f"{action.name} is not allowed on behalf of {work.turn.authority.value!r}"
+    if _repeats(work, call):
+        return (
+            f"{action.name} was called {REPEATS} times with the same arguments and the same "
+            "result: use that result, change the arguments, or do something else"
+        )
+    return None
+
+
+def what(action: Action, arguments: Mapping[str, Any], language: Language) -> str:
+    """One line for people: what the call does, and the action's name."""
+    return f"{action.sentence(arguments, language)} ({action.name})"
+
+
+def ended(
+    work: Work, call: Call, state: CallState, result: ActionResult, *, n: int | None = None
+) -> CallResult:
+    """The record of a call's end, numbered next unless its intent has a number already."""
+    return CallResult(
+        n=work.next_n if n is None else n,
+        call_id=call.id,
+        name=call.name,
+        state=state,
+        result=result,
+        at=work.runtime.clock.now(),
+    )
+
+
+def invalid(work: Work, call: Call, error: str) -> CallResult:
+    """The record of a call that cannot be understood; the model may repair it."""
+    record = ended(work, call, CallState.FAILED, ActionResult.failed(error))
+    return record.replaced(invalid=True)
+
+
+def _found(work: Work, name: str) -> Action | None:
+    action = work.runtime.actions.find(name)
+    routing = work.runtime.models.routing
+    offered = action is not None and action.offered(work.profile.agent, routing)
+    return action if offered else None
+
+
+def _unknown(work: Work, name: str) -> str:
+    agent, routing = work.profile.agent, work.runtime.models.routing
+    allowed = work.runtime.actions.allowed(agent, routing, work.turn.authority)
+    names = ", ".join(action.name for action in allowed[:_NAMES])
+    return f"unknown action {one_line(name)!r}; there are: {names}"
+
+
+def _explained(error: ValidationError) -> str:
+    problems = (
+        f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}"
+        for item in error.errors(include_url=False, include_input=False, include_context=False)[:5]
+    )
+    return f"invalid arguments: {'; '.join(problems)}"
+
+
+def _repeats(work: Work, call: Call) -> bool:
+    """Whether the same call had the same result the last few times."""
+    before = [_outcome(result) for result in _same(work, call)][-REPEATS:]
+    return len(before) == REPEATS and len(set(before)) == 1
+
+
+def _same(work: Work, call: Call) -> Iterator[CallResult]:
+    for step in work.transcript.steps:
+        for other in step.answer.calls:
+            result = step.results.get(other.id)
+            if result is None or result.state is CallState.REFUSED:
+                continue
+            if other.id != call.id and _meant(other) == _meant(call):
+                yield result
+
+
+def _meant(call: Call) -> tuple[str, dict[str, Any] | None, str]:
+    """What a call asks for, wrapped or not."""
+    return called(call), called_with(call), call.raw
+
+
+def _outcome(record: CallResult) -> str:
+    result = record.result
+    told = json.dumps([result.success, result.data, result.error], sort_keys=True)
+    return content_hash(told.encode())

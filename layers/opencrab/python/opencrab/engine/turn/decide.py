@@ -1,0 +1,385 @@
+"""Decide: choose a model, reserve, ask, save the answer; the only place that calls a model."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from opencrab.domain.access.authority import taints
+from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Stopped, Unavailable
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.models.fault import Fault, Unanswered
+from opencrab.domain.models.health import Health, failed
+from opencrab.domain.models.routing import Manner
+from opencrab.domain.money.budget import Draw, Limits
+from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult
+from opencrab.domain.turn.task_type import ThinkContext, think_context
+from opencrab.domain.turn.transcript import Attempt
+from opencrab.domain.turn.turn import Block, Turn, TurnStatus, draws_for
+from opencrab.domain.value import MicroUsd
+from opencrab.engine.models import router
+from opencrab.engine.money.reservation import reservation
+from opencrab.engine.phrases import budget_phrase, phrase
+from opencrab.engine.skills.offering import offered
+from opencrab.engine.turn.close import close
+from opencrab.engine.turn.prompt.request import build_request, skills_that_fit
+from opencrab.engine.turn.work import Beside, Work
+from opencrab.ports.models.model import ChatModel, ChatRequest
+from opencrab.ports.turn.journal import Boundary
+
+_SHARES = (0.5, 0.25, 0.0)
+"""How much of the usual history is shown where the turn's budget could not pay for all of it."""
+
+_TOLD = 300
+"""Characters of each model's error that a person is told."""
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A model call that is about to be made: to whom, what for, and how its provider fares."""
+
+    model: ChatModel
+    listed: tuple[ChatModel, ...]
+    request: ChatRequest
+    body: bytes
+    context: ThinkContext
+    chosen_by: str
+    health: Health | None
+
+
+def decide(work: Work) -> int | None:
+    """One model call, from the switches to the saved answer; a final answer closes the turn.
+
+    A number is how many seconds to wait before it is tried again. Raises Stopped when the turn was
+    asked to stop before the call.
+    """
+    language = work.profile.agent.language
+    boundary = work.runtime.home.journal.boundary(work.turn)
+    if boundary.frozen is not None:
+        close(work, TurnStatus.STOPPED, notice=phrase("frozen", language))
+        return None
+    try:
+        work.runtime.models.refresh(boundary.settings_version)
+        seconds = _next(work, boundary)
+    except Exhausted as error:
+        notice = budget_phrase(error.field, language)
+        close(work, TurnStatus.EXHAUSTED, notice=notice, note=error.message)
+        return None
+    except Stopped:
+        raise
+    except (Invalid, Refused) as error:
+        _fail(work, error)
+        return None
+    return seconds
+
+
+def _next(work: Work, boundary: Boundary) -> int | None:
+    """Ask whoever is to be asked now, or say how long to wait."""
+    models, context = work.runtime.models, _context(work)
+    leader, chosen_by = router.leader(
+        models, context.use, work.basis, work.transcript.choices, context.task_type.value
+    )
+    listed = router.candidates(models, leader, work.profile.agent)
+    manner = models.routing.manner(context.use)
+    work.limits = _limits(work, boundary)
+    _hear(work, boundary)
+    wished, work.retry_after_seconds = work.retry_after_seconds, None
+    while True:
+        picked = _picked(work, listed, boundary)
+        if wished is not None and (seconds := router.wait_seconds(picked, work.turn.id, wished)):
+            return seconds
+        try:
+            request, body = _request(work, picked.model, manner, boundary)
+        except Invalid:
+            if picked.model.info.name == leader.info.name:
+                raise
+            listed = tuple(other for other in listed if other.info.name != picked.model.info.name)
+            continue
+        by = chosen_by if picked.model.info.name == leader.info.name else "fallback"
+        call = _Call(picked.model, listed, request, body, context, by, picked.health)
+        _ask(work, call, _reserved(work, call, picked, boundary))
+        return None
+
+
+def _hear(work: Work, boundary: Boundary) -> None:
+    """An instruction of somebody whose words taint does so with this turn."""
+    if work.job is None and any(taints(each.authority) for each in boundary.instructions):
+        work.turn = work.turn.replaced(taint=True)
+
+
+def _limits(work: Work, boundary: Boundary) -> Limits:
+    """The limits of this call: those of the installation, and what is left of the goal's own."""
+    limits = work.runtime.rules.limits.changed(boundary.limits)
+    if work.job is not None:
+        return work.job.limits(work, limits)
+    goal = work.served
+    left = None if goal is None else goal.left_micro_usd
+    if left is None or left >= limits.turn_micro_usd:
+        return limits
+    return limits.replaced(turn_micro_usd=left)
+
+
+def _request(
+    work: Work, model: ChatModel, manner: Manner, boundary: Boundary
+) -> tuple[ChatRequest, bytes]:
+    """The request and its bytes, with less history where the turn could not pay for more."""
+    if work.job is not None:
+        request = work.job.request(work, model.info, manner)
+        return request, model.encode(request)
+    room = work.limits.turn_micro_usd - work.turn.spent
+    request = build_request(work, model.info, manner, boundary.instructions)
+    body = model.encode(request)
+    for share in _SHARES:
+        if reservation(model.info, request, body) <= room:
+            break
+        request = build_request(work, model.info, manner, boundary.instructions, share)
+        body = model.encode(request)
+    return request, body
+
+
+def _reserved(work: Work, call: _Call, picked: router.Pick, boundary: Boundary) -> ModelIntent:
+    """Reserve for the call; whoever cannot leaves the probe of a provider to somebody else."""
+    heard = set(work.transcript.heard)
+    told = () if work.job is not None else boundary.instructions
+    fresh = tuple(item.id for item in told if item.id not in heard)
+    try:
+        return _reserve(work, call, fresh)
+    except (Exhausted, Stopped):
+        if picked.probe is not None and picked.health is not None:
+            _noted(work, call.model.info.provider, picked.probe, picked.health)
+        raise
+
+
+def _context(work: Work) -> ThinkContext:
+    """What the next call is about, by the turn's trigger and whether it has acted already."""
+    trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
+    acting = any(step.answer.calls for step in work.transcript.steps)
+    return think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
+
+
+def _picked(work: Work, listed: tuple[ChatModel, ...], boundary: Boundary) -> router.Pick:
+    """Whom to ask; a provider whose pause is over is tried by one caller, the others go on.
+
+    Raises Invalid when the choice of models has changed since the last one failed, so that nobody
+    is left.
+    """
+    now = work.runtime.clock.now()
+    attempts = work.transcript.attempts
+    picked = router.pick(listed, attempts, boundary.health, now)
+    if picked is not None and picked.probe is not None:
+        provider = picked.model.info.provider
+        probed = picked.probe.probed(now)
+        if _noted(work, provider, probed, picked.probe):
+            return replace(picked, health=probed)
+        health = {**boundary.health, provider: probed}
+        picked = router.pick(listed, attempts, health, now)
+    if picked is None:
+        told = _last_words(work) or "there is no model left to ask"
+        raise Invalid(told, cure="the choice of models was changed meanwhile: send it again")
+    return replace(picked, health=boundary.health.get(picked.model.info.provider))
+
+
+def _noted(work: Work, provider: str, health: Health, before: Health | None) -> bool:
+    """Tell the other workers how a provider fares; if that cannot be told, nothing is lost."""
+    with suppress(Unavailable):
+        return work.runtime.home.health.put(provider, health, before)
+    return True
+
+
+def _reserve(work: Work, call: _Call, heard: tuple[str, ...]) -> ModelIntent:
+    """Write the intent with its reservation, drawing a block from the day's budgets if needed."""
+    info, context = call.model.info, call.context
+    amount = reservation(info, call.request, call.body)
+    intent = ModelIntent(
+        n=work.next_n,
+        model=info.name,
+        request_hash=content_hash(call.body),
+        reserved=amount,
+        heard=heard,
+        purpose=context.use,
+        task_type=context.task_type.value,
+        complexity=context.complexity,
+        tier=context.tier,
+        chosen_by=call.chosen_by,
+        probability=_probability(work, call),
+        price=info.price,
+        basis=work.basis if work.transcript.basis is None else None,
+        skills=skills_that_fit(work),
+        skills_held=work.skills_held,
+        skills_offered=() if work.job else offered(work.runtime.skills, work.profile.mind),
+    )
+    day = work.runtime.clock.now().strftime("%Y-%m-%d")
+    block = work.turn.block_for(amount, day, work.limits)
+    try:
+        _intend(work, intent, block)
+    except Exhausted:
+        missing = amount - work.turn.allowance
+        if block is None or block.micro_usd <= missing:
+            raise
+        _intend(work, intent, block.replaced(micro_usd=missing))
+    return intent
+
+
+def _probability(work: Work, call: _Call) -> float:
+    """How likely the model was; what was not left to chance was certain."""
+    lot = work.basis.lot(call.context.use, call.context.task_type.value)
+    return lot.probability if lot is not None and call.chosen_by == "learned" else 1.0
+
+
+def _intend(work: Work, intent: ModelIntent, block: Block | None) -> None:
+    draws: tuple[Draw, ...] = ()
+    if block is not None:
+        own = work.profile.agent.day_limit_micro_usd
+        draws = draws_for(work.turn, block, work.limits, own)
+    work.save(
+        work.turn.reserving(intent.reserved, block),
+        intent,
+        beside=Beside(draws=draws),
+        unless_stopped=True,
+    )
+
+
+def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
+    clock = work.runtime.clock
+    started = clock.monotonic_ms()
+    try:
+        answer = call.model.chat(call.request, call.body)
+    except Unanswered as error:
+        _unanswered(work, call, intent, error, round(clock.monotonic_ms() - started))
+        return
+    latency_ms = round(clock.monotonic_ms() - started)
+    cost = _cost(answer, intent)
+    result = ModelResult(
+        n=intent.n,
+        state=CallState.COMPLETED,
+        answer=_named(answer, intent.n),
+        cost=cost,
+        latency_ms=latency_ms,
+        at=clock.now(),
+    )
+    _answered(work, result, work.turn.settled(reserved=intent.reserved, cost=cost))
+    # Only now: an answer that was paid for is saved before anything else can go wrong.
+    if call.health is not None:
+        with suppress(Unavailable):
+            work.runtime.home.health.forget(call.model.info.provider)
+
+
+def _cost(answer: Answer, intent: ModelIntent) -> MicroUsd:
+    """What an answer cost; one that does not say how many tokens it took costs its reservation.
+
+    So do words that nobody counted.
+    """
+    usage = answer.usage
+    said = answer.text or answer.calls
+    halved = said and usage.output_tokens <= 0 and usage.reported_micro_usd is None
+    if intent.price is None or not usage.is_counted or halved:
+        return intent.reserved
+    return intent.price.cost(usage)
+
+
+def _answered(work: Work, result: ModelResult, turn: Turn) -> None:
+    if work.job is not None:
+        work.job.answered(work, result, turn)
+        return
+    answer = result.answer or Answer()
+    if answer.calls:
+        work.save(turn, result, progress=True)
+        return
+    text = answer.text.strip()
+    if text:
+        close(work, TurnStatus.COMPLETED, result, turn=turn, speech=text)
+        return
+    status = TurnStatus.COMPLETED if work.transcript.speeches else TurnStatus.IDLE
+    close(work, status, result, turn=turn, note="the model had nothing to say")
+
+
+def _unanswered(
+    work: Work, call: _Call, intent: ModelIntent, error: Unanswered, latency_ms: int
+) -> None:
+    """Record a failed call, charge what it may have cost, and go on or end the turn."""
+    now, info = work.runtime.clock.now(), call.model.info
+    if error.fault.is_illness:
+        at_once = error.fault is Fault.QUOTA_SPENT
+        _noted(work, info.provider, failed(call.health, now, at_once=at_once), call.health)
+    cost = _cost_of_failure(intent, error)
+    turn = work.turn.settled(reserved=intent.reserved, cost=cost)
+    result = ModelResult(
+        n=intent.n,
+        state=CallState.FAILED,
+        error=error.message[:2_000],
+        fault=_lasting(error),
+        usage=error.usage,
+        cost=cost,
+        latency_ms=latency_ms,
+        at=now,
+    )
+    if _is_last(work, call, result):
+        told = _told(work, call, error)
+        if error.fault is Fault.NONSENSE and work.job is None:
+            _leave(work, told, result, turn)
+        else:
+            _fail(work, told, result, turn=turn)
+        return
+    work.save(turn, result, progress=True)
+    work.retry_after_seconds = error.retry_after_seconds or 0.0
+
+
+def _told(work: Work, call: _Call, last: Unanswered) -> OpenCrabError:
+    """What a person should know of a step that nobody answered: every model's last word."""
+    name = call.model.info.name
+    if all(attempt.model == name for attempt in work.transcript.attempts):
+        return last
+    words = f"{_last_words(work, besides=name)}; {name}: {last.message[:_TOLD]}"
+    return Unanswered(words, last.fault, cure=last.cure)
+
+
+def _last_words(work: Work, *, besides: str = "") -> str:
+    """What each model that failed in this step said last."""
+    words = {attempt.model: attempt.error for attempt in work.transcript.attempts}
+    return "; ".join(
+        f"{model}: {error[:_TOLD]}" for model, error in words.items() if model != besides
+    )
+
+
+def _cost_of_failure(intent: ModelIntent, error: Unanswered) -> MicroUsd:
+    if error.usage is not None and error.usage.is_counted and intent.price is not None:
+        return intent.price.cost(error.usage)
+    return intent.reserved if error.may_be_billed else 0
+
+
+def _lasting(error: Unanswered) -> Fault:
+    """The fault; one that passes too late for this turn is another provider's chance."""
+    wait = error.retry_after_seconds or 0.0
+    too_late = error.fault.may_pass and wait > router.LONGEST_WAIT_SECONDS
+    return Fault.QUOTA_SPENT if too_late else error.fault
+
+
+def _is_last(work: Work, call: _Call, result: ModelResult) -> bool:
+    """Whether nobody is left to ask after this failure."""
+    assert result.fault is not None  # noqa: S101  - a failed call has one
+    attempts = (*work.transcript.attempts, Attempt(call.model.info.name, result.fault))
+    now = work.runtime.clock.now()
+    return router.pick(call.listed, attempts, {}, now) is None
+
+
+def _fail(
+    work: Work,
+    error: OpenCrabError,
+    *records: ModelResult,
+    turn: Turn | None = None,
+) -> None:
+    why = error.message if error.cure is None else f"{error.message} ({error.cure})"
+    notice = phrase("failed", work.profile.agent.language, why=why[:1_000])
+    close(work, TurnStatus.FAILED, *records, turn=turn, notice=notice, note=why[:1_000])
+
+
+def _leave(work: Work, error: OpenCrabError, result: ModelResult, turn: Turn) -> None:
+    """End a turn whose last answers nobody can understand: idle, told only to whoever asked."""
+    why = error.message[:1_000]
+    language = work.profile.agent.language
+    notice = "" if work.turn.unasked else phrase("failed", language, why=why)
+    close(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)
+
+
+def _named(answer: Answer, n: int) -> Answer:
+    """The answer with call ids of our own: unique in the turn, whatever the provider sent."""
+    calls = tuple(call.replaced(id=f"c{n}_{place}") for place, call in enumerate(answer.calls))
+    return answer.replaced(calls=calls)

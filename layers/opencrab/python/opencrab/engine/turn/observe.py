@@ -1,0 +1,95 @@
+"""Observe: load the agent, the session and the recent journal that a turn needs."""
+
+from opencrab.domain.access.authority import taints
+from opencrab.domain.conversation.line import Audience, Line
+from opencrab.domain.goals.goal import GOAL, goal_key, goal_of
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.domain.turn.turn import Turn
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.prompt.surroundings import foreign, look_around
+from opencrab.engine.turn.work import Work
+
+_PAGE = 64
+_PAGES_AFTER_TRIGGER = 4
+_PAGES = 8
+
+
+def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
+    """Everything about the turn's world, in three reads: agent, session, recent lines.
+
+    A turn that serves a goal reads that too; one that nobody asked for looks around in one more
+    read, its goal among what it finds, and in another one where there are unread events.
+    """
+    profile = runtime.home.agents.get(turn.agent_id)
+    session = runtime.home.sessions.get(turn.session_id)
+    history = recent_lines(runtime, turn)
+    around = look_around(runtime, turn, profile)
+    goal = None if around is None else around.served
+    if around is None and turn.task is not None:
+        goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_of(turn.task)))
+    read = any(taints_reader(line, turn.agent_id) for line in history)
+    declared = any(effect.kind == "declared_done" for effect in transcript.effects)
+    return Work(
+        runtime=runtime,
+        turn=turn.replaced(taint=turn.taint or read or foreign(around)),
+        transcript=transcript,
+        profile=profile,
+        session=session,
+        history=history,
+        next_n=turn.sequence,
+        limits=runtime.rules.limits,
+        declared_done=declared,
+        goal=goal,
+        around=around,
+        seen_events=() if around is None else tuple(event.id for event in around.events),
+    )
+
+
+def recent_lines(runtime: Runtime, turn: Turn) -> tuple[Line, ...]:
+    """The newest lines that this turn's agent may see before or beside its trigger, oldest first.
+
+    Lines are grouped: a message and all answers to it. Groups that opened after the trigger are
+    other turns' business, however early their messages came in. The trigger is always among them.
+    """
+    journal, wanted = runtime.home.journal, runtime.rules.history_lines
+    size = max(wanted, _PAGE)
+    lines: list[Line] = []
+    before: int | None = None
+    for page in range(_PAGES):
+        if page == _PAGES_AFTER_TRIGGER and before is not None:
+            before = min(before, turn.trigger_line + 1)
+        rows = journal.lines(turn.session_id, before=before, limit=size, newest_first=True)
+        lines.extend(row for row in rows if _belongs(row, turn))
+        if len(rows) < size or len(lines) >= wanted:
+            break
+        before = rows[-1].sequence
+    lines = lines[:wanted]
+    if turn.trigger_line and not any(line.sequence == turn.trigger_line for line in lines):
+        lines.extend(journal.lines(turn.session_id, after=turn.trigger_line - 1, limit=1))
+    return tuple(sorted(lines, key=lambda line: (line.group_line or line.sequence, line.sequence)))
+
+
+def taints_reader(line: Line, agent_id: str) -> bool:
+    """Whether a line's words come from outside: from another agent, or from a public sender.
+
+    An agent's own line does so when it was written after such words had been read.
+    """
+    if line.taint or line.speaker_id == agent_id:
+        return line.taint
+    return line.from_agent or taints(line.authority)
+
+
+def visible(line: Line, agent_id: str) -> bool:
+    """Whether an agent may see a line: everybody's, the agents', and its own private ones."""
+    return line.audience is not Audience.SELF or line.speaker_id == agent_id
+
+
+def _belongs(line: Line, turn: Turn) -> bool:
+    """Whether a line is this turn's history: seen by its agent, opened in time, not its own."""
+    opened = line.group_line or line.sequence
+    if turn.trigger_line and opened > turn.trigger_line:
+        return False
+    if line.audience is Audience.SELF and taints(turn.authority) and not taints(line.authority):
+        # What it found out for those it trusts is not told to a turn of the public or of a peer.
+        return False
+    return visible(line, turn.agent_id) and line.turn_id != turn.id

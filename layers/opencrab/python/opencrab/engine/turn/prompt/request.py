@@ -1,0 +1,305 @@
+"""Context: what a model is shown, in one fixed order and within a real token budget.
+
+The order is action schemas, system text, history, this turn's steps, and last the volatile facts;
+two renders of the same turn differ only in that last part, so providers' prompt caches hit.
+"""
+
+import json
+from collections.abc import Iterable
+
+from opencrab.domain.autonomy.settings import Shares
+from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.errors import Invalid
+from opencrab.domain.learning.holdout import withheld
+from opencrab.domain.memory.search_row import clearance, row_of_core
+from opencrab.domain.models.routing import Manner
+from opencrab.domain.turn.record import Call, CallResult
+from opencrab.domain.turn.transcript import Step
+from opencrab.domain.value import Language
+from opencrab.engine.runtime import Rules
+from opencrab.engine.skills.offering import fitting as fitting_skills
+from opencrab.engine.skills.offering import index_text, text_of
+from opencrab.engine.turn.prompt.history import earlier_of, fitting
+from opencrab.engine.turn.prompt.images import seen
+from opencrab.engine.turn.prompt.surroundings import orientation, recent_room
+from opencrab.engine.turn.prompt.system_text import (
+    core_text,
+    goal_note,
+    heard,
+    system_text,
+    volatile,
+)
+from opencrab.engine.turn.prompt.tokens import estimated_tokens
+from opencrab.engine.turn.work import Earlier, Group, Shown, Work
+from opencrab.ports.models.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
+
+CORE_PERCENT = 5
+"""The share of high water that core memories may take."""
+
+_PER_MESSAGE = 8
+"""Tokens that a provider adds around each message."""
+
+
+def build_request(
+    work: Work,
+    info: ModelInfo,
+    manner: Manner,
+    instructions: tuple[Instruction, ...],
+    share: float = 1.0,
+) -> ChatRequest:
+    """The request for the turn's next model call, asked in the manner of its use.
+
+    `share` is how much of the usual room the history may take.
+
+    Raises Invalid when even the fixed parts do not fit the model.
+    """
+    agent, rules = work.profile.agent, work.runtime.rules
+    schemas = _schemas(work, info)
+    known = index_text(work.runtime.skills, work.profile.mind, agent.language)
+    output = output_limit(info, rules)
+    most = input_limit(info, output)
+    water = high_water(most, rules)
+    shares = rules.autonomy.shares if work.turn.unasked else None
+    memories = _memories(work, water, shares)
+    system = system_text(work.profile, work.session, known, memories, shares)
+    steps = _steps(work, {item.id: item for item in instructions})
+    last = _last(work, estimated_tokens(memories))
+    if work.shown is None:
+        work.shown = rendered(work.history, work.turn.agent_id, agent.language)
+    shown, trigger = _with_pictures(work, info, work.shown)
+    fixed = _fixed_tokens(schemas, system) + _tokens((*steps, last))
+    fixed += trigger.tokens if trigger else 0
+    if fixed > most:
+        raise Invalid(
+            f"model {info.name!r} takes {most} tokens; this turn needs about {fixed}",
+            cure="choose a model with a larger input limit, or send less at once",
+        )
+    room = round((water - fixed) * share)
+    return ChatRequest(
+        model=info.name.partition(":")[2],
+        actions=schemas,
+        system=system,
+        turns=(*_window(work, shown, trigger, room), *steps, last),
+        max_output_tokens=output,
+        temperature=manner.temperature if info.temperature else None,
+        stop=manner.stop,
+        timeout_seconds=min(manner.timeout_seconds, rules.model_timeout_seconds),
+    )
+
+
+def _window(work: Work, shown: tuple[Group, ...], trigger: Group | None, room: int) -> Shown:
+    """The part of the session that is shown, and what is told of the rest."""
+    language = work.profile.agent.language
+
+    def one(line: Line) -> Group | None:
+        return next(iter(rendered((line,), work.turn.agent_id, language)), None)
+
+    own = recent_room(work.turn, work.runtime.rules)
+    if own is not None:
+        return fitting(shown, trigger, min(room, own), language, Earlier)
+    return fitting(shown, trigger, room, language, lambda: earlier_of(work, one))
+
+
+def _last(work: Work, memory_used: int) -> Said:
+    """What is said last, behind everything that a cache could hold."""
+    parts = (*_guidance(work), orientation(work, memory_used), goal_note(work), volatile(work))
+    return Said("user", "\n\n".join(part for part in parts if part))
+
+
+def _memories(work: Work, water: int, shares: Shares | None) -> str:
+    """The core memories of which this turn may hear, within their share of the budget."""
+    turn, session = work.turn, work.session
+    cleared = clearance(turn.authority, session, turn.principal_id)
+    told = [memory for memory in work.profile.mind.core if cleared.allows(row_of_core(memory))]
+    most = water * CORE_PERCENT // 100
+    if shares is not None:
+        most = min(most, shares.memory)
+    return core_text(told, work.profile.agent.language, most)
+
+
+def _with_pictures(
+    work: Work, info: ModelInfo, shown: tuple[Group, ...]
+) -> tuple[tuple[Group, ...], Group | None]:
+    """The history and the turn's trigger in it, with what there is to see."""
+    trigger = next((group for group in shown if group.place == work.turn.trigger_line), None)
+    if trigger is None:
+        return shown, None
+    visible = seen(work, info, trigger)
+    return tuple(visible if group is trigger else group for group in shown), visible
+
+
+def _schemas(work: Work, info: ModelInfo) -> tuple[ActionSchema, ...]:
+    """The actions that the model is told of: none, if it cannot call any."""
+    if not info.functions:
+        return ()
+    profile, routing = work.profile, work.runtime.models.routing
+    return work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, profile.mind)
+
+
+def skills_that_fit(work: Work) -> tuple[str, ...]:
+    """The skills whose text this turn's models are given, because they fit what it is about.
+
+    The coin withholds some of those on trial, and no other takes such a place. What was decided
+    for a turn's first model call holds for all of it.
+    """
+    if work.skills is None:
+        first = work.transcript.first_call
+        if first is not None:
+            work.skills, work.skills_held = first.skills, first.skills_held
+        else:
+            work.skills, work.skills_held = _drawn(work)
+    return work.skills
+
+
+def _drawn(work: Work) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The skills that fit, given ones and withheld ones."""
+    trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
+    goal = work.served
+    task = goal.current if goal else None
+    about = [trigger.text if trigger else "", task.name if task else ""]
+    mind, shipped = work.profile.mind, work.runtime.skills
+    fit = fitting_skills(shipped, mind, "\n".join(about))
+    resting = withheld(mind, work.turn.id, work.runtime.rules.trials.skill_percent)
+    # A skill that was shipped since under the name of one on trial is not on trial.
+    resting = frozenset(name for name in resting if shipped.find(name) is None)
+    given = tuple(name for name in fit if name not in resting)
+    return given, tuple(name for name in fit if name in resting)
+
+
+def _guidance(work: Work) -> Iterable[str]:
+    """The texts of the skills that fit."""
+    facts, skills = work.runtime.home.facts, work.runtime.skills
+    agent = work.profile.agent
+    if work.guidance is None:
+        texts = (
+            text_of(name, skills, facts, agent.id, agent.language) for name in skills_that_fit(work)
+        )
+        work.guidance = tuple(text for text in texts if text)
+    return work.guidance
+
+
+def high_water(limit: int, rules: Rules) -> int:
+    """Most tokens of one request: half of what the model takes, never more than the setting."""
+    return min(limit // 2, rules.high_water_tokens)
+
+
+def output_limit(info: ModelInfo, rules: Rules) -> int:
+    """Most tokens of one answer: where input and output share a window, at most a quarter of it."""
+    limit = min(info.max_output_tokens, rules.max_output_tokens)
+    return limit if info.max_total_tokens is None else min(limit, info.max_total_tokens // 4)
+
+
+def input_limit(info: ModelInfo, output_tokens: int) -> int:
+    """Most tokens that may be sent: the model's own limit, and what its total leaves."""
+    if info.max_total_tokens is None:
+        return info.max_input_tokens
+    return min(info.max_input_tokens, info.max_total_tokens - output_tokens)
+
+
+def rendered(lines: tuple[Line, ...], agent_id: str, language: Language) -> tuple[Group, ...]:
+    """The history as groups that are shown whole: a call never without its result."""
+    groups = []
+    for line in lines:
+        messages = _shown(line, agent_id, language)
+        if messages:
+            spoken = line.kind is LineKind.SPEECH
+            groups.append(Group(line.sequence, messages, _tokens(messages), spoken))
+    return tuple(groups)
+
+
+def _shown(line: Line, agent_id: str, language: Language) -> Shown:
+    own = line.speaker_id == agent_id
+    match line.kind:
+        case _ if line.forgotten or (own and line.audience is Audience.AGENTS):
+            return ()
+        case LineKind.SPEECH if own:
+            return (Said("assistant", line.text),)
+        case LineKind.SYSTEM if line.audience is Audience.AGENTS:
+            giver = _person(line.speaker_name, line.speaker_id)
+            return (Said("user", heard(language, line.text, line.authority, giver)),)
+        case LineKind.SPEECH | LineKind.SYSTEM:
+            name = "OpenCrab" if line.from_agent and line.kind is LineKind.SYSTEM else None
+            speaker = name or _person(line.speaker_name, line.speaker_id)
+            return (Said("user", f"{speaker}: {line.text}", name=line.speaker_id),)
+        case LineKind.ACTION if own and line.data is not None:
+            call = Call.model_construct(
+                id=f"h{line.sequence}", name=line.data["name"], arguments=_past(line)
+            )
+            result = str(line.data.get("result", ""))
+            return (Said("assistant", "", calls=(call,)), Returned(call.id, call.name, result))
+        case _:
+            return ()
+
+
+def _past(line: Line) -> dict[str, object]:
+    """An old call's arguments; a cut one is shown as the text that was kept."""
+    kept = str((line.data or {}).get("arguments", "{}"))
+    try:
+        arguments = json.loads(kept)
+    except ValueError:
+        return {"cut": kept}
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def _steps(work: Work, instructions: dict[str, Instruction]) -> list[Said | Returned]:
+    language = work.profile.agent.language
+    shown: list[Said | Returned] = []
+    told: set[str] = set()
+    for step in work.transcript.steps:
+        shown.extend(_heard(step.heard, instructions, language))
+        told.update(step.heard)
+        shown.extend(_step(step))
+    fresh = (key for key in instructions if key not in told)
+    shown.extend(_heard(fresh, instructions, language))
+    return shown
+
+
+def _heard(
+    ids: Iterable[str], instructions: dict[str, Instruction], language: Language
+) -> list[Said]:
+    given = [instructions[key] for key in ids if key in instructions]
+    return [
+        Said("user", heard(language, each.text, each.authority, _person(each.name, each.by)))
+        for each in given
+    ]
+
+
+def _person(name: str, person_id: str) -> str:
+    return f"{name} ({person_id})" if name else person_id
+
+
+def _step(step: Step) -> list[Said | Returned]:
+    answer = step.answer
+    shown: list[Said | Returned] = [
+        Said("assistant", answer.text, calls=answer.calls, replay=answer.replay)
+    ]
+    shown.extend(
+        Returned(call.id, call.name, _content(step.results[call.id]))
+        for call in step.answer.calls
+        if call.id in step.results
+    )
+    return shown
+
+
+def _content(record: CallResult) -> str:
+    result = record.result
+    if result.success:
+        return json.dumps(result.data or {"done": True}, ensure_ascii=False)
+    return json.dumps({"state": record.state.value, "error": result.error}, ensure_ascii=False)
+
+
+def _fixed_tokens(schemas: tuple[ActionSchema, ...], system: str) -> int:
+    text = "".join(schema.model_dump_json() for schema in schemas)
+    return estimated_tokens(text) + estimated_tokens(system) + _PER_MESSAGE
+
+
+def _tokens(shown: Iterable[Said | Returned]) -> int:
+    total = 0
+    for message in shown:
+        if isinstance(message, Returned):
+            total += estimated_tokens(message.content) + _PER_MESSAGE
+        else:
+            total += estimated_tokens(message.text) + _PER_MESSAGE
+            for call in message.calls:
+                total += estimated_tokens(json.dumps(call.arguments, ensure_ascii=False))
+    return total

@@ -1,0 +1,30 @@
+"""Question: what a model is asked by a turn that answers nobody: one message, and no actions."""
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.models.routing import Manner
+from opencrab.engine.turn.prompt.request import input_limit
+from opencrab.engine.turn.prompt.tokens import estimated_tokens
+from opencrab.engine.turn.work import Work
+from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
+
+
+def asking(
+    work: Work, info: ModelInfo, manner: Manner, *, system: str, question: str, output: int
+) -> ChatRequest:
+    """The request for an answer of so many tokens; raises Invalid where the model takes less."""
+    most, needed = input_limit(info, output), estimated_tokens(system + question)
+    if needed > most:
+        raise Invalid(
+            f"model {info.name!r} takes {most} tokens; this needs about {needed}",
+            cure="choose a model with a larger input limit for `analysis`",
+        )
+    return ChatRequest(
+        model=info.name.partition(":")[2],
+        actions=(),
+        system=system,
+        turns=(Said("user", question),),
+        max_output_tokens=output,
+        temperature=manner.temperature if info.temperature else None,
+        stop=manner.stop,
+        timeout_seconds=min(manner.timeout_seconds, work.runtime.rules.model_timeout_seconds),
+    )

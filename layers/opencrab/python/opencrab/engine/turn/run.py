@@ -1,0 +1,292 @@
+"""run_turn: carry one delivered turn as far as it goes, from whatever its records say."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import TypeVar
+
+from opencrab.domain.access.authority import Source
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded, Unavailable
+from opencrab.domain.goals.goal import Goal, GoalStatus
+from opencrab.domain.turn.action import Passed
+from opencrab.domain.turn.record import ModelIntent
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.domain.turn.turn import DELIVERIES_WITHOUT_PROGRESS, Stop, Turn, TurnStatus
+from opencrab.engine.autonomy.vital_signs import wake
+from opencrab.engine.goals.after_turn import abandoned
+from opencrab.engine.goals.pausing import ATTEMPTS, as_its_goal, goal_fact
+from opencrab.engine.phrases import phrase
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.skills.offering import used
+from opencrab.engine.turn.act import act, recover, settle_unknown
+from opencrab.engine.turn.close import close
+from opencrab.engine.turn.decide import decide
+from opencrab.engine.turn.observe import observe
+from opencrab.engine.turn.stored_record import resolved
+from opencrab.engine.turn.work import Work
+from opencrab.engine.usage.ledger_row import unknown, usage_row
+from opencrab.ports.turn.journal import Change, Recorded
+from opencrab.ports.turn.queue import Delivery
+
+SLACK_SECONDS = 15.0
+
+REPAIRS = 2
+"""Steps without a single call that could be understood, after the first, before a turn ends."""
+
+_PAUSED = "paused"
+_DEEDS = 5
+
+Moved = TypeVar("Moved")
+
+
+class Outcome(StrEnum):
+    """What the caller does with the message: it is finished, or it was given back for later."""
+
+    FINISHED = "finished"
+    CONTINUE = "continue"
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much time there is, and whether the process wants to end; both asked between steps."""
+
+    seconds_left: Callable[[], float] = lambda: float("inf")
+    stopping: Callable[[], bool] = lambda: False
+
+    def allows(self, model_timeout_seconds: float) -> bool:
+        """Whether one more model call fits."""
+        return not self.stopping() and self.seconds_left() >= model_timeout_seconds + SLACK_SECONDS
+
+
+def turn_of(body: str) -> str:
+    """The turn that a queue message names; raises Invalid for anything but version 1."""
+    try:
+        message = json.loads(body)
+        if message["v"] == 1 and isinstance(message["turn"], str):
+            return str(message["turn"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise Invalid("a queue message of unknown form")
+
+
+def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
+    """Run a turn until it ends, waits, or must continue later.
+
+    Whatever happens on the way, the journal says what is done; running it again goes on from
+    there. A message that names no turn ends among the dead letters. Raises Unavailable when a
+    store is.
+    """
+    lease = timedelta(seconds=runtime.rules.lease_seconds)
+    if not pace.allows(runtime.rules.model_timeout_seconds):
+        return _later(runtime, delivery)
+    claimed = None
+    try:
+        claimed = runtime.home.journal.claim(
+            turn_of(delivery.body),
+            lease_until=runtime.clock.now() + lease,
+            receipt=delivery.receipt,
+        )
+        if claimed is None:
+            return Outcome.FINISHED
+        records = resolved(claimed.records, runtime.home.blobs)
+        work = observe(runtime, claimed.turn, Transcript.of(records))
+        if work.turn.source is not Source.HEARTBEAT:
+            work.profile = wake(runtime, work.profile)
+        return _drive(work, delivery, pace)
+    except Superseded:
+        return Outcome.FINISHED
+    except (Invalid, NotFound) as error:
+        runtime.home.turns.bury(delivery.body, group=delivery.group, reason=error.message)
+        if claimed is not None:
+            abandon(runtime, claimed, error.message)
+        return Outcome.FINISHED
+
+
+def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
+    """End a turn whose world is gone: what it needs cannot be read, so only its goal is told."""
+    turn, now = claimed.turn, runtime.clock.now()
+    lost = _lost(claimed)
+    for intent in lost:
+        turn = turn.settled(reserved=intent.reserved, cost=intent.reserved)
+    ended = turn.replaced(
+        status=TurnStatus.FAILED, ended_at=now, lease_until=None, note=why, allowance=0
+    )
+    for _ in range(ATTEMPTS):
+        after = abandoned(runtime, turn, why)
+        change = Change(
+            turn=ended,
+            expected=turn.sequence,
+            records=tuple(unknown(intent) for intent in lost),
+            draws=turn.returns(now.strftime("%Y-%m-%d")),
+            usage=tuple(usage_row(turn, intent, unknown(intent), now) for intent in lost),
+            facts=after.facts,
+            due=after.due,
+            at=now,
+        )
+        try:
+            runtime.home.journal.commit(change)
+        except Changed:
+            continue
+        except Superseded:
+            pass
+        return
+
+
+def _lost(claimed: Recorded) -> tuple[ModelIntent, ...]:
+    """The model call during which the last worker died: nobody else will settle it."""
+    ended = {record.n for record in claimed.records if not isinstance(record, ModelIntent)}
+    return tuple(
+        record
+        for record in claimed.records
+        if isinstance(record, ModelIntent) and record.n not in ended
+    )
+
+
+def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
+    outcome = _carried_on(work, delivery, pace)
+    _count_skills(work)
+    return outcome
+
+
+def _carried_on(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
+    work.resend()
+    if work.turn.note == _PAUSED and work.turn.stop is None:
+        work.turn = work.turn.replaced(note="")
+    _heed_goal(work)
+    if work.turn.deliveries > DELIVERIES_WITHOUT_PROGRESS:
+        _give_up(work, delivery)
+    elif work.transcript.pending is not None:
+        _stop_if_frozen(work)
+    while not work.turn.status.is_end and work.turn.status is not TurnStatus.WAITING:
+        if not _step_ready(work):
+            continue
+        if not pace.allows(work.runtime.rules.model_timeout_seconds):
+            return _later(work.runtime, delivery)
+        seconds = _guarded(work, decide)
+        if seconds is not None:
+            return _later(work.runtime, delivery, seconds)
+    return Outcome.FINISHED
+
+
+def _count_skills(work: Work) -> None:
+    """Count which acquired skills the turn was given; the journal is what measures are made of."""
+    acquired = {skill.name for skill in work.profile.mind.skills if work.turn.status.is_end}
+    if names := acquired & {*(work.skills or ()), *work.transcript.skills_asked}:
+        with suppress(Unavailable):
+            used(work.runtime.home.facts, work.turn.agent_id, names, work.runtime.clock.now())
+
+
+def _stop_if_frozen(work: Work) -> None:
+    """End a turn that would go on with an action, approved perhaps; `decide` looks for the rest."""
+    if work.runtime.home.journal.boundary(work.turn).frozen is not None:
+        settle_unknown(work)
+        close(work, TurnStatus.STOPPED, notice=phrase("frozen", work.profile.agent.language))
+
+
+def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> Outcome:
+    """Give the message back; before the claim this costs the turn none of its deliveries."""
+    wait = runtime.rules.continue_seconds if seconds is None else seconds
+    runtime.home.turns.continue_later(delivery.receipt, wait)
+    return Outcome.CONTINUE
+
+
+def _step_ready(work: Work) -> bool:
+    """Do what comes before the next model call; True when a model call is next."""
+    transcript, language = work.transcript, work.profile.agent.language
+    if transcript.open_intent is not None:
+        recover(work)
+    elif (stop := work.turn.stop) is not None:
+        _guarded(work, lambda running: _wait_or_stop(running, stop))
+    elif transcript.repairs > REPAIRS:
+        close(work, TurnStatus.IDLE, note=f"no call could be understood, {REPAIRS} repairs failed")
+    elif not work.profile.agent.answers:
+        close(work, TurnStatus.STOPPED, notice=phrase("retired", language))
+    elif (call := transcript.pending) is not None:
+        _guarded(work, lambda running: act(running, call))
+    elif transcript.steps and transcript.steps[-1].ends_turn:
+        close(work, TurnStatus.IDLE if _kept_silent(work) else TurnStatus.COMPLETED)
+    elif work.calls_left <= 0:
+        notice = phrase("max_steps", language, limit=work.runtime.rules.max_steps)
+        close(work, TurnStatus.EXHAUSTED, notice=notice)
+    else:
+        return True
+    return False
+
+
+def _kept_silent(work: Work) -> bool:
+    """Whether nothing came of a turn that an action ended: no words, and no task that moved on."""
+    if work.transcript.speeches or work.declared_done:
+        return False
+    results = work.transcript.steps[-1].results.values()
+    passed = any(isinstance(e, Passed) for each in results for e in each.result.side_effects)
+    return passed or work.turn.task is None
+
+
+def _wait_or_stop(work: Work, stop: Stop) -> None:
+    """End a turn that is to stop; let one that is to pause wait, and say what it was doing."""
+    language = work.profile.agent.language
+    if not stop.pause:
+        close(work, TurnStatus.STOPPED, notice=phrase("stopped", language))
+        return
+    if _resumed(work):
+        return
+    done = "; ".join(_deeds(work)) or phrase("nothing_yet", language)
+    text = phrase("paused", language, label=work.turn.task or work.turn.id, done=done)
+    lines = () if work.turn.note == _PAUSED else (work.line(LineKind.SYSTEM, text),)
+    work.save(
+        work.turn.replaced(status=TurnStatus.WAITING, note=_PAUSED), lines=lines, progress=True
+    )
+
+
+def _resumed(work: Work) -> bool:
+    """Whether the goal of a turn that is to wait waits no more; then the turn goes on too."""
+    if work.turn.task is None:
+        return False
+    goal = goal_fact(work.runtime, work.turn.agent_id, work.turn.task).read(Goal)
+    if goal.pause is not None:
+        return False
+    stored = as_its_goal(work.runtime, goal, work.turn.id)
+    work.turn = work.turn.replaced(stop=stored.stop)
+    return work.turn.stop is None or not work.turn.stop.pause
+
+
+def _deeds(work: Work) -> list[str]:
+    """The newest things that this turn has done, a short line each."""
+    told = [
+        f"{receipt.action} {receipt.path}" if receipt.path else receipt.action
+        for receipt in work.receipts
+    ]
+    return told[-_DEEDS:]
+
+
+def _heed_goal(work: Work) -> None:
+    """A turn whose goal was given up or paused before it began does as the goal does."""
+    goal = work.served
+    if goal is None or work.turn.stop is not None:
+        return
+    waits = goal.pause is not None and goal.pause.turn_waits
+    if waits or goal.status is GoalStatus.ABANDONED:
+        stored = as_its_goal(work.runtime, goal, work.turn.id)
+        work.turn = work.turn.replaced(stop=stored.stop)
+
+
+def _guarded(work: Work, move: Callable[[Work], Moved]) -> Moved | None:
+    try:
+        return move(work)
+    except Stopped:
+        work.hear_stop()
+        return None
+
+
+def _give_up(work: Work, delivery: Delivery) -> None:
+    """End a turn that kills its workers, tell its user, and keep a copy for the operator."""
+    turn: Turn = work.turn
+    reason = f"turn {turn.id} made no progress in {DELIVERIES_WITHOUT_PROGRESS} deliveries"
+    work.runtime.home.turns.bury(delivery.body, group=delivery.group, reason=reason)
+    settle_unknown(work, progress=False)
+    notice = phrase("no_progress", work.profile.agent.language)
+    close(work, TurnStatus.FAILED, notice=notice, note=reason)

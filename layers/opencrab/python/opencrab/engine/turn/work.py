@@ -1,0 +1,385 @@
+"""Work: one claimed turn in one worker's hands, and the only place that commits its changes."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from opencrab.domain.access.authority import Source
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.conversation.message import Channel
+from opencrab.domain.conversation.session import Session, SessionChange
+from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.document import Fact
+from opencrab.domain.goals.goal import GOAL, Goal, Receipt
+from opencrab.domain.identifier import stable_id
+from opencrab.domain.memory.summary import Topic
+from opencrab.domain.models.routing import Basis, Manner
+from opencrab.domain.money.budget import Draw, Limits
+from opencrab.domain.turn.action import ActionResult, FileDeleted, FileWritten
+from opencrab.domain.turn.due_item import DueItem
+from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, called
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.usage.ledger import UsageRow
+from opencrab.engine.conversation.panel_notice import tell_panel
+from opencrab.engine.models.assignment import lots
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.prompt.surroundings_text import Around
+from opencrab.engine.turn.stored_record import stored_form
+from opencrab.engine.usage.ledger_row import usage_row
+from opencrab.ports.models.model import ChatRequest, Image, ModelInfo, Returned, Said
+from opencrab.ports.turn.journal import Change
+
+CARRIED = 6
+"""Pure results that may ride in the next transaction; with their lines they stay under 25 items."""
+
+
+ITEMS = 25
+"""Items of one change at most, so that any store can write it at once."""
+
+ASKING = 1_000
+"""Where the numbers of a turn's questions to humans begin, among those of its speeches."""
+
+NO_DEEDS = frozenset({"speech", "planning", "finding"})
+"""Groups of actions by which nothing is done but talking and planning."""
+
+_FAILED_SHARE = 4
+"""A turn makes at most so many times its steps in model calls, however many of them fail."""
+
+Shown = tuple[Said | Returned, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Messages that are shown together or not at all, their place in the session, their size."""
+
+    place: int
+    messages: Shown
+    tokens: int
+    is_speech: bool = False
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What is told of a session's lines that are not shown: the first one, and topics by number."""
+
+    opening: Group | None = None
+    topics: tuple[Topic, ...] = ()
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a change writes beside its records, lines and utterances.
+
+    `spare` is a fact that is written only where there is room for it.
+    """
+
+    draws: tuple[Draw, ...] = ()
+    session: SessionChange | None = None
+    facts: tuple[Fact, ...] = ()
+    due: tuple[DueItem, ...] = ()
+    spare: Fact | None = None
+
+
+NOTHING = Beside()
+
+
+class Job(Protocol):
+    """What a turn is for that answers nobody: one question to a model, and what is kept of it."""
+
+    def limits(self, work: "Work", limits: Limits) -> Limits:
+        """What of the limits that hold for every turn holds for this one, which may be less."""
+
+    def obstacle(self, work: "Work") -> str:
+        """Why nobody need be asked any more; "" while somebody must be."""
+
+    def request(self, work: "Work", info: ModelInfo, manner: Manner) -> ChatRequest:
+        """What the model is asked; raises Invalid when that is more than this model takes."""
+
+    def answered(self, work: "Work", result: ModelResult, turn: Turn) -> None:
+        """End the turn with an answer; `turn` is its header with the call settled."""
+
+    def failed(
+        self, work: "Work", status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
+    ) -> None:
+        """End the turn without one."""
+
+
+@dataclass
+class Work:
+    """A turn being run.
+
+    Results of pure calls are `carried`: they reach the journal with the next change, because a
+    crash before it only means running them again. `next_n` numbers the next record; a number is
+    used up only when its record is carried or saved. `limits` are those of the newest look, and
+    `retry_after_seconds` is what the model call that failed just now wishes for. `goal` is the goal
+    that the turn serves, as it was read or written last; `skills` are those that fit its trigger,
+    without `skills_held`, which the coin withholds; `guidance` is their text. `earlier` is what is
+    told of the lines before its history once it was read, `lines_saved` counts those that this
+    worker wrote. `seen_events` are the happenings that the agent was told of. With a `job` nobody
+    is answered.
+    """
+
+    runtime: Runtime
+    turn: Turn
+    transcript: Transcript
+    profile: Profile
+    session: Session
+    history: tuple[Line, ...]
+    next_n: int
+    carried: list[Record] = field(default_factory=list)
+    carried_lines: list[Line] = field(default_factory=list)
+    declared_done: bool = False
+    shown: tuple[Group, ...] | None = None
+    images: tuple[Image, ...] | None = None
+    retry_after_seconds: float | None = None
+    limits: Limits = field(default_factory=Limits)
+    goal: Fact | None = None
+    skills: tuple[str, ...] | None = None
+    skills_held: tuple[str, ...] = ()
+    guidance: tuple[str, ...] | None = None
+    earlier: Earlier | None = None
+    lines_saved: int = 0
+    around: Around | None = None
+    seen_events: tuple[str, ...] = ()
+    job: Job | None = None
+
+    @property
+    def basis(self) -> Basis:
+        """What routing goes by: as it was when the turn's first model call began.
+
+        A job draws no lots, as nobody can tell later how well it went.
+        """
+        if self.transcript.basis is not None:
+            return self.transcript.basis
+        agent, mixes = self.profile.agent, () if self.job is not None else self.profile.mind.mixes
+        own = next((p for p in self.session.participants if p.agent_id == agent.id), None)
+        return Basis(
+            model=agent.model,
+            models=agent.llm.models,
+            session=own.models if own else {},
+            lots=lots(self.runtime.models, agent, mixes, self.turn.id),
+        )
+
+    @property
+    def calls_left(self) -> int:
+        """Model calls that this turn may still make; failed ones count when there are too many."""
+        most, attempts = self.runtime.rules.max_steps, self.turn.attempts
+        if attempts >= most * _FAILED_SHARE:
+            return 0
+        return most - attempts + self.transcript.failed_calls
+
+    @property
+    def served(self) -> Goal | None:
+        """The goal that this turn serves, as far as this worker knows it."""
+        return None if self.goal is None else self.goal.read(Goal)
+
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What this turn has done so far, by its journal; talking and planning are no deeds."""
+        return tuple(
+            receipt
+            for call, result in self.transcript.ended_calls
+            if result.success
+            for receipt in self._receipts(called(call), result)
+        )
+
+    def _receipts(self, name: str, result: ActionResult) -> tuple[Receipt, ...]:
+        action = self.runtime.actions.find(name)
+        if action is None or action.group in NO_DEEDS:
+            return ()
+        paths: list[str | None] = [
+            effect.path
+            for effect in result.side_effects
+            if isinstance(effect, FileWritten | FileDeleted)
+        ]
+        return tuple(
+            Receipt(action=name, path=path, turn_id=self.turn.id) for path in paths or [None]
+        )
+
+    def carry(self, record: Record, *lines: Line) -> None:
+        """Keep a pure result for the next change; flush when there are many."""
+        self.transcript.add(record)
+        self.next_n = record.n + 1
+        self.carried.append(record)
+        self.carried_lines.extend(lines)
+        if len(self.carried) >= CARRIED:
+            self.save(self.turn, progress=True)
+
+    def save(
+        self,
+        turn: Turn,
+        *records: Record,
+        lines: tuple[Line, ...] = (),
+        utterances: tuple[Utterance, ...] = (),
+        beside: Beside = NOTHING,
+        unless_stopped: bool = False,
+        progress: bool = False,
+    ) -> None:
+        """Commit one change; on success the work, its transcript and its header have moved on.
+
+        A model call that ends with it gets its row in the ledger. `progress` says that this ends
+        something, so that deliveries count anew.
+        """
+        now = self.runtime.clock.now()
+        lease = now + timedelta(seconds=self.runtime.rules.lease_seconds)
+        next_n = max([self.next_n, *(record.n + 1 for record in records)])
+        turn = turn.replaced(
+            sequence=next_n,
+            deliveries=0 if progress or self.carried else turn.deliveries,
+            lease_until=None if turn.status.is_end else lease,
+        )
+        blobs = self.runtime.home.blobs
+        stored = tuple(stored_form(record, blobs) for record in (*self.carried, *records))
+        change = Change(
+            turn=turn,
+            expected=self.turn.sequence,
+            unless_stopped=unless_stopped,
+            records=stored,
+            lines=(*self.carried_lines, *lines),
+            utterances=utterances,
+            draws=beside.draws,
+            usage=self._usage(turn, records, now),
+            session=beside.session,
+            facts=beside.facts,
+            due=beside.due,
+            at=now,
+        )
+        self.turn = self.runtime.home.journal.commit(_small(change, beside.spare))
+        self.lines_saved += len(change.lines)
+        self.carried, self.carried_lines, self.next_n = [], [], next_n
+        for record in records:
+            self.transcript.add(record)
+        for fact in beside.facts:
+            if self.goal is not None and fact.key == self.goal.key:
+                self.goal = fact
+        for utterance in utterances:
+            send_utterance(self.runtime, utterance)
+        self._tell_panel(turn, beside.facts)
+
+    def _tell_panel(self, turn: Turn, facts: tuple[Fact, ...]) -> None:
+        """Let the place of an instruction see what this change moved."""
+        if turn.task is None or turn.channel is None or self._is_by_itself(turn):
+            return
+        if turn.status is not TurnStatus.RUNNING or any(fact.kind == GOAL for fact in facts):
+            key = f"{turn.id}-{turn.sequence}-{turn.status.value}"
+            tell_panel(self.runtime, turn.channel, turn.agent_id, turn.task, key=key)
+
+    def _is_by_itself(self, turn: Turn) -> bool:
+        """Whether the agent serves a goal that nobody has given in any place."""
+        own = turn.source is Source.HEARTBEAT
+        return own and (self.served is None or self.served.channel is None)
+
+    def _usage(
+        self, turn: Turn, records: tuple[Record, ...], now: datetime
+    ) -> tuple[UsageRow, ...]:
+        """A row for the model call that one of these records ends."""
+        intent = self.transcript.open_intent
+        return tuple(
+            usage_row(turn, intent, record, now, opens=self._opens(intent))
+            for record in records
+            if isinstance(record, ModelResult) and isinstance(intent, ModelIntent)
+        )
+
+    def _opens(self, intent: ModelIntent) -> bool:
+        """Whether with this call the agent begins its part in the session."""
+        own = self.session.participant(self.turn.agent_id)
+        is_first = intent.basis is not None and own is not None and not own.turns
+        return is_first and self.job is None
+
+    def resend(self) -> None:
+        """Queue what a dead worker may have said and not sent, before anything that follows it."""
+        for ordinal in range(self.transcript.speeches):
+            for utterance in self.utterance("", ordinal):
+                send_utterance(self.runtime, utterance)
+
+    def hear_stop(self) -> None:
+        """Take over the wish to stop that refused an intent; the epoch stays this worker's own."""
+        stored = self.runtime.home.journal.header(self.turn.id)
+        self.turn = self.turn.replaced(stop=stored.stop)
+
+    def line(self, kind: LineKind, text: str, **details: Any) -> Line:
+        """A line of this agent in this turn's group."""
+        details.setdefault("audience", Audience.ALL)
+        return Line(
+            session_id=self.turn.session_id,
+            group=self.turn.group,
+            group_line=self.turn.trigger_line or None,
+            kind=kind,
+            speaker_id=self.turn.agent_id,
+            speaker_name=self.profile.identity.name,
+            from_agent=True,
+            authority=self.turn.authority,
+            text=text,
+            turn_id=self.turn.id,
+            taint=self.turn.taint,
+            at=self.runtime.clock.now(),
+            **details,
+        )
+
+    def utterance(
+        self, text: str, ordinal: int, *, to: Channel | None = None, **details: Any
+    ) -> tuple[Utterance, ...]:
+        """The speech on its way to a channel that pushes; nothing for doors that fetch.
+
+        What comes first, be it speech or a question to a human, answers those who wait. It goes to
+        the turn's own channel, or `to` another one.
+        """
+        channel = to or self.turn.channel
+        if channel is None:
+            return ()
+        now = self.runtime.clock.now()
+        utterance = Utterance(
+            channel=channel,
+            turn_id=self.turn.id,
+            ordinal=ordinal,
+            agent_id=self.turn.agent_id,
+            session_id=self.turn.session_id,
+            text=text,
+            nonce=stable_id("nonce", self.turn.id, str(ordinal))[:22],
+            opens=channel.awaited and not self.was_heard and (ordinal == 0 or ordinal >= ASKING),
+            created_at=now,
+            updated_at=now,
+            **details,
+        )
+        return (utterance,)
+
+    @property
+    def was_heard(self) -> bool:
+        """Whether those who wait for this turn have heard of it."""
+        return self.transcript.speeches > 0 or self.transcript.approval is not None
+
+
+def _small(change: Change, spare: Fact | None) -> Change:
+    """The change, of which every store can write each item at once, the spare one if it can."""
+    items = _items(change)
+    assert items <= ITEMS, items  # noqa: S101  - a defect of ours
+    if spare is None or items == ITEMS:
+        return change
+    return replace(change, facts=(*change.facts, spare))
+
+
+def _items(change: Change) -> int:
+    """How many items a change writes: its header and all with it."""
+    parts = (
+        change.records,
+        change.lines,
+        change.utterances,
+        change.due,
+        change.facts,
+        change.draws,
+        # A call's row is counted in a tally, and makes its agent an active one.
+        change.usage * 3,
+    )
+    return 1 + sum(len(part) for part in parts) + (change.session is not None)
+
+
+def send_utterance(runtime: Runtime, utterance: Utterance, *, again: str = "") -> None:
+    """Queue an utterance for delivery, in order per target."""
+    target = utterance.channel.target
+    runtime.home.deliveries.send(
+        f"{target}\n{utterance.key}",
+        group=stable_id("target", target),
+        deduplication=f"{utterance.key}{again}",
+    )

@@ -1,0 +1,262 @@
+"""World: agents are bound to outside worlds, and hear what these tell them."""
+
+import logging
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.errors import Changed, Conflict, NotFound, Refused, Unavailable
+from opencrab.domain.value import Identifier, Unit, Value
+from opencrab.domain.world.binding import (
+    FUTURE,
+    KEYS,
+    PAST,
+    REMEMBERED,
+    SEEDS,
+    SEEN,
+    WORLD,
+    WORLD_KEY,
+    Envelope,
+    Genome,
+    Hash,
+    Seen,
+    World,
+    WorldKey,
+    WorldRole,
+    private_key_name,
+)
+from opencrab.domain.world.inbound import Meaning, meaning
+from opencrab.engine.autonomy.vital_signs import LONG_AGO, bring_to_life, happened, rouse, stir
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.world.outbox import Post, place_fact
+from opencrab.ports.documents import Facts
+from opencrab.ports.world import Opened, WorldLink
+
+log = logging.getLogger(__name__)
+
+_TRIES = 5
+
+
+class Reception(StrEnum):
+    """What became of a message that was in order."""
+
+    TAKEN = "taken"
+    AGAIN = "again"
+
+
+class NewBinding(Value, defer_build=False):
+    """What somebody says about the world that an agent is to live in."""
+
+    world_id: Identifier
+    keys: Annotated[tuple[Hash, ...], Field(min_length=1, max_length=KEYS)] = Field(
+        description="public keys of Ed25519 by which the world signs, in hexadecimal digits"
+    )
+    role: WorldRole
+    knowledge_seeds: Annotated[tuple[Hash, ...], Field(max_length=SEEDS)] = ()
+    parent: Hash | None = None
+    balance: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
+    reputation: Unit | None = None
+
+
+def bind(runtime: Runtime, agent_id: str, new: NewBinding) -> World:
+    """Bind an agent to a world for good, with a key of its own and the drives that it has now.
+
+    The same binding again answers the one that is there. Raises NotFound, Invalid for a key that
+    is none, Conflict for an agent that has retired or is bound otherwise, and Refused where there
+    is no way to worlds.
+    """
+    link = link_of(runtime)
+    for key in new.keys:
+        link.envelopes.key_id(key)
+    profile = runtime.home.agents.get(agent_id)
+    if not profile.agent.answers:
+        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
+    stored = place_fact(runtime.home.facts, agent_id)
+    if stored is None:
+        try:
+            world = _bound(runtime, link, profile, new)
+        except Changed:
+            return bind(runtime, agent_id, new)
+    else:
+        world = stored.read(World)
+        _require_same(world, new)
+    _marked(runtime, profile, world)
+    return world
+
+
+def link_of(runtime: Runtime) -> WorldLink:
+    """The way to worlds; raises Refused where there is none."""
+    if runtime.world is None:
+        raise Refused("this installation has no way to worlds", cure="see docs/world.md")
+    return runtime.world
+
+
+def post_of(runtime: Runtime) -> Post:
+    """What messages to worlds are sent with; raises Refused where there is no way to them."""
+    return Post(link_of(runtime), runtime.home.facts)
+
+
+def place(runtime: Runtime, agent_id: str) -> World:
+    """An agent's place in its world; raises NotFound for an agent without one."""
+    runtime.home.agents.get(agent_id)
+    stored = place_fact(runtime.home.facts, agent_id)
+    if stored is None:
+        raise NotFound(f"agent {agent_id!r} is bound to no world")
+    return stored.read(World)
+
+
+def balance(facts: Facts, agent_id: str) -> int | None:
+    """What an agent has in its world; None for one without a world, and while it is unknown."""
+    stored = place_fact(facts, agent_id)
+    return None if stored is None else stored.read(World).balance
+
+
+def received(runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None) -> Reception:
+    """Take a message from a world to one of its agents, once.
+
+    Its time is compared with that of its arrival, so that a queue may hold it. Raises Invalid and
+    TooLarge for what is no message, Refused for one that is forged, stale or was sent before with
+    another content, NotFound for one to nobody, and Unavailable: also where there is no way to
+    worlds, so that what is on its way waits for one.
+    """
+    link = runtime.world
+    if link is None:
+        raise Unavailable("this installation has no way to worlds", cure="see docs/world.md")
+    opened = link.envelopes.opened(raw)
+    envelope = opened.envelope
+    for _ in range(_TRIES):
+        stored = _addressed(runtime, envelope)
+        world = stored.read(World)
+        _require_proven(link, world, opened)
+        seen = runtime.home.facts.get(world.agent_id, SEEN, envelope.nonce)
+        if seen is not None:
+            reception = _again(seen, opened)
+            rouse(runtime, world.agent_id)
+            return reception
+        _require_timely(envelope, arrived_at or runtime.clock.now())
+        try:
+            _take(runtime, stored, opened)
+        except Changed:
+            continue
+        return Reception.TAKEN
+    raise Unavailable(f"the place of key {envelope.recipient} is changed all the time")
+
+
+def _bound(runtime: Runtime, link: WorldLink, profile: Profile, new: NewBinding) -> World:
+    agent, pair = profile.agent, link.envelopes.new_key()
+    # The key first: a place whose key was lost could never speak.
+    link.secrets.put(private_key_name(pair.key_id), pair.private_key)
+    world = World(
+        world_id=new.world_id,
+        agent_id=agent.id,
+        public_key=pair.public_key,
+        key_id=pair.key_id,
+        keys=new.keys,
+        genome=Genome(
+            role=new.role,
+            drives=profile.soul.weights,
+            knowledge_seeds=new.knowledge_seeds,
+            parent=new.parent,
+            spawned_at=runtime.clock.now(),
+        ),
+        balance=new.balance,
+        reputation=new.reputation,
+    )
+    key = new_fact(INSTALLATION_FACTS, WORLD_KEY, pair.key_id, WorldKey(agent_id=agent.id))
+    runtime.home.facts.commit(new_fact(agent.id, WORLD, WORLD, world), key)
+    log.info("bound: agent=%s, world=%s, key=%s", agent.id, new.world_id, pair.key_id)
+    return world
+
+
+def _require_same(world: World, new: NewBinding) -> None:
+    genome = world.genome
+    there = (world.world_id, world.keys, genome.role, genome.knowledge_seeds, genome.parent)
+    if there != (new.world_id, new.keys, new.role, new.knowledge_seeds, new.parent):
+        raise Conflict(
+            f"agent {world.agent_id!r} is bound to world {world.world_id!r} for good",
+            cure="create another agent",
+        )
+
+
+def _marked(runtime: Runtime, profile: Profile, world: World) -> None:
+    """Let the agent itself say where it lives; another change of it meanwhile raises Conflict."""
+    if profile.agent.world == world.world_id:
+        return
+    marked = profile.agent.replaced(world=world.world_id, updated_at=runtime.clock.now())
+    saved = runtime.home.agents.save(marked)
+    bring_to_life(runtime, profile.replaced(agent=saved))
+
+
+def _addressed(runtime: Runtime, envelope: Envelope) -> Fact:
+    """The place of the agent that an envelope is for."""
+    facts = runtime.home.facts
+    key = facts.get(INSTALLATION_FACTS, WORLD_KEY, envelope.recipient)
+    stored = None if key is None else place_fact(facts, key.read(WorldKey).agent_id)
+    if stored is None:
+        raise NotFound("no agent here has the key that this message is for", field="recipient")
+    return stored
+
+
+def _require_proven(link: WorldLink, world: World, opened: Opened) -> None:
+    envelope = opened.envelope
+    if envelope.world_id != world.world_id:
+        raise Refused("this message is of another world than its agent", field="world")
+    key = next((k for k in world.keys if link.envelopes.key_id(k) == envelope.sender), None)
+    if key is None:
+        raise Refused(f"the sender is no key of world {world.world_id!r}", field="sender")
+    if not link.envelopes.proven(opened, key):
+        raise Refused("the signature is not of this message", field="signature")
+
+
+def _require_timely(envelope: Envelope, arrived_at: datetime) -> None:
+    if envelope.at > arrived_at + FUTURE:
+        raise Refused("this message is from the future", field="time", cure="set the clock")
+    if envelope.at < arrived_at - PAST:
+        raise Refused("this message is stale", field="time", cure="send it anew")
+
+
+def _again(seen: Fact, opened: Opened) -> Reception:
+    if seen.read(Seen).digest != opened.digest:
+        raise Refused("another message had this nonce", field="nonce", cure="use a new one")
+    return Reception.AGAIN
+
+
+def _take(runtime: Runtime, stored: Fact, opened: Opened) -> None:
+    """Write what a message means, in one transaction; raises Changed."""
+    envelope, now = opened.envelope, runtime.clock.now()
+    before = stored.read(World)
+    agent_id = before.agent_id
+    meant = meaning(before, envelope)
+    seen = new_fact(
+        agent_id,
+        SEEN,
+        envelope.nonce,
+        Seen(digest=opened.digest, code=envelope.code),
+        expires_at=now + REMEMBERED,
+    )
+    facts = (seen,) if meant.world == before else (seen, stored.holding(meant.world))
+    # In the order of arrival: what was signed earlier must not hide behind what was read.
+    event = meant.happening(runtime.clock.new_id(), now)
+    if event is None or not happened(runtime, agent_id, event, *facts):
+        stir(runtime, agent_id, _as_it_was, *facts)
+    if _in_need(runtime, meant):
+        stir(runtime, agent_id, _to_be_reviewed)
+
+
+def _in_need(runtime: Runtime, meant: Meaning) -> bool:
+    left = meant.world.balance
+    return left is not None and left < runtime.rules.autonomy.survival_balance
+
+
+def _as_it_was(signs: VitalSigns) -> VitalSigns:
+    return signs
+
+
+def _to_be_reviewed(signs: VitalSigns) -> VitalSigns:
+    """What the agent wants is worked out anew with its next beat: it may want to survive."""
+    return signs.replaced(reviewed_at=LONG_AGO)

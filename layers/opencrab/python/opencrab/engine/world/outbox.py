@@ -1,0 +1,92 @@
+"""World post: messages of bound agents to their worlds, paid for once and then sent."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from opencrab.domain.document import Fact
+from opencrab.domain.errors import Changed, Refused, Unavailable
+from opencrab.domain.world.binding import WORLD, Envelope, World, private_key_name
+from opencrab.domain.world.catalogue import outbound_named
+from opencrab.ports.documents import Facts
+from opencrab.ports.world import WorldLink
+
+_TRIES = 5
+
+
+def place_fact(facts: Facts, agent_id: str) -> Fact | None:
+    """The fact that holds an agent's place in its world; None for one that is bound to none."""
+    return facts.get(agent_id, WORLD, WORLD)
+
+
+class Post:
+    """`ports.world.WorldPost`."""
+
+    def __init__(self, link: WorldLink, facts: Facts) -> None:
+        self._link = link
+        self._facts = facts
+
+    def place(self, agent_id: str) -> World:
+        return self._place(agent_id).read(World)
+
+    def send(
+        self,
+        agent_id: str,
+        name: str,
+        payload: Mapping[str, Any],
+        *,
+        nonce: str,
+        at: datetime,
+        charge: int = 1,
+    ) -> World:
+        message = outbound_named(name)
+        body = message.to_wire(payload)
+        world = self.place(agent_id)
+        envelope = Envelope(
+            world_id=world.world_id,
+            code=message.code,
+            sender=world.key_id,
+            recipient=message.other,
+            nonce=nonce,
+            at=at,
+            body=body,
+        )
+        raw = self._link.envelopes.sealed(envelope, self._private_key(world))
+        paid = self._paid(agent_id, nonce, message.code, charge)
+        self._link.transport.send(raw, envelope)
+        return paid
+
+    def _paid(self, agent_id: str, nonce: str, code: int, charge: int) -> World:
+        """The place after paying; who died between paying and sending sends without paying."""
+        for _ in range(_TRIES):
+            stored = self._place(agent_id)
+            world = stored.read(World)
+            if world.has_sent(nonce):
+                return world
+            paid = world.sending(nonce, code, charge=charge)
+            try:
+                self._facts.commit(stored.holding(paid))
+            except Changed:
+                continue
+            return paid
+        raise Unavailable(f"the place of agent {agent_id!r} in its world is changed all the time")
+
+    def _place(self, agent_id: str) -> Fact:
+        stored = place_fact(self._facts, agent_id)
+        if stored is None:
+            raise Refused(f"agent {agent_id!r} is bound to no world", cure="do without")
+        return stored
+
+    def _private_key(self, world: World) -> str:
+        """A key that was made a moment ago may not have been read yet."""
+        name, secrets = private_key_name(world.key_id), self._link.secrets
+        found = secrets.get(name)
+        if found is None:
+            secrets.forget()
+            found = secrets.get(name)
+        if found is None:
+            raise Unavailable(
+                f"the private key of agent {world.agent_id!r} is not among the secrets",
+                cure=f"put it back as {name}",
+            )
+        return found

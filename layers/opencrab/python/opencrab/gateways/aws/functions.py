@@ -1,0 +1,219 @@
+"""Lambda's side: what queues and the schedule deliver, given to the engine, logged and counted.
+
+This is the boundary of the home on AWS: an error that nobody expected is logged, and its message
+comes back soon, until the rule of three deliveries ends it or the queue gives it up.
+"""
+
+import logging
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+
+from opencrab.domain.errors import Unavailable
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
+from opencrab.engine.autonomy.heartbeat import deliver_beat
+from opencrab.engine.autonomy.sweep import sweep
+from opencrab.engine.conversation.delivery import deliver
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.ports.turn.queue import Delivery, Queue
+
+log = logging.getLogger(__name__)
+
+LONGEST_RETRY_SECONDS = 60
+_IDS = ("turn_id", "agent_id", "session_id")
+_CAUSES = 10
+
+Handle = Callable[[Delivery], Outcome]
+Run = Callable[[Runtime, Delivery, Pace], Outcome]
+
+
+class _Formatter(LambdaPowertoolsFormatter):
+    """JSON lines; below DEBUG an error tells where it happened, as its words may be somebody's."""
+
+    def __init__(self, service: str, *, quoting: bool) -> None:
+        super().__init__(service=service, use_rfc3339=True, serialize_stacktrace=False)
+        self._quoting = quoting
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802  # the name is logging's
+        """The places of an error and of what it came from, newest first."""
+        if self._quoting:
+            return super().formatException(ei)
+        told: list[str] = []
+        error: BaseException | None = ei[1]
+        while error is not None and len(told) < _CAUSES:
+            places = "".join(traceback.format_tb(error.__traceback__))
+            told.append(f"{places}{type(error).__name__}")
+            hidden = error.__suppress_context__
+            error = error.__cause__ or (None if hidden else error.__context__)
+        return "\n".join(told)
+
+
+class Journalist:
+    """Logs as JSON with the ids of what is worked on, and counts what turns came to.
+
+    No line carries what anybody said. Counts are written as embedded metrics, so that they cost no
+    call: `Turns`, `FailedTurns`, `SpentMicroUsd` and `TurnMilliseconds`, and `CompactionFailures`
+    for a turn that was to make a summary; a night that failed is one of `NightFailures`, a list of
+    prices that did not come one of `PriceFailures`.
+    """
+
+    def __init__(self, service: str, level: int = logging.INFO) -> None:
+        self._service = service
+        self._formatter = _Formatter(service, quoting=level <= logging.DEBUG)
+        handler = logging.StreamHandler(sys.stdout)
+        handler.setFormatter(self._formatter)
+        root = logging.getLogger()
+        root.handlers = [handler]
+        root.setLevel(level)
+        logging.getLogger("botocore").setLevel(logging.WARNING)
+        logging.getLogger("pynamodb").setLevel(logging.WARNING)
+
+    def on_turn(self, turn: Turn) -> None:
+        """A header was claimed or changed here."""
+        self._formatter.append_keys(
+            turn_id=turn.id, agent_id=turn.agent_id, session_id=turn.session_id
+        )
+        if not turn.status.is_end or turn.ended_at is None:
+            return
+        log.info("turn ended: status=%s, attempts=%s", turn.status.value, turn.attempts)
+        took = (turn.ended_at - turn.created_at).total_seconds() * 1_000
+        failed = turn.status is TurnStatus.FAILED
+        metrics = EphemeralMetrics(namespace="OpenCrab", service=self._service)
+        metrics.add_metric("Turns", MetricUnit.Count, 1)
+        metrics.add_metric("FailedTurns", MetricUnit.Count, int(failed))
+        metrics.add_metric("SpentMicroUsd", MetricUnit.Count, turn.spent)
+        metrics.add_metric("TurnMilliseconds", MetricUnit.Milliseconds, max(took, 0.0))
+        if turn.trigger is Trigger.COMPACTION:
+            in_vain = turn.status in {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
+            metrics.add_metric("CompactionFailures", MetricUnit.Count, int(in_vain))
+        metrics.flush_metrics()
+
+    def count(self, name: str) -> None:
+        """Count one of what seldom happens: a metric costs only in hours in which it is told."""
+        metrics = EphemeralMetrics(namespace="OpenCrab", service=self._service)
+        metrics.add_metric(name, MetricUnit.Count, 1)
+        metrics.flush_metrics()
+
+    def begin(self, **ids: str) -> None:
+        """From here on every line is about these."""
+        self._formatter.remove_keys(_IDS)
+        self._formatter.append_keys(**ids)
+
+
+class Worker:
+    """What the functions behind queues and schedule do."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        journalist: Journalist,
+        beat: Callable[[datetime], None] = lambda _now: None,
+    ) -> None:
+        self._runtime = runtime
+        self._journalist = journalist
+        self._beat = beat
+
+    def turns(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        """Run the turns of a batch, each as far as the time of this call allows."""
+        return self._paced(event, context, self._runtime.home.turns, run_turn)
+
+    def compactions(self, event: Mapping[str, Any], context: Any, run: Run) -> dict[str, Any]:
+        """Make the summaries of a batch, as `run` does, as far as the time of this call allows."""
+        return self._paced(event, context, self._runtime.home.compactions, run)
+
+    def deliveries(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+        """Push the utterances of a batch."""
+        runtime = self._runtime
+        return self._batch(event, runtime.home.deliveries, lambda one: deliver(runtime, one))
+
+    def beats(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+        """Decide the heartbeats of a batch, each by itself: they have no order."""
+        runtime = self._runtime
+        return self._batch(event, runtime.home.beats, lambda one: deliver_beat(runtime, one))
+
+    def interactions(
+        self,
+        event: Mapping[str, Any],
+        _context: Any,
+        interact: Callable[[Runtime, Delivery], Outcome],
+    ) -> dict[str, Any]:
+        """Do what people on Discord ask for, in a batch, as `interact` does; none if it is off."""
+        runtime, queue = self._runtime, self._runtime.home.interactions
+        if queue is None:
+            log.warning("interactions came although their queue is not configured")
+            return {"batchItemFailures": []}
+        return self._batch(event, queue, lambda one: interact(runtime, one))
+
+    def sweep(self, _event: Mapping[str, Any], _context: Any) -> dict[str, int]:
+        """Pick up what a crash left lying."""
+        self._journalist.begin()
+        swept = sweep(self._runtime)
+        self._beat(self._runtime.clock.now())
+        found = vars(swept)
+        if any(found.values()):
+            log.info("swept: %s", ", ".join(f"{name}={count}" for name, count in found.items()))
+        return found
+
+    def _paced(
+        self, event: Mapping[str, Any], context: Any, queue: Queue, run: Run
+    ) -> dict[str, Any]:
+        """A batch of turns, each of which looks how much time this call has left."""
+
+        def seconds_left() -> float:
+            return float(context.get_remaining_time_in_millis()) / 1_000
+
+        pace = Pace(seconds_left=seconds_left)
+
+        def handle(delivery: Delivery) -> Outcome:
+            self._journalist.begin(session_id=delivery.group)
+            return run(self._runtime, delivery, pace)
+
+        return self._batch(event, queue, handle)
+
+    def _batch(self, event: Mapping[str, Any], queue: Queue, handle: Handle) -> dict[str, Any]:
+        """Work on a batch in order and name the messages that are to come again.
+
+        After one of them the rest of its group waits too, or it would overtake.
+        """
+        again: list[dict[str, str]] = []
+        waiting: set[str] = set()
+        for record in event["Records"]:
+            delivery = delivery_of(record)
+            self._journalist.begin()
+            if delivery.group in waiting or not self._finished(delivery, queue, handle):
+                again.append({"itemIdentifier": record["messageId"]})
+                if delivery.group:
+                    waiting.add(delivery.group)
+        return {"batchItemFailures": again}
+
+    def _finished(self, delivery: Delivery, queue: Queue, handle: Handle) -> bool:
+        try:
+            return handle(delivery) is Outcome.FINISHED
+        except Exception as error:
+            if isinstance(error, Unavailable):
+                log.warning("work must wait: %s", error.message)
+            else:
+                log.exception("work failed and will be tried again")
+            seconds = min(2 * max(delivery.count, 1), LONGEST_RETRY_SECONDS)
+            try:
+                queue.continue_later(delivery.receipt, seconds)
+            except Unavailable as silent:
+                log.warning("the message comes back when its visibility ends: %s", silent.message)
+            return False
+
+
+def delivery_of(record: Mapping[str, Any]) -> Delivery:
+    """A record of an SQS event as the engine takes it."""
+    attributes = record["attributes"]
+    return Delivery(
+        body=record["body"],
+        group=attributes.get("MessageGroupId", ""),
+        receipt=record["receiptHandle"],
+        count=int(attributes.get("ApproximateReceiveCount", 1)),
+    )

@@ -1,0 +1,114 @@
+"""Lambda's side of the night: what is due is sent, then taken one by one until time is over.
+
+Reviews of skills by day are sent and taken likewise.
+
+No mapping calls a function for the queue of nights: to ask it all day long would cost more than
+everything that is asked of it. What fails stays in the queue until the next hour, and is given up
+into the dead letters after some hours.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.run import Outcome, Pace
+from opencrab.gateways.aws.functions import Journalist, Run
+from opencrab.ports.turn.queue import Delivery
+
+log = logging.getLogger(__name__)
+
+VISIBILITY_SECONDS = 1_800
+"""Longer than the function may run, so that nothing is taken twice in one call of it."""
+
+LEAST_SECONDS = 60.0
+"""A night that takes longer than this is cut off, and begun again an hour later."""
+
+_WAIT_SECONDS = 1.0
+"""A shorter look may miss messages that are there."""
+
+
+class NightWorker:
+    """What the function behind the hourly schedule does."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        journalist: Journalist,
+        *,
+        fall: Callable[[Runtime], int],
+        review: Callable[[Runtime], int],
+        run: Run,
+        price: Callable[[Runtime], int],
+    ) -> None:
+        self._runtime = runtime
+        self._journalist = journalist
+        self._fall = fall
+        self._review = review
+        self._run = run
+        self._price = price
+
+    def nightfall(self, _event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        """Send what is due, learn today's prices if anything was, and run the nights that wait."""
+
+        def seconds_left() -> float:
+            return float(context.get_remaining_time_in_millis()) / 1_000
+
+        self._journalist.begin()
+        sent = self._fall(self._runtime)
+        prices = self._prices() if sent else 0
+        told = {"sent": sent, "reviews": self._reviews(), "prices": prices}
+        told |= self._work(Pace(seconds_left=seconds_left))
+        if any(told.values()):
+            self._journalist.begin()
+            log.info("nights: %s", ", ".join(f"{name}={count}" for name, count in told.items()))
+        return told
+
+    def _reviews(self) -> int:
+        """How many reviews were sent; without them nights go on, and the next hour tries again."""
+        try:
+            return self._review(self._runtime)
+        except OpenCrabError as error:
+            log.warning("no reviews this hour: %s", error.message)
+            self._journalist.count("NightFailures")
+            return 0
+
+    def _prices(self) -> int:
+        """How many prices are new; none where the list cannot be had, and yesterday's stay."""
+        try:
+            return self._price(self._runtime)
+        except OpenCrabError as error:
+            log.warning("prices stay as they are: %s", error.message)
+            self._journalist.count("PriceFailures")
+            return 0
+
+    def _work(self, pace: Pace) -> dict[str, int]:
+        """How many nights came to their end, were put off, and failed."""
+        queue = self._runtime.home.nights
+        told = {"done": 0, "later": 0, "failed": 0}
+        while pace.seconds_left() > LEAST_SECONDS:
+            delivery = queue.receive(
+                visibility_seconds=VISIBILITY_SECONDS, wait_seconds=_WAIT_SECONDS
+            )
+            if delivery is None:
+                break
+            self._journalist.begin()
+            ended = self._ended(delivery, pace)
+            told[ended] += 1
+            if ended == "done":
+                queue.done(delivery.receipt)
+        return told
+
+    def _ended(self, delivery: Delivery, pace: Pace) -> str:
+        """What became of a night; this is the boundary of the function."""
+        try:
+            finished = self._run(self._runtime, delivery, pace) is Outcome.FINISHED
+        except Exception as error:
+            if isinstance(error, Unavailable):
+                log.warning("a night must wait: %s", error.message)
+            else:
+                log.exception("a night failed and will be tried again")
+            self._journalist.count("NightFailures")
+            return "failed"
+        return "done" if finished else "later"

@@ -1,0 +1,4 @@
+"""API keys at the terminal.
+
+Everything is asked of the server over REST.
+"""

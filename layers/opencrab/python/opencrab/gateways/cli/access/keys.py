@@ -1,0 +1,63 @@
+"""Commands about API keys: create, list and revoke them."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.terminal import Terminal
+
+
+class KeyScope(StrEnum):
+    """What a key may do; each includes the ones before it."""
+
+    READ = "read"
+    CHAT = "chat"
+    OWNER = "owner"
+
+
+@command
+def create_key(
+    terminal: Terminal,
+    name: Annotated[str, typer.Option("--name", help="What the key is for.")],
+    scope: Annotated[KeyScope, typer.Option("--scope", help="What it may do.")] = KeyScope.CHAT,
+) -> None:
+    """Create an API key and show its secret, this once."""
+    created = terminal.client.post("keys", body={"name": name, "scope": scope.value})
+    if terminal.options.json:
+        terminal.json(created)
+        return
+    terminal.note("key_created", name=created["name"], scope=scope.value, id=created["id"])
+    terminal.line(created["secret"])
+    terminal.note("key_shown_once")
+
+
+@command
+def list_keys(terminal: Terminal) -> None:
+    """List the API keys, without their secrets."""
+    keys = list(terminal.client.items("keys"))
+    if terminal.options.json:
+        terminal.json(keys)
+        return
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import table
+
+    heads = ("id", "name", "scope", "created", "revoked")
+    rows = [
+        (key["id"], key["name"], key["scope"], moment(key["created_at"]), moment(key["revoked_at"]))
+        for key in keys
+    ]
+    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+
+
+@command
+def revoke_key(
+    terminal: Terminal, key_id: Annotated[str, typer.Argument(metavar="ID", help="A key's id.")]
+) -> None:
+    """Revoke an API key, at once and for good."""
+    revoked = terminal.client.delete("keys", key_id)
+    if terminal.options.json:
+        terminal.json(revoked)
+    else:
+        terminal.say("key_revoked", name=revoked["name"])

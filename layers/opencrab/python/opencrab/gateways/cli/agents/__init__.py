@@ -1,0 +1,4 @@
+"""Agents at the terminal: made, shown, changed, seeded.
+
+Everything is asked of the server over REST.
+"""

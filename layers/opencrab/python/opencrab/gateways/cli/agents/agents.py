@@ -1,0 +1,220 @@
+"""Commands about agents: list, create, show, edit and retire them."""
+
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
+from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.program.command import command, command_with, parameter
+from opencrab.gateways.cli.program.lookup import AgentView, find_agent
+from opencrab.gateways.cli.program.options import Tongue
+from opencrab.gateways.cli.program.questions import agrees, ask, ask_needed, ask_one_of
+from opencrab.gateways.cli.program.terminal import Terminal
+
+AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="An agent's id or name.")]
+
+_DRAFT = {
+    **parameter("name", str | None, help="The agent's name."),
+    **parameter("persona", str | None, help="Who it is, in a few words."),
+    **parameter("language", Tongue | None, help="The language that the agent speaks."),
+    **parameter("purpose", str | None, help="What it is there for, in one sentence."),
+    **parameter("traits", str | None, help=TRAITS_HELP),
+    **parameter("model", str | None, help="provider:model, or 'default'."),
+    **parameter(
+        "policy",
+        str | None,
+        help="What runs unasked: strict, guarded, open, or a list such as read,self,web_search.",
+    ),
+}
+_SETTINGS = ("name", "language", "purpose", "model", "policy")
+_EDITABLE = (*_SETTINGS, "approvals", "status", "day_limit_micro_usd")
+_POLICIES = {"strict", "guarded", "open"}
+
+
+@command
+def list_agents(
+    terminal: Terminal,
+    *,
+    everyone: Annotated[bool, typer.Option("--all", help="Retired ones too.")] = False,
+) -> None:
+    """List the agents."""
+    agents = [
+        agent
+        for agent in terminal.client.items("agents")
+        if everyone or agent["status"] != "retired"
+    ]
+    if terminal.options.json:
+        terminal.json(agents)
+    elif not agents:
+        terminal.say("no_agents")
+        terminal.say("no_agents_cure")
+    else:
+        _draw(terminal, agents)
+
+
+@command_with(_DRAFT)
+def create_agent(terminal: Terminal, /, **draft: Any) -> None:
+    """Create an agent, by a short dialogue or by options."""
+    if draft["name"] is None:
+        if not terminal.interactive:
+            raise typer.BadParameter(terminal.words("name_needed"), param_hint="--name")
+        agent = create_by_dialogue(terminal, draft)
+    else:
+        agent = _created(terminal, draft)
+    if terminal.options.json:
+        terminal.json(agent)
+    else:
+        terminal.say("agent_created", name=agent["name"], id=agent["id"])
+        terminal.say("agent_created_next", name=agent["name"])
+
+
+@command
+def show_agent(terminal: Terminal, agent: AgentName) -> None:
+    """Show one agent with its personality."""
+    found = find_agent(terminal, agent)
+    if terminal.options.json:
+        terminal.json(found)
+    else:
+        from opencrab.gateways.cli.agents.profile_view import draw_agent
+
+        draw_agent(terminal, found)
+
+
+@command_with(_DRAFT)
+def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
+    """Change an agent by options, or all of it in your editor."""
+    found = find_agent(terminal, agent)
+    if any(value is not None for value in draft.values()):
+        wanted = _with_draft(found, draft)
+    elif terminal.interactive:
+        from opencrab.gateways.cli.program.editor import edited
+
+        wanted = edited(terminal, _editable(found))
+    else:
+        raise typer.BadParameter(terminal.words("nothing_to_edit"), param_hint="--name")
+    changed = _save(terminal, found, wanted)
+    if terminal.options.json:
+        terminal.json(changed)
+    else:
+        terminal.say("agent_changed" if changed != found else "unchanged", name=changed["name"])
+
+
+@command
+def retire_agent(
+    terminal: Terminal,
+    agent: AgentName,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Retire an agent for good; what it said and wrote stays."""
+    found = find_agent(terminal, agent)
+    if not yes and terminal.interactive:
+        question = terminal.words("really_retire", name=found["name"])
+        if not agrees(question, default=False):
+            terminal.say("unchanged", name=found["name"])
+            return
+    elif not yes:
+        raise typer.BadParameter(terminal.words("yes_needed"), param_hint="--yes")
+    retired = terminal.client.delete("agents", found["id"])
+    if terminal.options.json:
+        terminal.json(retired)
+    else:
+        terminal.say("agent_retired", name=retired["name"])
+
+
+def create_by_dialogue(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
+    """Ask for what an agent needs, in the language that is chosen first."""
+    tongues = [tongue.value for tongue in Tongue]
+    guess = draft.get("language") or terminal.options.language
+    question = terminal.words("ask_language")
+    language = ask_one_of(terminal, question, tongues, default=str(guess))
+    words = Speech(Tongue(language))
+    name = ask_needed(terminal, words("ask_name"))
+    persona = draft.get("persona") or ask(words("ask_persona"))
+    purpose = draft.get("purpose") or ask(words("ask_purpose"))
+    answers = {"language": language, "name": name, "persona": persona, "purpose": purpose}
+    return _created(terminal, {**draft, **answers})
+
+
+def _created(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
+    body: dict[str, Any] = {"language": str(terminal.options.language)}
+    body |= {name: draft[name] for name in _SETTINGS if draft.get(name)}
+    if "policy" in body:
+        body["policy"] = _policy(body["policy"])
+    if body.get("model") == "default":
+        del body["model"]
+    soul: dict[str, Any] = {}
+    if draft.get("persona"):
+        soul = with_persona(soul, draft["persona"])
+    if draft.get("traits"):
+        soul = with_traits(soul, draft["traits"])
+    return terminal.client.post("agents", body={**body, "soul": soul} if soul else body)
+
+
+def _policy(text: str) -> str | list[str]:
+    """A named policy, or the list of what runs unasked."""
+    said = text.strip()
+    return said if said in _POLICIES else [name.strip() for name in said.split(",") if name.strip()]
+
+
+def _editable(agent: AgentView) -> dict[str, Any]:
+    """What may be changed about an agent, apart from retiring it."""
+    settings = {name: agent[name] for name in _EDITABLE}
+    return {**settings, "soul": agent["soul"], "identity": agent["identity"]}
+
+
+def _with_draft(agent: AgentView, draft: dict[str, Any]) -> dict[str, Any]:
+    """What an agent is to be; a new name is also its persona's, where that had the old one."""
+    wanted = _editable(agent)
+    wanted |= {name: draft[name] for name in _SETTINGS if draft[name] is not None}
+    if draft["model"] == "default":
+        wanted["model"] = None
+    if draft["policy"] is not None:
+        wanted["policy"] = _policy(draft["policy"])
+    if draft["name"] is not None:
+        for part, name in (("identity", "name"), ("soul", "persona_name")):
+            if agent[part][name] == agent["name"]:
+                wanted[part] = {**wanted[part], name: draft["name"]}
+    if draft["persona"]:
+        wanted["soul"] = with_persona(wanted["soul"], draft["persona"])
+    if draft["traits"]:
+        wanted["soul"] = with_traits(wanted["soul"], draft["traits"])
+    return wanted
+
+
+def _save(terminal: Terminal, agent: AgentView, wanted: dict[str, Any]) -> AgentView:
+    """Save what differs, if the agent is still the one that was read."""
+    unknown = sorted(wanted.keys() - _editable(agent).keys())
+    if unknown:
+        raise Invalid(terminal.words("unknown_fields", names=", ".join(unknown)))
+    client, agent_id, version = terminal.client, agent["id"], agent["version"]
+    for part in ("soul", "identity"):
+        if part in wanted and wanted[part] != agent[part]:
+            client.put("agents", agent_id, part, body=wanted[part], version=version)
+            version = None
+    settings = {
+        name: wanted[name] for name in _EDITABLE if name in wanted and wanted[name] != agent[name]
+    }
+    if settings:
+        client.patch("agents", agent_id, body=settings, version=version)
+    return client.get("agents", agent_id)
+
+
+def _draw(terminal: Terminal, agents: list[AgentView]) -> None:
+    from opencrab.gateways.cli.program.tables import table
+
+    heads = [terminal.words(f"head_{head}") for head in ("id", "name", "status", "language")]
+    rows = [
+        (
+            agent["id"],
+            agent["name"],
+            terminal.words.term(agent["status"]),
+            agent["language"],
+            agent["model"] or terminal.words("default_model"),
+            agent["purpose"],
+        )
+        for agent in agents
+    ]
+    table(terminal, [*heads, terminal.words("head_model"), terminal.words("head_purpose")], rows)

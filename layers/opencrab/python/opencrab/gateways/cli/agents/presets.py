@@ -1,0 +1,87 @@
+"""Commands that make agents from presets: the eight founders at once, or one for a newcomer."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opencrab.domain.errors import Conflict
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.options import Tongue
+from opencrab.gateways.cli.program.terminal import Terminal
+
+if TYPE_CHECKING:
+    from opencrab.domain.value import Language
+    from opencrab.domain.world.founders import Founder, Preset
+
+
+@command
+def seed_population(terminal: Terminal) -> None:
+    """Make the eight founders, once."""
+    from opencrab.domain.world.founders import founders
+
+    _tell(terminal, {each.key: _made(terminal, each, None) for each in founders()})
+
+
+@command
+def seed_agent(
+    terminal: Terminal,
+    preset: Annotated[str, typer.Argument(metavar="PRESET", help="A preset's name.")],
+    *,
+    name: Annotated[str | None, typer.Option("--name", help="What the agent is called.")] = None,
+) -> None:
+    """Make one agent from a preset."""
+    from opencrab.engine.agents.presets import preset as found
+
+    _tell(terminal, {preset: _made(terminal, found(preset), name)})
+
+
+@command
+def list_presets(terminal: Terminal) -> None:
+    """List the presets."""
+    from opencrab.engine.agents.presets import known
+
+    language = _language(terminal)
+    words = {each.key: each.words[language] for each in known()}
+    if terminal.options.json:
+        rows = [{"preset": key, "name": of.name, "what": of.purpose} for key, of in words.items()]
+        terminal.json(rows)
+        return
+    for key, of in words.items():
+        terminal.line(f"{key:<12} {of.name}: {of.purpose}")
+
+
+def _made(terminal: Terminal, each: "Founder | Preset", name: str | None) -> dict[str, Any] | None:
+    """The agent of a preset; under the same name it is made once, in whatever language.
+
+    None where there is one already that is not quite the same any more.
+    """
+    from opencrab.engine.agents.presets import drafted
+
+    draft = drafted(each, _language(terminal), name)
+    key = f"seed-{each.key}-{(name or '').encode().hex()[:40]}"
+    body = draft.model_dump(mode="json", exclude_unset=True)
+    try:
+        return terminal.client.post("agents", body=body, key=key)
+    except Conflict:
+        return None
+
+
+def _tell(terminal: Terminal, made: "dict[str, dict[str, Any] | None]") -> None:
+    """The agents that there are now, by what they were made of."""
+    if terminal.options.json:
+        terminal.json([agent for agent in made.values() if agent is not None])
+        return
+    for key, agent in made.items():
+        if agent is None:
+            terminal.say("seeded_before", preset=key)
+        else:
+            terminal.line(f"{agent['name']}  {agent['id']}")
+
+
+def _language(terminal: Terminal) -> "Language":
+    from opencrab.domain.value import Language
+
+    return Language.JA if terminal.options.language is Tongue.JA else Language.EN
+
+
+COMMANDS = {"population": seed_population, "agent": seed_agent, "presets": list_presets}

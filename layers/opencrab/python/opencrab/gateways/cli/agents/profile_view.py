@@ -1,0 +1,70 @@
+"""Portrait: one agent for a person to look at, its numbers as bars."""
+
+from typing import Any
+
+from rich.text import Text
+
+from opencrab.gateways.cli.program.lookup import AgentView
+from opencrab.gateways.cli.program.tables import facts
+from opencrab.gateways.cli.program.terminal import Terminal, clean
+
+_BAR = 10
+
+
+def draw_agent(terminal: Terminal, agent: AgentView) -> None:
+    """Everything about an agent that a person would ask for."""
+    words, soul, identity = terminal.words, agent["soul"], agent["identity"]
+    terminal.draw(Text(clean(agent["name"]), style="bold"))
+    limit = agent["day_limit_micro_usd"]
+    pairs = [
+        (words("head_id"), agent["id"]),
+        (words("head_status"), words.term(agent["status"])),
+        (words("head_language"), agent["language"]),
+        (words("head_purpose"), agent["purpose"]),
+        (words("head_model"), agent["model"] or words("default_model")),
+        (words("head_policy"), _policy(agent["policy"])),
+        (words("head_day_limit"), None if limit is None else money(limit)),
+        (words("head_persona"), soul["persona_name"]),
+        (words("head_role"), identity["custom_role"] or identity["role"]),
+        (words("head_job"), identity["job_title"]),
+        (words("head_organization"), identity["organization"]),
+        (words("head_thinking"), _thinking(soul["thinking_style"])),
+    ]
+    numbers = {**soul["personality"], **_drives(soul)}
+    bars = [(words.term(name), bar(value)) for name, value in numbers.items()]
+    style = soul["social_style"]
+    social = [
+        (words.term(name), bar((style[name] + 1) / 2, shown=style[name]))
+        for name in ("assertiveness", "responsiveness")
+    ]
+    facts(terminal, [*pairs, *bars, *social, *soul["custom_traits"].items()])
+
+
+def bar(share: float, shown: float | None = None) -> str:
+    """A number from 0 to 1 as a bar and as itself; `shown` is the number to write instead."""
+    full = round(min(max(share, 0.0), 1.0) * _BAR)
+    return f"{'━' * full}{'╌' * (_BAR - full)} {share if shown is None else shown:.2g}"
+
+
+def money(micro_usd: int) -> str:
+    """Micro-dollars as dollars, with as many places as they need."""
+    dollars = f"{micro_usd / 1_000_000:.6f}".rstrip("0")
+    whole, _, places = dollars.partition(".")
+    return f"${whole}.{places:0<2}"
+
+
+def _drives(soul: dict[str, Any]) -> dict[str, float]:
+    """The drives that act, also where they follow from the personality."""
+    from opencrab.domain.agents.soul import Personality, derived_drives
+
+    derived = derived_drives(Personality.model_validate(soul["personality"]))
+    return soul["drives"] or derived.model_dump()
+
+
+def _policy(policy: str | list[str]) -> str:
+    return policy if isinstance(policy, str) else ", ".join(policy) or "strict"
+
+
+def _thinking(style: dict[str, Any]) -> str:
+    words = f"{style['primary']} / {style['secondary']}"
+    return f"{words}\n{style['description']}" if style["description"] else words

@@ -1,0 +1,268 @@
+"""Commands about approvals: see and decide what waits, sign links, and give leave beforehand."""
+
+import json
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.agents.agents import AgentName
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import find_agent
+from opencrab.gateways.cli.program.terminal import Terminal, visible
+
+ApprovalView = dict[str, Any]
+ApprovalId = Annotated[str, typer.Argument(metavar="ID", help="An approval's id.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why.")]
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_PENDING, _SHOWN_PENDING = "pending", "waiting"
+
+
+class ImpactName(StrEnum):
+    """What a call may touch."""
+
+    READ = "read"
+    SELF = "self"
+    SHARED = "shared"
+    EXTERNAL = "external"
+
+
+@command
+def list_approvals(
+    terminal: Terminal,
+    *,
+    decided: Annotated[
+        bool, typer.Option("--decided", help="What was decided in the last 35 days.")
+    ] = False,
+) -> None:
+    """List what waits for a decision, or what was decided."""
+    state = "decided" if decided else "open"
+    found = list(terminal.client.items("approvals", state=state))
+    if terminal.options.json:
+        terminal.json(found)
+    elif not found:
+        terminal.say("no_decided" if decided else "no_approvals")
+    else:
+        _draw(terminal, found, decided=decided)
+
+
+@command
+def show_approval(terminal: Terminal, approval: ApprovalId) -> None:
+    """Show one approval with the exact arguments of its call."""
+    found = terminal.client.get("approvals", _checked(terminal, approval))
+    if terminal.options.json:
+        terminal.json(found)
+    else:
+        _tell(terminal, found)
+
+
+@command
+def approve(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
+    """Let the call run, with exactly these arguments."""
+    _decide(terminal, approval, reason, approved=True)
+
+
+@command
+def reject(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
+    """Refuse the call; its turn ends."""
+    _decide(terminal, approval, reason, approved=False)
+
+
+@command
+def make_link(
+    terminal: Terminal,
+    approval: ApprovalId,
+    hours: Annotated[
+        int,
+        typer.Option("--hours", min=1, max=168, help="How many hours the link is good for."),
+    ] = 24,
+) -> None:
+    """Make a link by which somebody without a key can decide."""
+    approval = _checked(terminal, approval)
+    link = terminal.client.post("approvals", approval, "link", body={"hours": hours})
+    # This program knows by which address the server is reached better than the server does.
+    link["url"] = f"{terminal.client.address.url.rstrip('/')}{link['path']}"
+    if terminal.options.json:
+        terminal.json(link)
+        return
+    from opencrab.gateways.cli.program.lines import moment
+
+    terminal.note("link_made", until=moment(link["expires_at"]))
+    terminal.line(link["url"])
+
+
+@command
+def give_grant(
+    terminal: Terminal,
+    agent: AgentName,
+    *,
+    action: Annotated[
+        list[str] | None,
+        typer.Option("--action", help="An action that is allowed; may be repeated."),
+    ] = None,
+    impact: Annotated[
+        list[ImpactName] | None,
+        typer.Option("--impact", help="An impact that is allowed; may be repeated."),
+    ] = None,
+    touches: Annotated[
+        str,
+        typer.Option("--touches", help="Only calls that touch something whose name begins so."),
+    ] = "",
+    calls: Annotated[int, typer.Option("--calls", min=1, max=100_000, help="How many calls.")] = 1,
+    hours: Annotated[
+        int, typer.Option("--hours", min=1, max=8_784, help="For how many hours.")
+    ] = 24,
+) -> None:
+    """Let an agent do something unasked, so often and until a time."""
+    if not action and not impact:
+        raise typer.BadParameter(terminal.words("grant_needs"), param_hint="--action / --impact")
+    found = find_agent(terminal, agent)
+    body = {
+        "actions": action or [],
+        "impacts": [name.value for name in impact or ()],
+        "touches": touches,
+        "calls": calls,
+        "hours": hours,
+    }
+    made = terminal.client.post("agents", found["id"], "grants", body=body)
+    if terminal.options.json:
+        terminal.json(made)
+        return
+    from opencrab.gateways.cli.program.lines import moment
+
+    until = moment(made["until"])
+    terminal.say("grant_made", name=found["name"], calls=calls, until=until, id=made["id"])
+
+
+@command
+def list_grants(terminal: Terminal, agent: AgentName) -> None:
+    """List an agent's grants."""
+    found = find_agent(terminal, agent)
+    grants = list(terminal.client.items("agents", found["id"], "grants"))
+    if terminal.options.json:
+        terminal.json(grants)
+    elif not grants:
+        terminal.say("no_grants", name=found["name"])
+    else:
+        _draw_grants(terminal, grants)
+
+
+@command
+def revoke_grant(
+    terminal: Terminal,
+    agent: AgentName,
+    grant: Annotated[str, typer.Argument(metavar="GRANT", help="A grant's id.")],
+) -> None:
+    """Take a grant back."""
+    grant = _checked(terminal, grant)
+    found = find_agent(terminal, agent)
+    revoked = terminal.client.delete("agents", found["id"], "grants", grant)
+    if terminal.options.json:
+        terminal.json(revoked)
+    else:
+        terminal.say("grant_revoked", id=revoked["id"])
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "list": list_approvals,
+    "show": show_approval,
+    "approve": approve,
+    "reject": reject,
+    "link": make_link,
+    "grant": give_grant,
+    "grants": list_grants,
+    "revoke": revoke_grant,
+}
+
+
+def _checked(terminal: Terminal, wanted: str) -> str:
+    """An id; raises Invalid for what is none, before anything is sent."""
+    if _ID.fullmatch(wanted) is None:
+        raise Invalid(
+            terminal.words("no_id", id=visible(wanted)), cure=terminal.words("no_id_cure")
+        )
+    return wanted
+
+
+def _decide(terminal: Terminal, approval: str, reason: str, *, approved: bool) -> None:
+    body = {"approved": approved, "reason": reason}
+    approval = _checked(terminal, approval)
+    decided = terminal.client.post("approvals", approval, "decide", body=body)
+    if terminal.options.json:
+        terminal.json(decided)
+    else:
+        key = "approval_approved" if approved else "approval_rejected"
+        terminal.say(key, what=visible(decided["what"]))
+
+
+def _draw(terminal: Terminal, found: list[ApprovalView], *, decided: bool) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import table
+
+    words = terminal.words
+    names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
+    heads = ["id", "agent", "what", "touches"]
+    heads += ["status", "by", "decided"] if decided else ["impact", "since", "until"]
+    rows = []
+    for one in found:
+        row = [one["id"], names.get(one["agent_id"], one["agent_id"])]
+        row += [visible(one["what"]), visible(one["touches"])]
+        if decided:
+            row += [words.term(one["state"]), one["by"], moment(one["decided_at"])]
+        else:
+            times = [moment(one["created_at"]), moment(one["expires_at"])]
+            row += [words.term(one["impact"]), *times]
+        rows.append(row)
+    table(terminal, [words(f"head_{head}") for head in heads], rows)
+
+
+def _tell(terminal: Terminal, found: ApprovalView) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import facts
+
+    words, arguments = terminal.words, found["arguments"]
+    waits = found["state"] == _PENDING
+    pairs: list[tuple[str, object]] = [
+        (words("head_what"), found["what"]),
+        (words("head_touches"), found["touches"]),
+        (words("head_impact"), words.term(found["impact"])),
+        (words("head_agent"), found["agent_id"]),
+        (words("head_goal"), found["goal"]),
+        (words("head_status"), words.term(_SHOWN_PENDING if waits else found["state"])),
+        (words("head_since"), moment(found["created_at"])),
+        (words("head_until"), moment(found["expires_at"])),
+        (words("head_decided"), moment(found["decided_at"])),
+        (words("head_by"), found["by"]),
+        (words("head_reason"), found["reason"]),
+    ]
+    facts(terminal, pairs, exact=True)
+    if arguments is not None:
+        terminal.line(words("head_arguments"))
+        terminal.line(visible(json.dumps(arguments, ensure_ascii=False, indent=2)))
+    if waits:
+        if found["tainted"]:
+            terminal.note("approval_tainted")
+        terminal.note("approval_next", id=found["id"])
+
+
+def _draw_grants(terminal: Terminal, grants: list[dict[str, Any]]) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import table
+
+    words = terminal.words
+    heads = [words(f"head_{head}") for head in ("id", "allows", "touches", "used", "until")]
+    rows = [
+        (
+            grant["id"],
+            ", ".join([*grant["actions"], *map(words.term, grant["impacts"])]),
+            grant["touches"],
+            f"{grant['used']} / {grant['calls']}",
+            moment(grant["until"]),
+        )
+        for grant in grants
+    ]
+    table(terminal, heads, rows)

@@ -1,0 +1,4 @@
+"""Heartbeats and schedules at the terminal.
+
+Everything is asked of the server over REST.
+"""

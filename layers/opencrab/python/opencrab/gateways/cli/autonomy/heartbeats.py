@@ -1,0 +1,131 @@
+"""Commands about an agent's heartbeat: how it is set, what it did, and setting it."""
+
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.agents.agents import AgentName
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import find_agent
+from opencrab.gateways.cli.program.terminal import Terminal, clean
+
+_SHOWN = 20
+
+
+@command
+def show_heartbeat(terminal: Terminal, agent: AgentName) -> None:
+    """Show how often an agent wakes, and what it does then."""
+    found = find_agent(terminal, agent)
+    heartbeat = terminal.client.get("agents", found["id"], "heartbeat")
+    _tell(terminal, found["name"], heartbeat)
+    if not terminal.options.json:
+        status = terminal.client.get("agents", found["id"], "status")["status"]
+        if status == "dormant":
+            terminal.say("heartbeat_asleep", name=found["name"])
+
+
+@command
+def wake_agent(terminal: Terminal, agent: AgentName) -> None:
+    """Wake an agent that is asleep; one that is awake stays it."""
+    found = find_agent(terminal, agent)
+    status = terminal.client.put("agents", found["id"], "status", body={"status": "active"})
+    if terminal.options.json:
+        terminal.json(status)
+        return
+    terminal.say("heartbeat_awake", name=found["name"])
+
+
+@command
+def set_heartbeat(
+    terminal: Terminal,
+    agent: AgentName,
+    *,
+    interval: Annotated[
+        int | None, typer.Option("--interval", help="Seconds between beats: a prime, 29 or more.")
+    ] = None,
+    instructions: Annotated[
+        str | None,
+        typer.Option("--instructions", help='What it does unasked; "" is nothing.'),
+    ] = None,
+    enabled: Annotated[
+        bool | None, typer.Option("--on/--off", help="Whether it beats at all.")
+    ] = None,
+    initiative: Annotated[
+        bool | None,
+        typer.Option("--initiative/--no-initiative", help="Whether it may want things itself."),
+    ] = None,
+    zone: Annotated[
+        str | None, typer.Option("--zone", help="The time zone of its active hours.")
+    ] = None,
+    hours: Annotated[
+        str | None,
+        typer.Option("--hours", metavar="HH:MM-HH:MM", help="When it is awake; - is always."),
+    ] = None,
+) -> None:
+    """Change how an agent lives on its own; what is left out stays."""
+    found = find_agent(terminal, agent)
+    place = ("agents", found["id"], "heartbeat")
+    heartbeat = dict(terminal.client.get(*place))
+    given = {
+        "interval_seconds": interval,
+        "instructions": instructions,
+        "enabled": enabled,
+        "initiative": initiative,
+    }
+    heartbeat |= {name: value for name, value in given.items() if value is not None}
+    if hours is not None or zone is not None:
+        heartbeat["active_hours"] = _hours(heartbeat.get("active_hours"), hours, zone)
+    changed = terminal.client.put(*place, body=heartbeat)
+    _tell(terminal, found["name"], changed)
+
+
+@command
+def list_heartbeats(terminal: Terminal, agent: AgentName) -> None:
+    """List the beats for which an agent had a reason, the newest first."""
+    from opencrab.gateways.cli.program.lines import moment
+
+    found = find_agent(terminal, agent)
+    page = terminal.client.get("agents", found["id"], "heartbeats", limit=_SHOWN)
+    if terminal.options.json:
+        terminal.json(page)
+        return
+    for beat in page["items"]:
+        row = (moment(beat["at"]), ", ".join(beat["reasons"]), beat.get("turn_id") or "")
+        terminal.line("  ".join(row).rstrip())
+    totals = page["totals"]
+    terminal.say("beats_so_far", beats=totals["beats"], idle=totals["idle"], turns=totals["turns"])
+
+
+def _hours(before: Any, hours: str | None, zone: str | None) -> dict[str, Any] | None:
+    if hours == "-":
+        return None
+    changed = dict(before or {})
+    if hours is not None:
+        start, _, end = hours.partition("-")
+        changed |= {"start": start.strip(), "end": end.strip()}
+    if zone is not None:
+        changed["zone"] = zone
+    return changed
+
+
+def _tell(terminal: Terminal, name: str, heartbeat: dict[str, Any]) -> None:
+    if terminal.options.json:
+        terminal.json(heartbeat)
+        return
+    key = "heartbeat_on" if heartbeat["enabled"] else "heartbeat_off"
+    terminal.say(key, name=name, seconds=heartbeat["interval_seconds"])
+    hours = heartbeat.get("active_hours")
+    if hours:
+        terminal.say("heartbeat_hours", **{k: hours[k] for k in ("start", "end", "zone")})
+    acts = heartbeat["initiative"] and heartbeat["instructions"].strip()
+    terminal.say("heartbeat_unasked" if acts else "heartbeat_asked")
+    if heartbeat["instructions"]:
+        terminal.line(clean(heartbeat["instructions"]))
+
+
+COMMANDS = {
+    "show": show_heartbeat,
+    "set": set_heartbeat,
+    "wake": wake_agent,
+    "list": list_heartbeats,
+}

@@ -1,0 +1,266 @@
+"""Commands about an agent's schedules: list, show, add, edit, pause, resume, run and delete."""
+
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.domain.errors import Conflict, NotFound
+from opencrab.gateways.cli.agents.agents import AgentName
+from opencrab.gateways.cli.program.command import command, command_with, parameter
+from opencrab.gateways.cli.program.lookup import find_agent
+from opencrab.gateways.cli.program.questions import agrees
+from opencrab.gateways.cli.program.terminal import Terminal, visible
+
+ScheduleView = dict[str, Any]
+ScheduleName = Annotated[str, typer.Argument(metavar="SCHEDULE", help="A schedule's id or name.")]
+
+_WRITTEN = ("name", "when", "zone", "instructions", "enabled", "session_id", "channel")
+_PLACE = {
+    **parameter(
+        "zone",
+        str | None,
+        help="The time zone of a cron line, such as Asia/Tokyo; UTC if left out.",
+    ),
+    **parameter("text", str | None, help="What the agent shall do; without it standard input."),
+    **parameter("session", str | None, help="The session to do it in, or own for the agent's own."),
+    **parameter("channel", str | None, help="Where what it says is sent: KIND:ADDRESS, or none."),
+}
+_WHEN = "@every 5m, 2h or 1d, or five cron fields: minute hour day month weekday."
+_CHANGES = {
+    **parameter("name", str | None, help="The schedule's name."),
+    **parameter("when", str | None, help=_WHEN),
+    **_PLACE,
+}
+
+
+@command
+def list_schedules(terminal: Terminal, agent: AgentName) -> None:
+    """List an agent's schedules with their next times."""
+    found = find_agent(terminal, agent)
+    schedules = list(terminal.client.items("agents", found["id"], "schedules"))
+    if terminal.options.json:
+        terminal.json(schedules)
+    elif not schedules:
+        terminal.say("no_schedules", name=found["name"])
+    else:
+        _draw(terminal, schedules)
+
+
+@command
+def show_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
+    """Show one schedule with its instructions."""
+    shown = _found(terminal, agent, schedule)[1]
+    if terminal.options.json:
+        terminal.json(shown)
+    else:
+        _tell(terminal, shown)
+
+
+@command_with(_PLACE)
+def add_schedule(
+    terminal: Terminal,
+    /,
+    agent: AgentName,
+    schedule: Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")],
+    *,
+    when: Annotated[str, typer.Option("--when", help=_WHEN)],
+    **place: Any,
+) -> None:
+    """Give an agent instructions for set times."""
+    found = find_agent(terminal, agent)
+    if place["text"] is None and not terminal.interactive:
+        place["text"] = terminal.input.read()
+    if not (place["text"] or "").strip():
+        raise typer.BadParameter(terminal.words("schedule_text_needed"), param_hint="--text")
+    body = _written(terminal, {"name": schedule, "when": when, **place})
+    _said(terminal, terminal.client.post("agents", found["id"], "schedules", body=body))
+
+
+@command_with(_CHANGES)
+def edit_schedule(
+    terminal: Terminal, /, agent: AgentName, schedule: ScheduleName, **changes: Any
+) -> None:
+    """Change a schedule by options, or all of it in your editor; it does not run by that."""
+    place, shown = _found(terminal, agent, schedule)
+    if any(value is not None for value in changes.values()):
+        wanted = _written(terminal, changes)
+    elif terminal.interactive:
+        from opencrab.gateways.cli.program.editor import edited
+
+        wanted = edited(terminal, {name: shown[name] for name in _WRITTEN})
+    else:
+        raise typer.BadParameter(terminal.words("schedule_nothing"), param_hint="--when")
+    _change(terminal, place, shown, wanted)
+
+
+@command
+def pause_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
+    """Let a schedule rest until it is resumed."""
+    _change(terminal, *_found(terminal, agent, schedule), {"enabled": False})
+
+
+@command
+def resume_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
+    """Let a schedule go on with its next time from now."""
+    _change(terminal, *_found(terminal, agent, schedule), {"enabled": True})
+
+
+@command
+def run_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
+    """Do at once what a schedule says; its times stay."""
+    begun = terminal.client.post(*_found(terminal, agent, schedule)[0], "run")
+    if terminal.options.json:
+        terminal.json(begun)
+    else:
+        terminal.say("schedule_begun", turn=", ".join(begun["turn_ids"]))
+
+
+@command
+def delete_schedule(
+    terminal: Terminal,
+    agent: AgentName,
+    schedule: ScheduleName,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Delete a schedule; what it has begun goes on."""
+    place, shown = _found(terminal, agent, schedule)
+    if not yes and not terminal.interactive:
+        raise typer.BadParameter(terminal.words("schedule_yes"), param_hint="--yes")
+    question = terminal.words("really_delete_schedule", name=shown["name"])
+    if not yes and not agrees(question, default=False):
+        terminal.say("unchanged", name=shown["name"])
+        return
+    gone = terminal.client.delete(*place)
+    if terminal.options.json:
+        terminal.json(gone)
+    else:
+        terminal.say("schedule_deleted", name=gone["name"])
+
+
+COMMANDS = {
+    "list": list_schedules,
+    "add": add_schedule,
+    "show": show_schedule,
+    "edit": edit_schedule,
+    "pause": pause_schedule,
+    "resume": resume_schedule,
+    "run": run_schedule,
+    "delete": delete_schedule,
+}
+
+_Place = tuple[str, str, str, str]
+
+
+def _found(terminal: Terminal, agent: str, wanted: str) -> tuple[_Place, ScheduleView]:
+    """A schedule by its id, or the only one with this name; raises NotFound, Conflict."""
+    owner = find_agent(terminal, agent)
+    schedules = list(terminal.client.items("agents", owner["id"], "schedules"))
+    found = [each for each in schedules if each["id"] == wanted]
+    found = found or [each for each in schedules if each["name"] == wanted]
+    if not found:
+        raise NotFound(
+            terminal.words("unknown_schedule", name=owner["name"], schedule=wanted),
+            cure=terminal.words("unknown_schedule_cure"),
+        )
+    if len(found) > 1:
+        raise Conflict(
+            terminal.words("schedule_ambiguous", schedule=wanted, count=len(found)),
+            cure=terminal.words("ambiguous_cure", ids=", ".join(each["id"] for each in found)),
+        )
+    return ("agents", owner["id"], "schedules", found[0]["id"]), found[0]
+
+
+def _written(terminal: Terminal, given: dict[str, Any]) -> dict[str, Any]:
+    """What the options say of a schedule, as the server takes it."""
+    body = {name: given[name] for name in ("name", "when", "zone") if given.get(name) is not None}
+    if given["text"] is not None:
+        body["instructions"] = given["text"]
+    if given["session"] is not None:
+        body["session_id"] = None if given["session"] == "own" else given["session"]
+    if given["channel"] is not None:
+        body["channel"] = _channel(terminal, given["channel"])
+    return body
+
+
+def _channel(terminal: Terminal, text: str) -> dict[str, str] | None:
+    kind, colon, address = text.partition(":")
+    if text == "none":
+        return None
+    if not (kind and colon and address):
+        raise typer.BadParameter(terminal.words("schedule_channel_form"), param_hint="--channel")
+    return {"kind": kind, "address": address}
+
+
+def _change(terminal: Terminal, place: _Place, shown: ScheduleView, wanted: dict[str, Any]) -> None:
+    body = {name: shown[name] for name in _WRITTEN} | wanted
+    _said(terminal, terminal.client.put(*place, body=body, version=int(shown["version"])))
+
+
+def _said(terminal: Terminal, schedule: ScheduleView) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+
+    if terminal.options.json:
+        terminal.json(schedule)
+    elif schedule["enabled"]:
+        terminal.say("schedule_next", name=schedule["name"], at=moment(schedule["next_at"]))
+    else:
+        terminal.say("schedule_is_off", name=schedule["name"])
+
+
+def _status(terminal: Terminal, schedule: ScheduleView) -> str:
+    if schedule["why_off"]:
+        return terminal.words(_OFF[schedule["why_off"]])
+    return terminal.words("schedule_on" if schedule["enabled"] else "schedule_paused")
+
+
+_OFF = {
+    "agent_retired": "agent_retired_off",
+    "session_over": "session_over_off",
+    "never_again": "never_again_off",
+}
+
+
+def _draw(terminal: Terminal, schedules: list[ScheduleView]) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import table
+
+    rows = [
+        (
+            each["id"],
+            each["name"],
+            each["when"],
+            each["zone"],
+            _status(terminal, each),
+            moment(each["next_at"]),
+            each["fired"] or "",
+        )
+        for each in schedules
+    ]
+    heads = ("schedule", "name", "times", "zone", "status", "next", "fired")
+    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+
+
+def _tell(terminal: Terminal, schedule: ScheduleView) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import facts
+
+    channel = schedule["channel"]
+    pairs = [
+        ("schedule", schedule["id"]),
+        ("name", schedule["name"]),
+        ("times", schedule["when"]),
+        ("zone", schedule["zone"]),
+        ("status", _status(terminal, schedule)),
+        ("next", moment(schedule["next_at"])),
+        ("last", moment(schedule["last_at"])),
+        ("turn", schedule["last_turn_id"]),
+        ("fired", schedule["fired"] or ""),
+        ("session", schedule["session_id"]),
+        ("said_to", f"{channel['kind']}:{channel['address']}" if channel else ""),
+        ("changed", moment(schedule["updated_at"])),
+    ]
+    named = [(terminal.words(f"head_{head}"), value) for head, value in pairs]
+    facts(terminal, named, exact=True)
+    terminal.line()
+    terminal.line(visible(schedule["instructions"]))

@@ -1,0 +1,82 @@
+"""Chat: talk to an agent, by hand or from a script."""
+
+from typing import Annotated
+
+import typer
+
+from opencrab.domain.errors import NotFound
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import AgentView, find_agent, living_agents, open_session
+from opencrab.gateways.cli.program.questions import agrees, ask_number
+from opencrab.gateways.cli.program.terminal import Terminal
+
+
+@command
+def chat(
+    terminal: Terminal,
+    agent: Annotated[
+        str | None, typer.Argument(metavar="AGENT", help="An agent's id or name.")
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", help="Continue this conversation.")
+    ] = None,
+    say: Annotated[str | None, typer.Option("--say", help="Say one thing and leave.")] = None,
+    speaker: Annotated[
+        str | None, typer.Option("--as", help="Your name, as the agent sees it.")
+    ] = None,
+) -> None:
+    """Talk to an agent; lines from a pipe are answered one by one."""
+    someone = None if session and not agent else _agent(terminal, agent)
+    if say is None and terminal.interactive and not terminal.options.json:
+        from opencrab.gateways.cli.conversation.interactive_chat import Dialogue
+
+        Dialogue(terminal, someone, session, speaker).run()
+        return
+    from opencrab.gateways.cli.conversation.script_chat import Speaker
+
+    def place() -> str:
+        return session or str(open_session(terminal, _known(someone))["id"])
+
+    mouth = Speaker(terminal, place, speaker)
+    if say is not None:
+        mouth.say(say)
+        return
+    for line in terminal.input:
+        if line.strip():
+            mouth.say(line.rstrip("\r\n"))
+
+
+def _agent(terminal: Terminal, wanted: str | None) -> AgentView:
+    """The agent to talk to: the one that was named, the only one, or one to choose or create."""
+    if wanted is not None:
+        return find_agent(terminal, wanted)
+    agents = living_agents(terminal)
+    if len(agents) == 1:
+        return agents[0]
+    if not terminal.interactive:
+        key = "choose_agent" if agents else "no_agents"
+        raise NotFound(terminal.words(key), cure=terminal.words(f"{key}_cure"))
+    return _choice(terminal, agents) if agents else _first(terminal)
+
+
+def _choice(terminal: Terminal, agents: list[AgentView]) -> AgentView:
+    for number, agent in enumerate(agents, start=1):
+        purpose = f" — {agent['purpose']}" if agent["purpose"] else ""
+        terminal.line(f"  {number}  {agent['name']}{purpose}")
+    return agents[ask_number(terminal, terminal.words("which_agent"), len(agents)) - 1]
+
+
+def _first(terminal: Terminal) -> AgentView:
+    from opencrab.gateways.cli.agents.agents import create_by_dialogue
+
+    terminal.say("no_agents")
+    if not agrees(terminal.words("create_one"), default=True):
+        raise typer.Exit
+    agent = create_by_dialogue(terminal, {})
+    terminal.say("agent_created", name=agent["name"], id=agent["id"])
+    return agent
+
+
+def _known(agent: AgentView | None) -> AgentView:
+    assert agent is not None  # noqa: S101 - an agent or a session is always there
+    return agent

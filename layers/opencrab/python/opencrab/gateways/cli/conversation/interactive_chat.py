@@ -1,0 +1,251 @@
+"""Dialogue: a conversation with a person at the terminal, with commands that begin with a slash."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
+from opencrab.gateways.cli.conversation.script_chat import checked, patience_of
+from opencrab.gateways.cli.conversation.sessions import read_lines
+from opencrab.gateways.cli.program.command import explain
+from opencrab.gateways.cli.program.conversation_exchange import WAIT_SECONDS, Exchange
+from opencrab.gateways.cli.program.input import line_editing, read_text
+from opencrab.gateways.cli.program.lines import draw_line, draw_speech
+from opencrab.gateways.cli.program.lookup import AgentView, open_session
+from opencrab.gateways.cli.program.questions import agrees
+from opencrab.gateways.cli.program.tables import dim, facts
+from opencrab.gateways.cli.program.terminal import Terminal, clean
+
+GLANCE_SECONDS = 2
+"""How often an owner sees what an agent does in between."""
+
+_BETWEEN = "action,inner_voice"
+_SHOWN_BEFORE = 6
+_SHOWN_ON_REQUEST = 30
+
+
+class Left(Exception):
+    """The person leaves."""
+
+
+class Dialogue:
+    """One person and a session's agents; it goes on until the person leaves."""
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        agent: AgentView | None,
+        session_id: str | None,
+        speaker: str | None,
+    ) -> None:
+        self._terminal = terminal
+        self._words = terminal.words
+        self._speaker = speaker
+        self._patience = patience_of(terminal, self._dim)
+        self._exchange: Exchange | None = None
+        self._seen = 0
+        self._private = True
+        client = terminal.client
+        found = client.get("sessions", session_id) if session_id else None
+        if agent is None and found is not None:
+            agent = client.get("agents", found["participants"][0]["agent_id"])
+        assert agent is not None  # noqa: S101 - an agent or a session is always there
+        self._agent = agent
+        self._continued = found is not None
+        self._session = found or open_session(terminal, agent)
+        self._commands: dict[str, Callable[[], None]] = {
+            "help": self._help,
+            "state": self._state,
+            "stop": self._stop,
+            "retry": self._retry,
+            "new": self._new,
+            "history": self._history,
+            "quit": self._quit,
+            "exit": self._quit,
+        }
+
+    def run(self) -> None:
+        """Talk until `/quit`, the end of input, or two interruptions."""
+        state = self._terminal.options.state or Path("~/.local/state").expanduser()
+        self._greet()
+        with line_editing(state / "opencrab" / "chat_history"):
+            try:
+                self._talk()
+            except (EOFError, KeyboardInterrupt, Left):
+                self._terminal.line()
+        self._dim(self._words("bye", id=self._session["id"]))
+
+    def _talk(self) -> None:
+        interrupted = False
+        while True:
+            try:
+                text = read_text(input, self._words("you"), "… ")
+            except KeyboardInterrupt:
+                self._terminal.line()
+                if interrupted:
+                    raise Left from None
+                interrupted = True
+                self._dim(self._words("interrupt_again"))
+                continue
+            interrupted = False
+            try:
+                self._take(text)
+            except OpenCrabError as error:
+                explain(self._terminal, error)
+                if isinstance(error, Unavailable):
+                    self._dim(self._words("retry"))
+
+    def _take(self, text: str) -> None:
+        word = text.strip()
+        if word.startswith("/") and not word.startswith("//") and "\n" not in word:
+            run = self._commands.get(word[1:].casefold())
+            if run is None:
+                self._dim(self._words("unknown_command", command=word))
+            else:
+                run()
+        elif word:
+            self._say(text.replace("//", "/", 1) if word.startswith("//") else text)
+
+    def _say(self, text: str) -> None:
+        self._exchange = Exchange(
+            self._terminal.client,
+            self._session["id"],
+            checked(self._terminal, text),
+            self._speaker,
+        )
+        self._terminal.line()
+        self._follow(self._exchange)
+
+    def _follow(self, exchange: Exchange) -> None:
+        """Wait for everything that comes; one interruption stops the turns, the next one leaves."""
+        interrupted = stop = False
+        while True:
+            try:
+                if stop:
+                    exchange.cancel()
+                    stop = False
+                if not self._wait(exchange):
+                    return
+            except KeyboardInterrupt:
+                if interrupted:
+                    raise Left from None
+                interrupted = stop = True
+                self._dim(self._words("stopping"))
+
+    def _wait(self, exchange: Exchange) -> bool:
+        """Wait a while and show what is new; False when nothing more comes."""
+        waiting = self._words("thinking", name=self._agent["name"])
+        with self._terminal.console.status(Text(clean(waiting), style="dim"), spinner="dots"):
+            wait = GLANCE_SECONDS if self._private else WAIT_SECONDS
+            new = self._patience.ask(exchange, wait)
+            between = self._between(exchange)
+        for line in sorted([*between, *new], key=lambda line: line["sequence"]):
+            self._show(line)
+        if not exchange.pending:
+            if not exchange.replies:
+                self._dim(self._words("silent", name=self._agent["name"]))
+                self._terminal.line()
+            return False
+        return self._decided(exchange.waits_for_approval())
+
+    def _decided(self, turns: tuple[dict[str, Any], ...]) -> bool:
+        """Ask about every turn that waits for a human; False when this is not theirs to decide."""
+        for turn in turns:
+            if not self._private:
+                self._dim(self._words("owner_decides"))
+                return False
+            body = {"approved": agrees(self._words("may_it"), default=False)}
+            self._terminal.client.post("turns", turn["id"], "decide", body=body)
+        return True
+
+    def _between(self, exchange: Exchange) -> list[dict[str, Any]]:
+        """What the exchange's turns did since the last look, as far as this key may see it."""
+        if not self._private:
+            return []
+        try:
+            page = self._terminal.client.get(
+                "sessions",
+                self._session["id"],
+                "messages",
+                kinds=_BETWEEN,
+                after=self._seen,
+                limit=200,
+            )
+        except Refused:
+            self._private = False
+            return []
+        return [line for line in page["items"] if line["turn_id"] in exchange.turn_ids]
+
+    def _show(self, line: dict[str, Any]) -> None:
+        self._seen = max(self._seen, line["sequence"])
+        if "agent_name" in line:
+            draw_speech(self._terminal, line["agent_name"], line["text"], line["kind"])
+        else:
+            draw_line(self._terminal, line)
+
+    def _greet(self) -> None:
+        names = Text(clean(self._agent["name"]), style="bold cyan")
+        if self._agent["purpose"]:
+            names.append(f" — {clean(self._agent['purpose'])}", style="dim")
+        self._terminal.draw(names)
+        self._dim(self._words("greeting"))
+        self._terminal.line()
+        if self._continued:
+            self._recall(_SHOWN_BEFORE)
+
+    def _recall(self, last: int) -> None:
+        lines = read_lines(self._terminal, self._session["id"], last)
+        for line in lines:
+            draw_line(self._terminal, line)
+        if lines:
+            self._seen = max(self._seen, lines[-1]["sequence"])
+
+    def _help(self) -> None:
+        self._terminal.say("chat_help")
+
+    def _history(self) -> None:
+        self._recall(_SHOWN_ON_REQUEST)
+
+    def _quit(self) -> None:
+        raise Left
+
+    def _new(self) -> None:
+        self._session = open_session(self._terminal, self._agent)
+        self._exchange, self._seen = None, 0
+        self._dim(self._words("new_session", id=self._session["id"]))
+
+    def _stop(self) -> None:
+        exchange = self._exchange
+        if exchange is None or not exchange.pending:
+            self._dim(self._words("nothing_to_stop"))
+            return
+        exchange.cancel()
+        self._follow(exchange)
+
+    def _retry(self) -> None:
+        if self._exchange is None:
+            self._dim(self._words("nothing_to_retry"))
+        else:
+            self._follow(self._exchange)
+
+    def _dim(self, text: str) -> None:
+        dim(self._terminal, text)
+
+    def _state(self) -> None:
+        words, client = self._words, self._terminal.client
+        agent = client.get("agents", self._agent["id"])
+        pairs: list[tuple[str, object]] = [
+            (words("head_agent"), f"{agent['name']} ({agent['id']})"),
+            (words("head_status"), words.term(agent["status"])),
+            (words("head_model"), agent["model"] or words("default_model")),
+            (words("head_session"), self._session["id"]),
+            (words("head_server"), client.address.url),
+        ]
+        exchange = self._exchange
+        if exchange is not None and exchange.turn_ids:
+            turn = client.get("turns", exchange.turn_ids[0])
+            status = words.term(turn["status"])
+            pairs.append((words("head_turn"), f"{turn['id']} ({status})"))
+        facts(self._terminal, pairs)

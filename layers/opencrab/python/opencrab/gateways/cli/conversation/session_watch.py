@@ -1,0 +1,114 @@
+"""Watching a session: its live events, as people read them or as JSON Lines, until Ctrl-C.
+
+A lost connection is taken up again after the last line that was seen, so that none is missing.
+"""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from opencrab.domain.errors import Unavailable
+from opencrab.gateways.cli.program.conversation_exchange import TRIES
+from opencrab.gateways.cli.program.lines import draw_action, draw_speech
+from opencrab.gateways.cli.program.tables import dim, indented, prose
+from opencrab.gateways.cli.program.terminal import Terminal
+
+AGAIN_SECONDS = 1.0
+PRIVATE = "speech,system,approval,inner_voice,action"
+
+Event = dict[str, Any]
+
+
+def follow(terminal: Terminal, session_id: str, *, thoughts: bool, after: int | None) -> None:
+    """Tell what happens in a session, until the person leaves."""
+    session = terminal.client.get("sessions", session_id)
+    told = live(terminal, session_id, thoughts=thoughts, after=after)
+    try:
+        if terminal.options.json or not terminal.out.isatty():
+            for event in told:
+                terminal.json(event)
+            return
+        name = session["name"] or session["theme"] or session_id
+        dim(terminal, terminal.words("watch_title", name=name))
+        teller = Teller(terminal)
+        for event in told:
+            teller.tell(event)
+    except KeyboardInterrupt:
+        return
+
+
+def live(
+    terminal: Terminal, session_id: str, *, thoughts: bool = False, after: int | None = None
+) -> Iterator[Event]:
+    """A session's events, each once, for as long as the server can be reached."""
+    place = ("sessions", session_id, "events")
+    last = str(_newest(terminal, session_id) if after is None else after)
+    query = {"format": "agui", "kinds": PRIVATE if thoughts else None}
+    pause, failures = terminal.options.pause or threading.Event().wait, 0
+    while True:
+        try:
+            for event_id, event in terminal.client.events(*place, last=last, **query):
+                last, failures = event_id or last, 0
+                yield event
+        except Unavailable:
+            failures += 1
+            if failures >= TRIES:
+                raise
+        pause(AGAIN_SECONDS)
+
+
+def _newest(terminal: Terminal, session_id: str) -> int:
+    found = terminal.client.get("sessions", session_id, "messages", order="newest", limit=1)
+    return max((int(line["sequence"]) for line in found["items"]), default=0)
+
+
+class Teller:
+    """Draws events for a person, each line when all of it has come."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._pieces: list[Event] = []
+
+    def tell(self, event: Event) -> None:
+        """Draw an event, or keep it until the rest of its line is there."""
+        kind, metadata = event["type"], event.get("metadata", {})
+        if kind == "RUN_ERROR":
+            self._terminal.draw(indented(prose(event["message"])), style="yellow")
+            return
+        if kind == "CUSTOM" and event["name"] == "gap":
+            dim(self._terminal, self._terminal.words("watch_gap", **event["value"]))
+            return
+        if kind.startswith("RUN_"):
+            return
+        self._pieces.append(event)
+        if "sequence" in metadata:
+            pieces, self._pieces = self._pieces, []
+            self._line(pieces, metadata)
+
+    def _line(self, pieces: list[Event], metadata: Event) -> None:
+        kind, name = metadata["kind"], metadata["speakerName"]
+        if kind == "action":
+            draw_action(self._terminal, _action(pieces, metadata))
+        elif kind == "inner_voice":
+            text = _joined(pieces)
+            self._terminal.draw(indented(prose(f"({name}: {text})")), style="dim italic")
+        else:
+            agent = bool(metadata["fromAgent"])
+            draw_speech(self._terminal, name, _joined(pieces), kind, agent=agent)
+
+
+def _joined(pieces: list[Event]) -> str:
+    return "".join(
+        piece["value"]["text"] if piece["type"] == "CUSTOM" else piece.get("delta", "")
+        for piece in pieces
+    )
+
+
+def _action(pieces: list[Event], metadata: Event) -> Event:
+    """An action as a line of the session has it."""
+    arguments = "".join(piece["delta"] for piece in pieces if piece["type"] == "TOOL_CALL_ARGS")
+    found = {"name": "", "arguments": arguments, "result": "", "state": metadata.get("state")}
+    for piece in pieces:
+        found["name"] = piece.get("toolCallName", found["name"])
+        found["result"] = piece.get("content", found["result"])
+    return {"data": found, "text": ""}

@@ -1,0 +1,136 @@
+"""Commands about sessions: list, show and end them, and instruct their agents."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.terminal import Terminal
+
+SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="A session's id.")]
+
+
+@command
+def list_sessions(terminal: Terminal) -> None:
+    """List the conversations, the latest first."""
+    sessions = sorted(
+        terminal.client.items("sessions"), key=lambda session: session["updated_at"], reverse=True
+    )
+    if terminal.options.json:
+        terminal.json(sessions)
+    elif not sessions:
+        terminal.say("no_sessions")
+    else:
+        _draw(terminal, sessions)
+
+
+@command
+def show_session(
+    terminal: Terminal,
+    session: SessionId,
+    *,
+    last: Annotated[int, typer.Option("--last", min=1, help="How many lines.")] = 50,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also what agents think and do (owner).")
+    ] = False,
+    fairness: Annotated[
+        bool, typer.Option("--fairness", help="How evenly the agents spoke instead.")
+    ] = False,
+) -> None:
+    """Show what was said in a conversation, or how evenly."""
+    if fairness:
+        _show_fairness(terminal, session)
+        return
+    found = terminal.client.get("sessions", session)
+    lines = read_lines(terminal, session, last, everything=everything)
+    if terminal.options.json:
+        terminal.json({**found, "lines": lines})
+        return
+    from opencrab.gateways.cli.program.lines import draw_line
+
+    for line in lines:
+        draw_line(terminal, line)
+    if found.get("ended_by"):
+        terminal.say("discussion_over", why=terminal.words.term(found["ended_by"]))
+
+
+@command
+def end_session(terminal: Terminal, session: SessionId) -> None:
+    """End a conversation; it stays readable."""
+    ended = terminal.client.post("sessions", session, "end")
+    if terminal.options.json:
+        terminal.json(ended)
+    else:
+        terminal.say("session_ended", id=ended["id"])
+
+
+@command
+def mentor(
+    terminal: Terminal,
+    session: SessionId,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The instruction.")],
+) -> None:
+    """Give a session's agents an instruction that only they and the owner see."""
+    placed = terminal.client.post("sessions", session, "mentor", body={"text": text})
+    if terminal.options.json:
+        terminal.json(placed)
+    else:
+        terminal.say("mentored")
+
+
+def read_lines(
+    terminal: Terminal, session_id: str, last: int, *, everything: bool = False
+) -> list[dict[str, Any]]:
+    """The newest lines of a session, oldest first."""
+    kinds = "speech,system,approval,inner_voice,action" if everything else None
+    newest: Iterator[dict[str, Any]] = terminal.client.items(
+        "sessions", session_id, "messages", order="newest", kinds=kinds
+    )
+    return list(islice(newest, last))[::-1]
+
+
+def _show_fairness(terminal: Terminal, session_id: str) -> None:
+    told = terminal.client.get("sessions", session_id, "fairness")
+    if terminal.options.json:
+        terminal.json(told)
+        return
+    from opencrab.gateways.cli.program.tables import table
+
+    names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
+    rows = [
+        (
+            names.get(part["agent_id"], "?"),
+            terminal.words.term(part["role"]),
+            part["turns"],
+            part["speeches"],
+            part["characters"],
+            f"{part['characters_share']:.0%}",
+            part["silent_seconds"],
+        )
+        for part in told["participants"]
+    ]
+    heads = ("agent", "role", "turns", "speeches", "characters", "share", "silent")
+    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+    terminal.say("fairness", index=f"{told['index']:.2f}")
+
+
+def _draw(terminal: Terminal, sessions: list[dict[str, Any]]) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import table
+
+    names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
+    heads = ("id", "participants", "theme", "status", "turns", "changed")
+    rows = [
+        (
+            session["id"],
+            ", ".join(names.get(part["agent_id"], "?") for part in session["participants"]),
+            session["theme"] or session["name"],
+            terminal.words.term(session["status"]),
+            session["turn_number"],
+            moment(session["updated_at"]),
+        )
+        for session in sessions
+    ]
+    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)

@@ -1,0 +1,62 @@
+"""Commands about turns: read one as a story, stop it, and decide what it waits for."""
+
+from typing import Annotated
+
+import typer
+
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.terminal import Terminal
+
+TurnId = Annotated[str, typer.Argument(metavar="ID", help="A turn's id.")]
+
+
+@command
+def show_turn(terminal: Terminal, turn: TurnId) -> None:
+    """Tell what happened in a turn, step by step."""
+    story = terminal.client.get("turns", turn)
+    if terminal.options.json:
+        terminal.json(story)
+        return
+    from opencrab.gateways.cli.insight.turn_story import tell
+
+    tell(terminal, story)
+
+
+@command
+def cancel_turn(
+    terminal: Terminal,
+    turn: TurnId,
+    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
+) -> None:
+    """Ask a turn to stop before its next call."""
+    stopped = terminal.client.post("turns", turn, "cancel", body={"reason": reason})
+    if terminal.options.json:
+        terminal.json(stopped)
+    else:
+        _report(terminal, "turn_cancelled", stopped)
+
+
+@command
+def decide_turn(
+    terminal: Terminal,
+    turn: TurnId,
+    approve: Annotated[
+        bool | None, typer.Option("--approve/--reject", help="May it do what it asks for?")
+    ] = None,
+    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
+) -> None:
+    """Approve or reject what a waiting turn asks for."""
+    if approve is None:
+        raise typer.BadParameter(
+            terminal.words("decision_needed"), param_hint="--approve / --reject"
+        )
+    body = {"approved": approve, "reason": reason}
+    decided = terminal.client.post("turns", turn, "decide", body=body)
+    if terminal.options.json:
+        terminal.json(decided)
+    else:
+        _report(terminal, "turn_approved" if approve else "turn_rejected", decided)
+
+
+def _report(terminal: Terminal, key: str, turn: dict[str, str]) -> None:
+    terminal.say(key, id=turn["id"], status=terminal.words.term(turn["status"]))

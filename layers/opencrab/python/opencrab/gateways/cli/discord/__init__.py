@@ -1,0 +1,4 @@
+"""Discord's setup at the terminal.
+
+Everything is asked of the server over REST.
+"""

@@ -1,0 +1,199 @@
+"""Commands that set Discord up: the bot's commands, its invitation, its doctor, who is where."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.domain.errors import Unavailable
+from opencrab.gateways.cli.agents.agents import AgentName
+from opencrab.gateways.cli.program.command import command, command_with, parameter
+from opencrab.gateways.cli.program.lookup import find_agent
+from opencrab.gateways.cli.program.options import RelayWay
+from opencrab.gateways.cli.program.questions import agrees
+from opencrab.gateways.cli.program.terminal import Terminal
+
+_MARKS = {"ok": "✓", "warning": "·", "problem": "✗"}
+_CHANGES = (("added", "+"), ("changed", "~"), ("removed", "-"))
+_LINKS = {"server": "discord_invite_server", "user": "discord_invite_user"}
+_TOLD = {"ready": "relay_ready", "waits": "relay_waits", "refused": "relay_refused"}
+_MEMORY = "discord-relay.json"
+
+Ids = list[str] | None
+
+_LISTS = {
+    **parameter("owner", Ids, metavar="ID", help="Who owns it; may be repeated."),
+    **parameter("user", Ids, metavar="ID", help="Who is known to it; may be repeated."),
+    **parameter("role", Ids, metavar="ID", help="Whose members are known to it."),
+}
+
+
+@command
+def register(
+    terminal: Terminal,
+    *,
+    guild: Annotated[
+        str | None, typer.Option("--guild", metavar="ID", help="Only in this server, and at once.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Register the bot's commands, after showing what that changes."""
+    place = ("discord", "commands")
+    found = terminal.client.get(*place, guild_id=guild)
+    changes = any(found[kind] for kind, _ in _CHANGES)
+    if not terminal.options.json:
+        _draw_difference(terminal, found)
+    if changes and not yes:
+        if not terminal.interactive:
+            raise typer.BadParameter(terminal.words("discord_yes_needed"), param_hint="--yes")
+        if not agrees(terminal.words("discord_really_register"), default=True):
+            terminal.say("discord_not_registered")
+            return
+    if changes:
+        body = {} if guild is None else {"guild_id": guild}
+        found = terminal.client.put(*place, body=body)
+    if terminal.options.json:
+        terminal.json(found)
+    else:
+        terminal.say("discord_registered" if changes else "discord_same")
+
+
+@command
+def invite(terminal: Terminal) -> None:
+    """Show the links that invite the bot."""
+    links = terminal.client.get("discord", "invite")
+    if terminal.options.json:
+        terminal.json(links)
+        return
+    for kind, sentence in _LINKS.items():
+        terminal.say(sentence)
+        terminal.line(f"  {links[kind]}")
+
+
+@command
+def doctor(terminal: Terminal) -> None:
+    """Check the bot's token, keys, endpoint and permissions, and say what to click."""
+    checks = terminal.client.get("discord")["checks"]
+    if terminal.options.json:
+        terminal.json(checks)
+    else:
+        for check in checks:
+            terminal.line(f"{_MARKS[check['state']]} {check['name']}: {check['what']}")
+            if check["cure"]:
+                terminal.line(f"  → {check['cure']}")
+    if any(check["state"] == "problem" for check in checks):
+        raise typer.Exit(1)
+
+
+@command_with(_LISTS)
+def presence(
+    terminal: Terminal,
+    /,
+    agent: AgentName,
+    *,
+    channel: Annotated[
+        Ids, typer.Option("--channel", metavar="ID", help="Takes part here; may be repeated.")
+    ] = None,
+    everything: Annotated[
+        bool,
+        typer.Option("--everything", help="Hears all that is said there, not only mentions."),
+    ] = False,
+    token_secret: Annotated[
+        str | None,
+        typer.Option("--token-secret", metavar="NAME", help="The secret of a bot of its own."),
+    ] = None,
+    off: Annotated[bool, typer.Option("--off", help="Forget all of this.")] = False,
+    **lists: Any,
+) -> None:
+    """Show where an agent takes part on Discord and who is who to it, or change what is given."""
+    found = find_agent(terminal, agent)
+    place = ("agents", found["id"], "discord")
+    changes = {
+        "spots": _spots(channel, everything=everything),
+        "token_secret": token_secret,
+        **{f"{name}_ids": ids for name, ids in lists.items()},
+    }
+    given = {name: value for name, value in changes.items() if value}
+    if off and given:
+        raise typer.BadParameter(terminal.words("discord_off_alone"), param_hint="--off")
+    if everything and not channel:
+        raise typer.BadParameter(terminal.words("discord_where"), param_hint="--everything")
+    if off:
+        shown = terminal.client.delete(*place)
+    else:
+        shown = terminal.client.get(*place)
+        if given:
+            kept = {name: value for name, value in shown.items() if name != "agent_id"}
+            shown = terminal.client.put(*place, body=kept | given)
+    _draw_presence(terminal, found["name"], shown)
+
+
+@command
+def relay(terminal: Terminal) -> None:
+    """Bring ordinary messages from Discord to OpenCrab, until it is stopped."""
+    launch = terminal.options.relay
+    if launch is None:
+        raise Unavailable(terminal.words("relay_none"), cure=terminal.words("relay_none_cure"))
+    client = terminal.client
+    client.get("discord", "presences")  # whether OpenCrab answers, and knows this key
+    terminal.say("relay_starts", url=client.address.url)
+
+    def bring(what: str, body: Mapping[str, Any], /, *, key: str) -> Mapping[str, Any]:
+        return client.post("discord", what, body=body, key=key)
+
+    def presences() -> list[dict[str, Any]]:
+        return list(client.get("discord", "presences")["items"])
+
+    def tell(what: str, **facts: object) -> None:
+        terminal.note(_TOLD[what], **facts)
+
+    data = terminal.options.data
+    launch(RelayWay(bring, presences, tell, data, data / _MEMORY))
+
+
+COMMANDS = {
+    "register": register,
+    "invite": invite,
+    "doctor": doctor,
+    "agent": presence,
+    "relay": relay,
+}
+
+
+def _spots(channels: Ids, *, everything: bool) -> list[dict[str, Any]]:
+    return [{"channel_id": each, "mentions_only": not everything} for each in channels or ()]
+
+
+def _draw_difference(terminal: Terminal, difference: Mapping[str, Any]) -> None:
+    for kind, mark in _CHANGES:
+        for name in difference[kind]:
+            terminal.line(f"{mark} {name}")
+    if difference["same"]:
+        terminal.say("discord_unchanged", count=len(difference["same"]))
+
+
+def _draw_presence(terminal: Terminal, name: str, shown: Mapping[str, Any]) -> None:
+    from opencrab.gateways.cli.program.tables import facts
+
+    if terminal.options.json:
+        terminal.json(shown)
+        return
+    words = terminal.words
+    spots = [_spot(terminal, spot) for spot in shown["spots"]]
+    pairs = [
+        ("head_agent", name),
+        ("head_channels", "\n".join(spots) or words("discord_anywhere")),
+        ("head_owner_ids", ", ".join(shown["owner_ids"])),
+        ("head_user_ids", ", ".join(shown["user_ids"])),
+        ("head_role_ids", ", ".join(shown["role_ids"])),
+        ("head_token_secret", shown["token_secret"]),
+    ]
+    facts(terminal, [(words(head), value) for head, value in pairs], exact=True)
+
+
+def _spot(terminal: Terminal, spot: Mapping[str, Any]) -> str:
+    words = terminal.words
+    hears = "discord_mentions" if spot["mentions_only"] else "discord_everything"
+    parts = [words(hears)] if spot["reads"] else []
+    parts += [words("discord_writes")] if spot["writes"] else []
+    return f"{spot['channel_id']} ({', '.join(parts)})" if parts else spot["channel_id"]

@@ -1,0 +1,103 @@
+"""Doctor: what is well and what is not, and what to do about each thing that is not."""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import typer
+
+from opencrab.domain.errors import OpenCrabError, Unauthenticated
+from opencrab.gateways.cli.doctor.server_checks import (
+    Finding,
+    Verdict,
+    moment_of,
+    of_clocks,
+    of_setup,
+)
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.terminal import Terminal
+
+OLDEST = (3, 11)
+
+
+_MARKS = {Verdict.WELL: "✓", Verdict.NOTE: "·", Verdict.WRONG: "✗"}
+
+
+@command
+def doctor(terminal: Terminal) -> None:
+    """Check that everything works, and say what to do where it does not."""
+    findings = list(examine(terminal))
+    if terminal.options.json:
+        terminal.json([asdict(finding) for finding in findings])
+    else:
+        for finding in findings:
+            _draw(terminal, finding)
+    if any(finding.verdict is Verdict.WRONG for finding in findings):
+        raise typer.Exit(1)
+
+
+def examine(terminal: Terminal) -> Iterator[Finding]:
+    """Every check whose ground still stands; each one needs what the ones before it found."""
+    words = terminal.words
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield _finding("python", version, words("python_cure"), well=sys.version_info >= OLDEST)
+    health = _try("server", lambda: terminal.client.get("health"))
+    if isinstance(health, Finding):
+        yield health
+        return
+    address = terminal.client.address
+    detail = words("server_ok", url=address.url, version=health.get("version", "?"))
+    well = health.get("status") == "ok"
+    yield _finding("server", detail, words("not_opencrab_cure"), well=well)
+    setup = _try("key", lambda: terminal.client.get("setup"))
+    if isinstance(setup, Finding):
+        yield setup
+        return
+    private = address.url.startswith("https:") or address.is_here
+    detail = words("key_ok" if private else "key_open")
+    yield _finding("key", detail, words("key_open_cure"), well=private)
+    there = _time_there(terminal, setup)
+    now = terminal.options.now
+    yield from of_clocks(words, now() if now else None, there)
+    yield from of_setup(words, setup, there)
+    agents = _try("agents", lambda: list(terminal.client.items("agents")))
+    yield agents if isinstance(agents, Finding) else _of_agents(terminal, agents)
+
+
+def _time_there(terminal: Terminal, setup: dict[str, Any]) -> datetime | None:
+    """The server's clock, as its answer was dated."""
+    return moment_of(setup.get("now")) or moment_of(terminal.client.dated)
+
+
+def _of_agents(terminal: Terminal, agents: list[dict[str, Any]]) -> Finding:
+    living = [agent for agent in agents if agent["status"] != "retired"]
+    if not living:
+        words = terminal.words
+        return Finding("agents", Verdict.NOTE, words("no_agents"), words("no_agents_cure"))
+    names = ", ".join(agent["name"] for agent in living[:5])
+    detail = terminal.words("agents_ok", count=len(living), names=names)
+    return Finding("agents", Verdict.WELL, detail)
+
+
+def _try(name: str, look: Callable[[], Any]) -> Any:
+    """What was found, or why it could not be looked at."""
+    try:
+        return look()
+    except OpenCrabError as error:
+        about = "key" if isinstance(error, Unauthenticated) else name
+        return Finding(about, Verdict.WRONG, error.message, error.cure or "")
+
+
+def _finding(name: str, detail: str, cure: str, *, well: bool) -> Finding:
+    if well:
+        return Finding(name, Verdict.WELL, detail)
+    return Finding(name, Verdict.WRONG, detail, cure)
+
+
+def _draw(terminal: Terminal, finding: Finding) -> None:
+    name = terminal.words.term(finding.name)
+    terminal.line(f"{_MARKS[finding.verdict]} {name}: {finding.detail}")
+    if finding.cure:
+        terminal.line(f"  → {finding.cure}")

@@ -1,0 +1,160 @@
+"""Diagnosis: what a server's own account of its setup means for the doctor.
+
+A home of any kind can be shown; what a server leaves out is left out here.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from typing import Any
+
+from opencrab.gateways.cli.language.sentences import Speech
+
+LARGEST_SKEW_SECONDS = 60
+LATEST_BEAT_SECONDS = 300
+"""A heartbeat comes every minute; one that fails is tried again within a few."""
+
+_LOCAL = "sqlite"
+_BUDGETS = ("turn_usd", "agent_day_usd", "installation_day_usd")
+
+
+class Verdict(StrEnum):
+    """How something is; only what is wrong makes the command fail."""
+
+    WELL = "well"
+    NOTE = "note"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; `cure` says what to do when it is not well."""
+
+    name: str
+    verdict: Verdict
+    detail: str
+    cure: str = ""
+
+
+def of_setup(words: Speech, setup: Mapping[str, Any], now: datetime | None) -> Iterator[Finding]:
+    """Everything that a server says of its setup, at its own time `now`, where that is known."""
+    home = _table(setup, "home")
+    if home:
+        yield Finding("home", Verdict.WELL, _facts(words, home))
+    yield _of_model(words, _table(setup, "model"), home)
+    yield from _of_budget(words, _table(setup, "budget"))
+    yield from _of_heartbeat(words, setup.get("heartbeat"), now)
+    for part in setup.get("missing") or ():
+        detail = words("setup_missing", part=part.get("part"), variable=part.get("variable"))
+        yield Finding("setup", Verdict.NOTE, detail)
+
+
+def of_clocks(words: Speech, here: datetime | None, there: datetime | None) -> Iterator[Finding]:
+    """How far apart this computer's clock and the server's are, where both are known."""
+    if here is None or there is None:
+        return
+    seconds = round((here - there).total_seconds())
+    detail = words("clock_ok", seconds=abs(seconds))
+    if abs(seconds) > LARGEST_SKEW_SECONDS:
+        yield Finding("clock", Verdict.NOTE, detail, words("clock_cure"))
+    else:
+        yield Finding("clock", Verdict.WELL, detail)
+
+
+def moment_of(text: object) -> datetime | None:
+    """A time as an HTTP header or as JSON has it; None for anything else."""
+    if not isinstance(text, str):
+        return None
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            found = read(text)
+        except ValueError:
+            continue
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return None
+
+
+def _of_model(words: Speech, model: Mapping[str, Any], home: Mapping[str, Any]) -> Finding:
+    name = str(model.get("default") or "")
+    if not name:
+        return Finding("model", Verdict.WRONG, words("model_none"), _model_cure(words, home))
+    if name.startswith("scripted"):
+        return Finding("model", Verdict.NOTE, words("model_scripted"), _model_cure(words, home))
+    notes = " ".join(map(str, model.get("notes") or ()))
+    return Finding("model", Verdict.WELL, f"{name} {notes}".strip())
+
+
+def _model_cure(words: Speech, home: Mapping[str, Any]) -> str:
+    """A deployment takes keys from where its secrets are; a local home from the environment."""
+    place = str(home.get("secrets") or "")
+    if place.startswith("ssm:"):
+        return words("model_ssm_cure", path=place.removeprefix("ssm:").rstrip("/") + "/")
+    if place or home.get("kind", _LOCAL) != _LOCAL:
+        return words("model_aws_cure", place=place or home["kind"])
+    return words("model_cure")
+
+
+def _of_budget(words: Speech, budget: Mapping[str, Any]) -> Iterator[Finding]:
+    numbers = {name: budget.get(name) for name in _BUDGETS}
+    if not all(isinstance(number, int | float) for number in numbers.values()):
+        return
+    changed = budget.get("changed")
+    changed = [str(name) for name in changed] if isinstance(changed, list) else []
+    for name, number in numbers.items():
+        if number <= 0:  # type: ignore[operator]
+            detail = words("budget_none", name=f"budget.{name}", value=number)
+            cure = _budget_cure(words, name, at_run_time=name in changed)
+            yield Finding("budget", Verdict.WRONG, detail, cure)
+            return
+    turn, agent, all_ = map(_dollars, numbers.values())
+    detail = words("budget_ok", turn=turn, agent=agent, all=all_)
+    session = budget.get("session_usd")
+    if isinstance(session, int | float) and session > 0:
+        detail += words("budget_session", session=_dollars(session))
+    if changed:
+        detail += words("budget_changed", names=", ".join(changed))
+    yield Finding("budget", Verdict.WELL, detail)
+
+
+def _budget_cure(words: Speech, name: str, *, at_run_time: bool) -> str:
+    """The settings do not touch what was set at run time."""
+    if at_run_time:
+        return words("budget_raise_cure", limit=name.removesuffix("_usd"))
+    return words("budget_none_cure", variable=f"OPENCRAB_BUDGET__{name.upper()}")
+
+
+def _dollars(number: Any) -> str:
+    """An amount with as many places as it has, and two at least."""
+    whole, _, rest = f"{number:.6f}".partition(".")
+    return f"{whole}.{rest.rstrip('0'):0<2}"
+
+
+def _of_heartbeat(words: Speech, heartbeat: Any, now: datetime | None) -> Iterator[Finding]:
+    if not isinstance(heartbeat, Mapping):
+        return
+    last = moment_of(heartbeat.get("at"))
+    if last is None:
+        yield Finding("heartbeat", Verdict.NOTE, words("beat_none"), words("beat_none_cure"))
+    elif now is not None:
+        seconds = max(round((now - last).total_seconds()), 0)
+        detail = words("beat_ok", seconds=seconds)
+        if seconds > LATEST_BEAT_SECONDS:
+            yield Finding("heartbeat", Verdict.WRONG, detail, words("beat_late_cure"))
+        else:
+            yield Finding("heartbeat", Verdict.WELL, detail)
+
+
+def _facts(words: Speech, home: Mapping[str, Any]) -> str:
+    """A home in one line: its kind, and whatever else it says of itself in plain values."""
+    kind = words.term(str(home.get("kind") or "?"))
+    plain = {name: value for name, value in home.items() if isinstance(value, str | int)}
+    plain.pop("kind", None)
+    facts = ", ".join(f"{words.term(name)} {value}" for name, value in plain.items() if value != "")
+    return f"{kind} ({facts})" if facts else kind
+
+
+def _table(setup: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = setup.get(name)
+    return found if isinstance(found, Mapping) else {}

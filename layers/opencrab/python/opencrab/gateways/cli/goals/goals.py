@@ -1,0 +1,192 @@
+"""Commands about what an agent wants: its goals, why it wants them, giving and abandoning them."""
+
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.agents.agents import AgentName
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import find_agent
+from opencrab.gateways.cli.program.terminal import Terminal
+
+GoalView = dict[str, Any]
+GoalName = Annotated[str, typer.Argument(metavar="GOAL", help="A goal, such as G3.")]
+
+_TERMS = ("urgency", "expected_reward", "capability_match", "novelty", "social_value")
+
+
+@command
+def list_goals(
+    terminal: Terminal,
+    agent: AgentName,
+    last: Annotated[int, typer.Option("--last", min=1, help="How many goals.")] = 20,
+) -> None:
+    """List an agent's goals, the newest first."""
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import table
+
+    found = find_agent(terminal, agent)
+    goals = list(islice(terminal.client.items("agents", found["id"], "goals"), last))
+    words = terminal.words
+    if terminal.options.json:
+        terminal.json(goals)
+        return
+    if not goals:
+        terminal.say("no_goals", name=found["name"])
+        return
+    heads = ("id", "name", "origin", "horizon", "status", "completion", "deadline")
+    rows = [
+        (
+            goal["id"],
+            goal["name"],
+            words.term(goal["source"]),
+            words.term(goal["horizon"]),
+            words.term(goal["status"]),
+            f"{goal['completion']}%",
+            moment(goal["deadline"]),
+        )
+        for goal in goals
+    ]
+    table(terminal, [words(f"head_{head}") for head in heads], rows)
+
+
+@command
+def show_goal(terminal: Terminal, agent: AgentName, goal: GoalName) -> None:
+    """Show a goal with its plan."""
+    found = find_agent(terminal, agent)
+    shown = terminal.client.get("agents", found["id"], "goals", goal, explain=1)
+    if terminal.options.json:
+        terminal.json(shown)
+    else:
+        _draw(terminal, shown)
+
+
+@command
+def add_goal(
+    terminal: Terminal,
+    agent: AgentName,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What is to be reached, in a line.")],
+    *,
+    description: Annotated[
+        str | None, typer.Option("--description", help="What is meant, in more words.")
+    ] = None,
+    aspiration: Annotated[
+        bool,
+        typer.Option(
+            "--aspiration", help="An aspiration: it is never begun, and leads to objectives."
+        ),
+    ] = False,
+    deadline: Annotated[
+        str | None,
+        typer.Option("--deadline", metavar="WHEN", help="Until when: a day or a time."),
+    ] = None,
+    reward: Annotated[
+        float | None, typer.Option("--reward", min=0, max=1, help="What it brings, 0 to 1.")
+    ] = None,
+) -> None:
+    """Give an agent a goal that it begins by itself, by its priority."""
+    from opencrab.gateways.cli.program.dates import moment_in
+
+    found = find_agent(terminal, agent)
+    given = {
+        "name": name,
+        "description": description,
+        "horizon": "aspiration" if aspiration else None,
+        "deadline": moment_in(terminal, "--deadline", deadline, whole_day=True),
+        "expected_reward": reward,
+    }
+    body = {field: value for field, value in given.items() if value is not None}
+    _tell(terminal, "goal_added", terminal.client.post("agents", found["id"], "goals", body=body))
+
+
+@command
+def abandon_goal(
+    terminal: Terminal,
+    agent: AgentName,
+    goal: GoalName,
+    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
+) -> None:
+    """Give a goal up; what is done stays."""
+    found = find_agent(terminal, agent)
+    place = ("agents", found["id"], "goals", goal, "abandon")
+    _tell(terminal, "goal_abandoned", terminal.client.post(*place, body={"reason": reason}))
+
+
+@command
+def explain_goals(terminal: Terminal, agent: AgentName) -> None:
+    """Show how much an agent wants each open goal, and every number of it."""
+    from opencrab.gateways.cli.program.tables import table
+
+    found, words = find_agent(terminal, agent), terminal.words
+    every = terminal.client.items("agents", found["id"], "goals", explain=1)
+    goals = [goal for goal in every if goal.get("score")]
+    goals.sort(key=lambda goal: -goal["score"]["priority"])
+    if terminal.options.json:
+        terminal.json(goals)
+        return
+    if not goals:
+        terminal.say("no_scores", name=found["name"])
+        return
+    heads = [words("head_id"), words("head_name"), words("head_priority")]
+    rows = [(goal["id"], goal["name"], *_numbers(goal["score"])) for goal in goals]
+    table(terminal, [*heads, *(words.term(term) for term in _TERMS)], rows)
+
+
+COMMANDS = {
+    "list": list_goals,
+    "show": show_goal,
+    "add": add_goal,
+    "abandon": abandon_goal,
+    "explain": explain_goals,
+}
+
+
+def _numbers(score: dict[str, Any]) -> list[str]:
+    """The priority, and each term as the value times the weight that it came of."""
+    terms = (
+        f"{score[term]:.3f} = {score['values'][term]:.2f} x {score['weights'][term]:.2f}"
+        for term in _TERMS
+    )
+    return [f"{score['priority']:.3f}", *terms]
+
+
+def _tell(terminal: Terminal, key: str, goal: GoalView) -> None:
+    if terminal.options.json:
+        terminal.json(goal)
+    else:
+        terminal.say(key, id=goal["id"], name=goal["name"])
+
+
+def _draw(terminal: Terminal, goal: GoalView) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import dim, facts, table
+
+    words, came, score = terminal.words, goal["satisfaction"], goal["score"]
+    pairs = [
+        (words("head_id"), goal["id"]),
+        (words("head_name"), goal["name"]),
+        (words("head_origin"), words.term(goal["source"])),
+        (words("head_horizon"), words.term(goal["horizon"])),
+        (words("head_status"), words.term(goal["status"])),
+        (words("head_completion"), f"{goal['completion']}%"),
+        (words("head_deadline"), moment(goal["deadline"])),
+        (words("head_waits"), goal["waits"]),
+        (words("head_revision"), str(goal["revision"])),
+        (words("head_priority"), f"{score['priority']:.3f}" if score else ""),
+        (words("head_reward"), f"{_reward(came)}" if came else ""),
+    ]
+    facts(terminal, pairs)
+    rows = [
+        (task["id"], task["name"], words.term(task["status"]), task["cause"])
+        for task in goal["tasks"]
+    ]
+    if rows:
+        heads = [words(f"head_{head}") for head in ("id", "name", "status", "cause")]
+        table(terminal, heads, rows)
+    else:
+        dim(terminal, goal["instruction"])
+
+
+def _reward(came: dict[str, Any]) -> str:
+    return f"{came['reward_expected']:.2f} → {came['reward_actual']:.2f}"

@@ -1,0 +1,278 @@
+"""Following: one task on the screen until it ends, waits, or the person leaves.
+
+At a terminal it is a panel, elsewhere plain lines. The task itself does not need anybody to watch.
+"""
+
+import threading
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import typer
+
+from opencrab.domain.errors import Conflict, Refused, Unavailable
+from opencrab.gateways.cli.goals.task_panel import (
+    MARKS,
+    figures,
+    mark_of,
+    panel,
+    place_of,
+    status_of,
+)
+from opencrab.gateways.cli.program.command import explain
+from opencrab.gateways.cli.program.conversation_exchange import TRIES
+from opencrab.gateways.cli.program.lookup import AgentView
+from opencrab.gateways.cli.program.questions import agrees, ask
+from opencrab.gateways.cli.program.tables import dim, indented, prose, shortened
+from opencrab.gateways.cli.program.terminal import Terminal, visible
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+TaskView = dict[str, Any]
+
+_AGAIN_SECONDS = 1.0
+_THOUGHT = 300
+_PAUSE, _CANCEL = {"p", "pause", "一時停止"}, {"c", "cancel", "中止"}
+_REPORTED = {"done": "DONE", "fail": "FAIL"}
+
+
+def follow(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
+    """Show a task until there is no more to see; ends the program, with 0 if it is completed."""
+    task = _Follower(terminal, agent, task).run()
+    if terminal.options.json:
+        terminal.json(task)
+    else:
+        tell_end(terminal, agent, task)
+    raise typer.Exit(0 if task["status"] == "completed" else 1)
+
+
+def tell_end(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
+    """What came of a task, or what it waits for and how it goes on."""
+    name, task_id = agent["name"], task["id"]
+    if task["report"] and terminal.interactive:
+        terminal.draw(indented(prose(task["report"])))
+    elif task["report"]:
+        terminal.line(task["report"])
+    for what in _untold(task):
+        terminal.say("task_unconfirmed", what=what)
+    if task["status"] == "paused":
+        dim(terminal, terminal.words("task_why_paused", reason=task["pause_reason"]))
+        dim(terminal, terminal.words("task_next_paused", agent=name, id=task_id))
+    elif task["behind"]:
+        terminal.line(place_of(terminal.words, task))
+        told = {"agent": name, "id": task["behind"]["id"]}
+        dim(terminal, terminal.words("task_next_behind", **told))
+    elif task["approval"] and not task["over"]:
+        told = {"agent": name, "id": task_id, "approval": task["approval"]["approval_id"]}
+        _tell_question(terminal, task["approval"])
+        dim(terminal, terminal.words("task_next_waiting", **told))
+
+
+def _untold(task: TaskView) -> Iterator[str]:
+    """What nobody could confirm and the report does not name."""
+    for what in task["unconfirmed"]:
+        if what not in task["report"]:
+            yield what
+
+
+def _tell_question(terminal: Terminal, asked: TaskView) -> None:
+    terminal.say("task_asks", what=visible(asked["what"]))
+    if asked["touches"]:
+        terminal.say("task_touches", touches=visible(asked["touches"]))
+
+
+class Screen(Protocol):
+    """Where a task is shown as it changes."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def show(self, task: TaskView) -> None:
+        """Show how far it is."""
+
+
+class _Follower:
+    """One person, or script, and one task."""
+
+    def __init__(self, terminal: Terminal, agent: AgentView, task: TaskView) -> None:
+        self._terminal = terminal
+        self._place = ("agents", agent["id"], "tasks", task["id"])
+        self._agent = agent
+        self._task = task
+        self._asks = terminal.interactive and not terminal.options.json
+        self._left_to_others: set[str] = set()
+        self._screen = self._new_screen()
+
+    def run(self) -> TaskView:
+        """The task as it was when there was nothing more to see."""
+        while True:
+            try:
+                with self._screen:
+                    self._watch()
+                if not self._decided():
+                    return self._task
+            except KeyboardInterrupt:
+                self._interrupted()
+                if self._task["status"] in {"paused", "abandoned"}:
+                    return self._task
+
+    def _watch(self) -> None:
+        """Show every change until the task has ended, is paused, or asks something new."""
+        for task in _changes(self._terminal, self._place):
+            self._task = task
+            self._screen.show(task)
+            if task["over"] or task["status"] == "paused" or self._question() is not None:
+                return
+            if self._is_stuck() and not self._asks:
+                return
+
+    def _is_stuck(self) -> bool:
+        """Whether it waits for a task that waits itself: for a human, who may be long."""
+        front = self._task["behind"]
+        return front is not None and front["status"] in {"waiting", "paused"}
+
+    def _question(self) -> TaskView | None:
+        """What the task asks of whoever sits here; a script is told, and leaves."""
+        asked: TaskView | None = self._task["approval"]
+        if asked is None or self._task["status"] != "waiting":
+            return None
+        return None if asked["approval_id"] in self._left_to_others else asked
+
+    def _decided(self) -> bool:
+        """Ask about what waits; False when there is nothing to ask, or nobody to answer."""
+        asked = self._question()
+        if asked is None or not self._asks:
+            return False
+        _tell_question(self._terminal, asked)
+        body = {"approved": agrees(self._terminal.words("may_it"), default=False)}
+        try:
+            self._terminal.client.post("approvals", asked["approval_id"], "decide", body=body)
+        except (Refused, Conflict) as error:
+            self._left_to_others.add(asked["approval_id"])
+            explain(self._terminal, error)
+        return True
+
+    def _interrupted(self) -> None:
+        """Ask what is meant; raises Exit when the person leaves."""
+        if not self._asks:
+            raise typer.Exit(130)
+        self._terminal.line()
+        try:
+            answer = ask(self._terminal.words("task_interrupted"), "l").casefold()
+        except (KeyboardInterrupt, EOFError):
+            self._terminal.line()
+            answer = ""
+        if answer in _PAUSE | _CANCEL:
+            verb = "pause" if answer in _PAUSE else "cancel"
+            task = self._task = self._terminal.client.post(*self._place, verb)
+            status = status_of(self._terminal.words, task)
+            self._terminal.say("task_title", id=task["id"], name=task["name"], status=status)
+            return
+        name, task_id = self._agent["name"], self._task["id"]
+        dim(self._terminal, self._terminal.words("task_left", agent=name, id=task_id))
+        raise typer.Exit(1)
+
+    def _new_screen(self) -> Screen:
+        if self._terminal.options.json:
+            return _Nowhere()
+        return _Panel(self._terminal) if self._terminal.interactive else _Lines(self._terminal)
+
+
+class _Nowhere:
+    """Of a script that only wants the end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+    def show(self, task: TaskView) -> None:
+        pass
+
+
+class _Panel(_Nowhere):
+    """A panel that stays where it is and changes; it remembers what earlier turns did."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._live: Live | None = None
+        self._deeds: dict[tuple[str, str], TaskView] = {}
+
+    def __enter__(self) -> Self:
+        from rich.live import Live
+
+        self._live = Live(console=self._terminal.console, refresh_per_second=8)
+        self._live.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, task: TaskView) -> None:
+        self._deeds |= {(task["turn_id"], deed["id"]): deed for deed in task["actions"]}
+        if self._live is not None:
+            shown = panel(self._terminal.words, task, list(self._deeds.values()))
+            self._live.update(shown, refresh=True)
+
+
+class _Lines(_Nowhere):
+    """A line for each thing that is new, for logs and pipes."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._told: set[str] = set()
+
+    def show(self, task: TaskView) -> None:
+        words = self._terminal.words
+        status = status_of(words, task)
+        named = words("task_title", id=task["id"], name=task["name"], status=status)
+        self._tell(f"status {task['status']}", named)
+        if place := place_of(words, task):
+            self._tell(place, place)
+        if task["thinking"]:
+            thought = shortened(task["thinking"], _THOUGHT)
+            self._tell(f"{task['turn_id']} {thought}", f"  ({thought})")
+        for deed in task["actions"]:
+            if deed["mark"] in {"done", "failed"}:
+                result = f" → {deed['result']}" if deed["mark"] == "failed" else ""
+                row = f"  {MARKS[deed['mark']]} {deed['sentence']}{result}"
+                self._tell(f"{task['turn_id']} {deed['id']}", row)
+        for part in task["tasks"]:
+            if part["status"] in _REPORTED:
+                told = f"{part['name']}{mark_of(words, part)}"
+                row = f"[{part['id']}] {_REPORTED[part['status']]} {told}"
+                self._tell(part["id"], f"{row} ({figures(words, task)})")
+
+    def _tell(self, key: str, row: str) -> None:
+        if key not in self._told:
+            self._told.add(key)
+            self._terminal.line(row)
+
+
+def _changes(terminal: Terminal, place: tuple[str, ...]) -> Iterator[TaskView]:
+    """A task's progress each time that it changes; a connection that is lost is made again."""
+    pause = terminal.options.pause or threading.Event().wait
+    seen, failures = "", 0
+    while True:
+        try:
+            for event_id, task in terminal.client.events(*place, "events", last=seen):
+                seen, failures = event_id, 0
+                yield task
+                if task["over"]:
+                    return
+            pause(_AGAIN_SECONDS)
+        except Unavailable as error:
+            failures += 1
+            if failures == TRIES:
+                raise
+            terminal.note("task_again", why=error.message, attempt=failures)
+            pause(min(2.0 ** (failures - 1), 8.0))

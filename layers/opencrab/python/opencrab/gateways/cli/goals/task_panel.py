@@ -1,0 +1,165 @@
+"""Task panel: a task's progress as a person watches it, drawn anew each time that it changes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from opencrab.gateways.cli.agents.profile_view import money
+from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.program.tables import indented, shortened
+from opencrab.gateways.cli.program.terminal import Terminal, clean, visible
+
+TaskView = dict[str, Any]
+
+MARKS = {"pending": "·", "running": "…", "waiting": "?", "done": "✓", "failed": "✗"}
+_TASK_MARKS = {"pending": "·", "active": "▸", "done": "✓", "fail": "✗"}
+_STYLES = {"pending": "dim", "done": "green", "failed": "red", "fail": "red", "waiting": "yellow"}
+_STATUSES = {
+    "pending": "task_pending",
+    "active": "task_active",
+    "waiting": "task_waiting",
+    "paused": "task_paused",
+    "completed": "task_completed",
+    "abandoned": "task_abandoned",
+}
+_COLOURS = {"waiting": "yellow", "paused": "yellow", "completed": "green", "abandoned": "red"}
+_BAR = 30
+_ACTIONS = 8
+_THOUGHT = 300
+_RESULT = 200
+
+
+def status_of(words: Speech, task: TaskView) -> str:
+    """Where a task stands, in a word."""
+    key = _STATUSES.get(task["status"])
+    return words(key) if key else str(task["status"])
+
+
+def place_of(words: Speech, task: TaskView) -> str:
+    """For whom a task in line waits; nothing for others."""
+    front = task["behind"]
+    if front is None:
+        return ""
+    return words("task_behind", id=front["id"], name=front["name"], status=status_of(words, front))
+
+
+def panel(words: Speech, task: TaskView, deeds: list[TaskView]) -> Panel:
+    """A task's plan, what is done now, the last of what was done, and what the agent thinks."""
+    title = Text(clean(f"{task['id']} {task['name']} "), style="bold")
+    style = _COLOURS.get(task["status"], "cyan")
+    title.append(f"[{status_of(words, task)}]", style=style)
+    hint = None if task["over"] else Text(words("task_keys"), style="dim")
+    inner = Group(*_rows(words, task, deeds))
+    return Panel(
+        inner,
+        title=title,
+        title_align="left",
+        subtitle=hint,
+        subtitle_align="right",
+        border_style=style,
+    )
+
+
+def draw_task(terminal: Terminal, task: TaskView, *, details: bool = False) -> None:
+    """A task as it stands, for somebody who looks once; with what its actions carry if wanted."""
+    words = terminal.words
+    told = words("task_title", id=task["id"], name=task["name"], status=status_of(words, task))
+    terminal.draw(Text(clean(told), style="bold"))
+    terminal.draw(Text(figures(words, task)), style="dim")
+    for row in _plan(words, task):
+        terminal.draw(indented(row))
+    for deed in task["actions"]:
+        terminal.draw(indented(_deed(deed)))
+        for text in _carried(deed) if details else ():
+            terminal.draw(Padding.indent(Text(clean(text), style="dim"), 4))
+    if task["thinking"]:
+        terminal.draw(indented(_thought(words, task)))
+
+
+def figures(words: Speech, task: TaskView) -> str:
+    """How far it has come, in numbers."""
+    numbers = {
+        "step": task["step"],
+        "steps": task["max_steps"],
+        "money": money(task["spent_micro_usd"]),
+    }
+    if not task["tasks_total"]:
+        return words("task_steps" if _is_over(task) else "task_unplanned", **numbers)
+    place = min(task["tasks_over"] + (not task["over"]), task["tasks_total"])
+    return words("task_figures", task=place, tasks=task["tasks_total"], **numbers)
+
+
+def _is_over(task: TaskView) -> bool:
+    return task["status"] in {"completed", "abandoned"}
+
+
+def _rows(words: Speech, task: TaskView, deeds: list[TaskView]) -> Iterator[RenderableType]:
+    head = Table.grid(padding=(0, 1))
+    bar = ProgressBar(total=100, completed=task["completion"], width=_BAR)
+    head.add_row(bar, Text(f"{task['completion']}%", style="bold"), Text(figures(words, task)))
+    yield head
+    if place := place_of(words, task):
+        yield Text(clean(place), style="yellow")
+    yield from _plan(words, task)
+    current = task["current"]
+    running = current is not None and current["mark"] == "running"
+    if deeds or running:
+        yield Text()
+    yield from map(_deed, [deed for deed in deeds if deed["mark"] != "running"][-_ACTIONS:])
+    if running:
+        yield Spinner("dots", text=Text(clean(current["sentence"])), style="cyan")
+    if task["approval"]:
+        yield from _question(words, task["approval"])
+    if task["thinking"]:
+        yield Text()
+        yield _thought(words, task)
+
+
+def mark_of(words: Speech, part: TaskView) -> str:
+    """What is to be known of a task behind its name: why it failed, or that nothing shows it."""
+    if part["status"] == "done" and not part["confirmed"]:
+        return f" ({words('unconfirmed')})"
+    return f" / {part['cause']}" if part["cause"] else ""
+
+
+def _plan(words: Speech, task: TaskView) -> Iterator[Text]:
+    for part in task["tasks"]:
+        style = "bold" if part["status"] == "active" else _STYLES.get(part["status"], "")
+        mark = _TASK_MARKS.get(part["status"], "·")
+        more = mark_of(words, part)
+        yield Text(clean(f"{mark} {part['id']} {part['name']}{more}"), style=style)
+
+
+def _deed(deed: TaskView) -> Text:
+    mark, style = MARKS.get(deed["mark"], "·"), _STYLES.get(deed["mark"], "")
+    row = Text(f"{mark} ", style=style).append(clean(deed["sentence"]), style="default")
+    if deed["seconds"] is not None:
+        row.append(f" {deed['seconds']:.1f} s", style="dim")
+    if deed["mark"] == "failed" and deed["result"]:
+        row.append(f" → {shortened(deed['result'], _RESULT)}", style="red")
+    return row
+
+
+def _carried(deed: TaskView) -> Iterator[str]:
+    if deed["arguments"]:
+        yield deed["arguments"]
+    if deed["result"] and deed["mark"] != "failed":
+        yield f"→ {deed['result']}"
+
+
+def _question(words: Speech, asked: TaskView) -> Iterator[Text]:
+    yield Text(words("task_asks", what=visible(asked["what"])), style="yellow")
+    if asked["touches"]:
+        yield Text(words("task_touches", touches=visible(asked["touches"])), style="yellow")
+
+
+def _thought(words: Speech, task: TaskView) -> Text:
+    text = words("task_thinks", text=shortened(task["thinking"], _THOUGHT))
+    return Text(text, style="italic dim")

@@ -1,0 +1,232 @@
+"""Commands about tasks: give an instruction, watch it carried out, stop, steer and resume it."""
+
+import re
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.domain.errors import Conflict, NotFound
+from opencrab.gateways.cli.agents.agents import AgentName
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import AgentView, find_agent
+from opencrab.gateways.cli.program.terminal import Terminal
+
+TaskView = dict[str, Any]
+TaskId = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[TASK]",
+        show_default=False,
+        help="A task, such as G3; may be left out where only one fits.",
+    ),
+]
+Reason = Annotated[str, typer.Option("--reason", help="Why.")]
+
+_TASK = re.compile(r"G[1-9][0-9]{0,5}(-T[1-9][0-9]?)?")
+_LOOKED_AT = 100
+_OPEN = frozenset({"pending", "active", "waiting", "paused"})
+_WAITING = frozenset({"pending", "waiting", "paused"})
+
+
+@command
+def run_task(
+    terminal: Terminal,
+    agent: AgentName,
+    instruction: Annotated[str, typer.Argument(metavar="INSTRUCTION", help="What is to be done.")],
+    *,
+    name: Annotated[
+        str | None, typer.Option("--name", help="A name for it; by default its first line.")
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option("--budget", min=0, help="What its plan may cost at most, in US dollars."),
+    ] = None,
+) -> None:
+    """Let an agent plan and carry out an instruction, and watch it."""
+    from opencrab.gateways.cli.conversation.script_chat import checked
+    from opencrab.gateways.cli.goals.task_follow import follow
+
+    found = find_agent(terminal, agent)
+    given = {"instruction": checked(terminal, instruction), "name": name, "budget_usd": budget}
+    body = {field: value for field, value in given.items() if value is not None}
+    follow(terminal, found, terminal.client.post("agents", found["id"], "tasks", body=body))
+
+
+@command
+def list_tasks(
+    terminal: Terminal,
+    agent: AgentName,
+    last: Annotated[int, typer.Option("--last", min=1, help="How many tasks.")] = 20,
+) -> None:
+    """List an agent's tasks, the newest first."""
+    found = find_agent(terminal, agent)
+    tasks = list(islice(terminal.client.items("agents", found["id"], "tasks"), last))
+    if terminal.options.json:
+        terminal.json(tasks)
+    elif not tasks:
+        terminal.say("no_tasks", name=found["name"])
+    else:
+        _draw(terminal, tasks)
+
+
+@command
+def show_task(
+    terminal: Terminal,
+    agent: AgentName,
+    task: TaskId = None,
+    *,
+    keep: Annotated[bool, typer.Option("--follow", help="Watch it until it ends.")] = False,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details",
+            help="Also what its actions are done with, and what came of them (owner).",
+        ),
+    ] = False,
+) -> None:
+    """Show how far a task has come; the newest one by default."""
+    from opencrab.gateways.cli.goals.task_follow import follow, tell_end
+    from opencrab.gateways.cli.goals.task_panel import draw_task
+
+    found = find_agent(terminal, agent)
+    shown = terminal.client.get("agents", found["id"], "tasks", task or _newest(terminal, found))
+    if keep:
+        follow(terminal, found, shown)
+    elif terminal.options.json:
+        terminal.json(shown)
+    else:
+        draw_task(terminal, shown, details=details)
+        tell_end(terminal, found, shown)
+
+
+@command
+def cancel_task(
+    terminal: Terminal, agent: AgentName, task: TaskId = None, reason: Reason = ""
+) -> None:
+    """Give a task up; what is done stays done."""
+    _change(terminal, agent, task, "cancel", {"reason": reason})
+
+
+@command
+def pause_task(
+    terminal: Terminal, agent: AgentName, task: TaskId = None, reason: Reason = ""
+) -> None:
+    """Let a task wait before its next call."""
+    _change(terminal, agent, task, "pause", {"reason": reason})
+
+
+@command
+def resume_task(terminal: Terminal, agent: AgentName, task: TaskId = None) -> None:
+    """Go on with a task that waits."""
+    _change(terminal, agent, task, "resume", {})
+
+
+@command
+def discard_task(
+    terminal: Terminal, agent: AgentName, task: TaskId = None, reason: Reason = ""
+) -> None:
+    """Give up a task that waits."""
+    _change(terminal, agent, task, "discard", {"reason": reason})
+
+
+@command
+def steer_task(
+    terminal: Terminal,
+    agent: AgentName,
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[TASK] TEXT", help="The task, if there are several, and what to say."
+        ),
+    ],
+) -> None:
+    """Say something that the agent hears before its next step."""
+    from opencrab.gateways.cli.conversation.script_chat import checked
+
+    first, *more = words
+    task = first if more and _TASK.fullmatch(first) else None
+    text = checked(terminal, " ".join(words if task is None else more))
+    found = find_agent(terminal, agent)
+    task = task or _only(terminal, found, _OPEN)
+    steered = terminal.client.post(
+        "agents", found["id"], "tasks", task, "steer", body={"text": text}
+    )
+    if terminal.options.json:
+        terminal.json(steered)
+    else:
+        terminal.say("task_steered", id=steered["id"])
+
+
+COMMANDS = {
+    "run": run_task,
+    "list": list_tasks,
+    "show": show_task,
+    "cancel": cancel_task,
+    "pause": pause_task,
+    "resume": resume_task,
+    "discard": discard_task,
+    "steer": steer_task,
+}
+
+_FITS = {
+    "cancel": _OPEN,
+    "pause": _OPEN - {"paused"},
+    "resume": frozenset({"paused"}),
+    "discard": _WAITING,
+}
+
+
+def _change(
+    terminal: Terminal, agent: str, task: str | None, verb: str, body: dict[str, str]
+) -> None:
+    from opencrab.gateways.cli.goals.task_panel import status_of
+
+    found = find_agent(terminal, agent)
+    task = task or _only(terminal, found, _FITS[verb])
+    changed = terminal.client.post("agents", found["id"], "tasks", task, verb, body=body)
+    if terminal.options.json:
+        terminal.json(changed)
+        return
+    status = status_of(terminal.words, changed)
+    terminal.say("task_title", id=changed["id"], name=changed["name"], status=status)
+
+
+def _newest(terminal: Terminal, agent: AgentView) -> str:
+    newest = next(terminal.client.items("agents", agent["id"], "tasks"), None)
+    if newest is None:
+        raise NotFound(terminal.words("no_tasks", name=agent["name"]))
+    return str(newest["id"])
+
+
+def _only(terminal: Terminal, agent: AgentView, statuses: frozenset[str]) -> str:
+    """The only task in one of these states; raises NotFound and Conflict."""
+    listed = islice(terminal.client.items("agents", agent["id"], "tasks"), _LOOKED_AT)
+    ids = [str(task["id"]) for task in listed if task["status"] in statuses]
+    words = terminal.words
+    if not ids:
+        raise NotFound(words("no_task_fits", name=agent["name"]), cure=words("no_task_fits_cure"))
+    if len(ids) > 1:
+        told = words("which_task", name=agent["name"], ids=", ".join(ids))
+        raise Conflict(told, cure=words("which_task_cure"))
+    return ids[0]
+
+
+def _draw(terminal: Terminal, tasks: list[TaskView]) -> None:
+    from opencrab.gateways.cli.goals.task_panel import status_of
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import table
+
+    heads = ("id", "name", "status", "completion", "tasks", "created")
+    rows = [
+        (
+            task["id"],
+            task["name"],
+            status_of(terminal.words, task),
+            f"{task['completion']}%",
+            f"{task['tasks_over']}/{task['tasks_total']}" if task["tasks_total"] else "",
+            moment(task["created_at"]),
+        )
+        for task in tasks
+    ]
+    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)

@@ -1,0 +1,292 @@
+"""The command that shows what an agent's models, skills and memories came to, in numbers."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.agents.agents import AgentName
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import find_agent
+from opencrab.gateways.cli.program.terminal import Terminal, clean
+from opencrab.gateways.cli.usage.usage import Grouping, Period
+
+Found = dict[str, Any]
+
+_LISTED = 14
+"""Days and weeks that are shown, the newest."""
+
+_USELESS = 5
+
+
+class Part(StrEnum):
+    """What is looked at."""
+
+    USAGE = "usage"
+    SKILLS = "skills"
+    LLM = "llm"
+    MEMORY = "memory"
+
+
+@command
+def show_analytics(
+    terminal: Terminal,
+    agent: AgentName,
+    part: Annotated[
+        Part | None, typer.Argument(help="One part alone.", show_default="all parts")
+    ] = None,
+    *,
+    period: Annotated[Period, typer.Option("--period", help="How far back.")] = Period.LAST_MONTH,
+    by: Annotated[Grouping, typer.Option("--by", help="Sort calls by this.")] = Grouping.MODEL,
+) -> None:
+    """Show how much an agent was asked, and whether its models, skills and memories helped."""
+    found = find_agent(terminal, agent)
+    parts = tuple(Part) if part is None else (part,)
+    read = {each: _read(terminal, found["id"], each, period, by) for each in parts}
+    if terminal.options.json:
+        terminal.json(read[part] if part is not None else read)
+        return
+    for each, shown in read.items():
+        if part is None:
+            terminal.say(_TITLES[each], name=found["name"])
+        _DRAWN[each](terminal, shown)
+        if part is None and each is not Part.MEMORY:
+            terminal.line()
+
+
+def _read(terminal: Terminal, agent_id: str, part: Part, period: Period, by: Grouping) -> Found:
+    asked: dict[Part, dict[str, object]] = {
+        Part.USAGE: {"period": period.value},
+        Part.LLM: {"period": period.value, "group_by": by.value},
+        Part.MEMORY: {"limit": 1},
+    }
+    return terminal.client.get("agents", agent_id, "analytics", part.value, **asked.get(part, {}))
+
+
+def _usage(terminal: Terminal, shown: Found) -> None:
+    from opencrab.gateways.cli.program.amounts import counted, dollars, percent
+    from opencrab.gateways.cli.program.tables import table
+
+    words, totals = terminal.words, shown["totals"]
+    _period(terminal, shown["since"], shown["as_of"])
+    if not totals["calls"]:
+        terminal.say("no_calls")
+    else:
+        _totals(terminal, totals)
+        rows = [
+            (
+                each["model"],
+                counted(each["calls"]),
+                percent(each["share_of_calls"]),
+                dollars(each["cost_micro_usd"]),
+                percent(each["share_of_cost"]),
+            )
+            for each in shown["models"]
+        ]
+        table(terminal, _heads(terminal, "model", "calls", "share", "cost", "share_of_cost"), rows)
+        days = [
+            (
+                each["day"],
+                counted(each["calls"]),
+                counted(each["failed"]),
+                dollars(each["cost_micro_usd"]),
+                counted(each["turns"]),
+                counted(each["spoke"]),
+            )
+            for each in shown["days"][-_LISTED:]
+        ]
+        heads = ("day_utc", "calls", "failed", "cost", "turns", "spoke")
+        table(terminal, _heads(terminal, *heads), days)
+    turns = shown["turns"]
+    if turns["turns"]:
+        begun = ", ".join(
+            f"{words.term(name)} {count}" for name, count in sorted(turns["triggers"].items())
+        )
+        terminal.say(
+            "turns_told",
+            turns=turns["turns"],
+            spoke=turns["spoke"],
+            a_day=f"{turns['spoke_a_day']:.1f}",
+            begun=begun,
+        )
+        if not turns["complete"]:
+            terminal.say("turns_incomplete")
+
+
+def _skills(terminal: Terminal, shown: Found) -> None:
+    from opencrab.gateways.cli.program.amounts import UNKNOWN, measured
+    from opencrab.gateways.cli.program.tables import table
+
+    words = terminal.words
+    _period(terminal, None, shown["as_of"])
+    if not shown["skills"]:
+        terminal.say("no_acquired")
+    else:
+        rows = list[tuple[object, ...]]()
+        for each in shown["skills"]:
+            trial, effect = each["trial"], each["effect"]
+            waits = words("skill_queued") if each["waits"] else words.term(each["status"])
+            turns = f"{trial['turns']} / {trial['most_turns']}" if trial else UNKNOWN
+            compared = f"{effect['given']} / {effect['held']}"
+            rows.append(
+                (each["name"], waits, each["uses"], measured(words, effect), compared, turns)
+            )
+        heads = ("skill", "status", "usage", "effect", "with_without", "trial")
+        table(terminal, _heads(terminal, *heads), rows)
+    weeks = [
+        (each["week"], each["learned"], each["promoted"], each["retired"], each["taken_back"])
+        for each in shown["weeks"][-_LISTED:]
+    ]
+    if weeks:
+        named = _heads(terminal, "week", "learned", "promoted", "retired", "taken_back")
+        table(terminal, named, weeks)
+
+
+def _llm(terminal: Terminal, shown: Found) -> None:
+    from opencrab.gateways.cli.program.tables import table
+
+    words, analysis = terminal.words, shown["analysis"]
+    _period(terminal, analysis["since"], shown["as_of"])
+    if not analysis["totals"]["calls"]:
+        terminal.say("no_calls")
+        return
+    _totals(terminal, analysis["totals"])
+    heads = _heads(terminal, "calls", "failed", "cost", "latency", "quality", "per_dollar")
+    group = words(f"head_{analysis['group_by']}")
+    rows = [(words.term(key), *_figures(terminal, of)) for key, of in analysis["groups"].items()]
+    table(terminal, [group, *heads], rows)
+    by_task = [
+        (*_task(terminal, key), *_figures(terminal, of)) for key, of in analysis["tasks"].items()
+    ]
+    table(terminal, [words("head_for"), words("head_model"), *heads], by_task[:_LISTED])
+    _learned(terminal, shown)
+
+
+def _learned(terminal: Terminal, shown: Found) -> None:
+    """What turns were worth by weeks, what grades tell, and what follows."""
+    from opencrab.gateways.cli.program.amounts import estimated, percent
+    from opencrab.gateways.cli.program.tables import table
+
+    words = terminal.words
+    if shown["reason"]:
+        terminal.say("no_quality_yet")
+    weeks = [
+        (each["week"], each["turns"], each["judged"], estimated(words, each["quality"]))
+        for each in shown["weeks"][-_LISTED:]
+    ]
+    if weeks:
+        table(terminal, _heads(terminal, "week", "turns", "judged", "quality"), weeks)
+    for model, curve in shown["calibration"].items():
+        steps = ", ".join(
+            f"{percent(each['said'])} → {percent(each['came_to'])}" for each in curve["points"]
+        )
+        terminal.say("grades_told", model=model, weight=percent(curve["weight"]))
+        terminal.say("grades_steps", steps=steps)
+    for each in shown["analysis"]["recommendations"]:
+        terminal.say(
+            "recommended",
+            purpose=words.term(each["purpose"]),
+            task_type=words.term(each["task_type"]),
+            current=each["current"],
+            suggestion=each["suggestion"],
+        )
+        terminal.say(
+            "recommended_for",
+            category=words.term(each["category"]),
+            confidence=percent(each["confidence"]),
+        )
+
+
+def _memory(terminal: Terminal, shown: Found) -> None:
+    from opencrab.gateways.cli.program.amounts import measured, percent
+
+    words, recalled, graph = terminal.words, shown["recalled"], shown["graph"]
+    _period(terminal, None, shown["as_of"])
+    if recalled["memories"]:
+        facts = {key: recalled[key] for key in ("memories", "found", "useful", "junk")}
+        terminal.say("memories_told", **facts, rate=percent(recalled["junk_rate"]))
+        useless = recalled["useless"]
+        for each in useless[:_USELESS]:
+            terminal.say("memory_useless", id=each["id"], found=each["found"])
+        if len(useless) > _USELESS:
+            terminal.say("more_left", count=len(useless) - _USELESS)
+    else:
+        terminal.say("no_recalled")
+    effect = shown["effect"]
+    terminal.say(
+        "memories_change",
+        effect=measured(words, effect),
+        given=effect["given"],
+        held=effect["held"],
+        percent=shown["withheld_percent"],
+    )
+    people = f"{len(graph['people'])}{'' if graph['people_complete'] else '+'}"
+    terminal.say(
+        "graph_told", nodes=graph["nodes_in_all"], edges=graph["edges_in_all"], people=people
+    )
+
+
+def _period(terminal: Terminal, since: str | None, as_of: str | None) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+
+    if since is not None:
+        terminal.say("counted_since", since=moment(since))
+    if as_of is None:
+        terminal.say("no_evidence")
+    else:
+        terminal.say("evidence_to", day=as_of)
+
+
+def _totals(terminal: Terminal, of: Found) -> None:
+    from opencrab.gateways.cli.program.amounts import counted, dollars, seconds
+
+    terminal.say(
+        "calls_told",
+        calls=counted(of["calls"]),
+        failed=counted(of["failed"]),
+        input=counted(of["input_tokens"]),
+        output=counted(of["output_tokens"]),
+        cost=dollars(of["cost_micro_usd"]),
+        latency=seconds(of["mean_latency_ms"]),
+    )
+
+
+def _figures(terminal: Terminal, of: Found) -> tuple[str, ...]:
+    from opencrab.gateways.cli.program.amounts import UNKNOWN, counted, dollars, estimated, seconds
+
+    worth = of["cost_efficiency"]
+    per_dollar = UNKNOWN if worth is None else worth
+    return (
+        counted(of["calls"]),
+        counted(of["failed"]),
+        dollars(of["cost_micro_usd"]),
+        seconds(of["mean_latency_ms"]),
+        estimated(terminal.words, of["quality"]),
+        terminal.words("ground_free") if worth == "free" else clean(per_dollar),
+    )
+
+
+def _task(terminal: Terminal, key: str) -> tuple[str, str]:
+    """A purpose and a type of task as a person reads them, and a model."""
+    purpose, task_type, model = key.split("/", 2)
+    kinds = dict.fromkeys(map(terminal.words.term, (purpose, task_type)))
+    return " / ".join(kinds), model
+
+
+def _heads(terminal: Terminal, *names: str) -> list[str]:
+    return [terminal.words(f"head_{name}") for name in names]
+
+
+_TITLES = {
+    Part.USAGE: "title_usage",
+    Part.SKILLS: "title_skills",
+    Part.LLM: "title_llm",
+    Part.MEMORY: "title_memory",
+}
+_DRAWN: dict[Part, Callable[[Terminal, Found], None]] = {
+    Part.USAGE: _usage,
+    Part.SKILLS: _skills,
+    Part.LLM: _llm,
+    Part.MEMORY: _memory,
+}

@@ -1,0 +1,58 @@
+"""Exports: an agent's state and history as files, in the form that Avatar keeps them."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from opencrab.domain.errors import Conflict, Invalid
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import named_or_only
+from opencrab.gateways.cli.program.terminal import Terminal
+
+
+@command
+def export_state(
+    terminal: Terminal,
+    agent: Annotated[
+        str | None, typer.Argument(metavar="AGENT", help="An agent's id or name.")
+    ] = None,
+    directory: Annotated[Path, typer.Option("--directory", help="The folder to write to.")] = Path(
+        "logs"
+    ),
+) -> None:
+    """Write an agent's state.json, and add what is new to its events.jsonl."""
+    from opencrab.gateways.cli.insight.export_files import Damaged, Ledger, written
+
+    found = named_or_only(terminal, agent)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        ledger = Ledger.opened(directory, found["id"])
+        state = written(directory, terminal.client.get("agents", found["id"], "state"))
+        count = 0
+        place: str | None = ledger.place
+        while True:
+            text, following = terminal.client.json_lines(
+                "agents", found["id"], "events", after=place
+            )
+            if text:
+                count += ledger.add(text, following)
+            if following == place:
+                break
+            place = following
+    except Damaged as error:
+        why = terminal.words("foreign_file", path=error.path)
+        raise Conflict(why, cure=terminal.words("foreign_file_cure")) from error
+    except OSError as error:
+        place_name = error.filename or directory
+        why = terminal.words("no_place", place=place_name, why=error.strerror or error)
+        raise Invalid(why, cure=terminal.words("no_place_cure")) from error
+    told = {"state": os.fspath(state), "events": os.fspath(ledger.path), "count": count}
+    if terminal.options.json:
+        terminal.json(told)
+    else:
+        terminal.say("exported", **told)
+
+
+COMMANDS = {"state": export_state}

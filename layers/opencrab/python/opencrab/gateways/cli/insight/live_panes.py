@@ -1,0 +1,84 @@
+"""Watching: an agent's five panes live, once as JSON Lines in a pipe; or a session's events."""
+
+import threading
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import named_or_only
+from opencrab.gateways.cli.program.terminal import Terminal
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+SECONDS = 1.0
+
+_SESSION = "A session to watch; with an agent, its panes change as soon as something happens there."
+_AFTER = "Show a session from after this line on; by default what comes next."
+_THOUGHTS = "Show what agents think and do in the session as well; needs an owner key."
+
+PaneView = dict[str, Any]
+
+
+@command
+def watch(
+    terminal: Terminal,
+    agent: Annotated[
+        str | None, typer.Argument(metavar="AGENT", help="An agent's id or name.")
+    ] = None,
+    *,
+    session: Annotated[str | None, typer.Option("--session", metavar="ID", help=_SESSION)] = None,
+    after: Annotated[int | None, typer.Option("--after", min=0, help=_AFTER)] = None,
+    thoughts: Annotated[bool, typer.Option("--thoughts", help=_THOUGHTS)] = False,
+    tasks: Annotated[
+        bool, typer.Option("--tasks", help="Unfold the goals of the plan into tasks.")
+    ] = False,
+) -> None:
+    """Watch an agent live: chat, cli, plan, inspector and vitals; or a session as it happens."""
+    from opencrab.gateways.cli.conversation.session_watch import follow, live
+
+    if session is not None and agent is None:
+        follow(terminal, session, thoughts=thoughts, after=after)
+        return
+    found = named_or_only(terminal, agent)
+
+    def look() -> list[PaneView]:
+        items: list[PaneView] = terminal.client.get("agents", found["id"], "panes")["items"]
+        return items
+
+    if terminal.options.json or not terminal.out.isatty():
+        for pane in look():
+            terminal.json(pane)
+        return
+    moments = _moments(terminal) if session is None else live(terminal, session)
+    _follow(terminal, str(found["name"]), look, moments, unfolded=tasks)
+
+
+def _moments(terminal: Terminal) -> Iterator[object]:
+    """When to look again: after each second."""
+    pause = terminal.options.pause or threading.Event().wait
+    while True:
+        pause(SECONDS)
+        yield None
+
+
+def _follow(
+    terminal: Terminal, name: str, look: Any, moments: Iterable[object], *, unfolded: bool
+) -> None:
+    from rich.live import Live
+
+    from opencrab.gateways.cli.insight.pane_view import drawn
+
+    def picture() -> "Group":
+        return drawn(terminal, name, look(), unfolded=unfolded)
+
+    try:
+        with Live(
+            picture(), console=terminal.console, auto_refresh=False, vertical_overflow="crop"
+        ) as shown:
+            for _ in moments:
+                shown.update(picture(), refresh=True)
+    except KeyboardInterrupt:
+        return

@@ -1,0 +1,115 @@
+"""Panes: the five views of an agent, each in its frame."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from opencrab.gateways.cli.agents.profile_view import money
+from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.program.lines import moment
+from opencrab.gateways.cli.program.tables import shortened
+from opencrab.gateways.cli.program.terminal import Terminal, clean
+
+_LINE = 160
+_MARKS = {"pending": "·", "active": "▶", "done": "✓", "fail": "✗"}
+_NAMES = {
+    "chat": "pane_chat",
+    "cli": "pane_cli",
+    "plan": "pane_plan",
+    "inspector": "pane_inspector",
+    "vitals": "pane_vitals",
+}
+_PHASES = {"approving": "phase_approving", "executing": "phase_executing"}
+_RESULTS = {"done": "result_done", "fail": "result_fail"}
+_MIB = 1 << 20
+
+Pair = tuple[str, object]
+
+
+def drawn(
+    terminal: Terminal, name: str, panes: Sequence[dict[str, Any]], *, unfolded: bool
+) -> Group:
+    """All panes, one below the other."""
+    words, shown = terminal.words, {pane["pane"]: pane["data"] for pane in panes}
+    inside: dict[str, RenderableType] = {
+        "chat": _said(shown["chat"]),
+        "cli": _said(shown["cli"]),
+        "plan": _plan(words, shown["plan"], unfolded=unfolded),
+        "inspector": _pairs(_inspected(words, shown["inspector"])),
+        "vitals": _pairs(_measured(words, shown["vitals"])),
+    }
+    framed = (
+        Panel(content, title=words(_NAMES[pane]), title_align="left", border_style="dim")
+        for pane, content in inside.items()
+    )
+    return Group(Text(clean(words("watch_title", name=name)), style="bold"), *framed)
+
+
+def _said(text: str) -> Text:
+    return Text("\n".join(shortened(line, _LINE) for line in text.splitlines()))
+
+
+def _plan(words: Speech, plan: dict[str, Any], *, unfolded: bool) -> Text:
+    """The purpose and the open goals, folded unless somebody wants to see their tasks."""
+    rows = [f"{words('view_purpose')}: {plan['purpose']}"] if plan["purpose"] else []
+    for goal in plan["goals"]:
+        tasks = goal["tasks"]
+        done = sum(task["status"] == "done" for task in tasks)
+        rows.append(f"{'▾' if unfolded else '▸'} {goal['id']} {goal['name']} {done}/{len(tasks)}")
+        if unfolded:
+            rows += (f"  {_MARKS[task['status']]} {task['id']} {task['name']}" for task in tasks)
+    return Text("\n".join(_row(row) for row in rows))
+
+
+def _row(row: str) -> str:
+    """A row cut to a length, its place under another one kept."""
+    indent = len(row) - len(row.lstrip())
+    return " " * indent + shortened(row, _LINE)
+
+
+def _inspected(words: Speech, seen: dict[str, Any]) -> Iterator[Pair]:
+    thought, action, result = seen["thought"], seen["action"], seen["result"]
+    yield words("view_judgment"), thought["judgment"]
+    yield words("view_intent"), thought["intent"]
+    phase = f" ({words(_PHASES[action['phase']])})" if action["phase"] else ""
+    yield words("view_action"), f"{action['summary']}{phase}" if action["summary"] else None
+    status = f"{words(_RESULTS[result['status']])}: " if result["status"] else ""
+    yield words("view_result"), f"{status}{result['summary'] or ''}"
+
+
+def _measured(words: Speech, vitals: dict[str, Any]) -> Iterator[Pair]:
+    age, errors = vitals["queue_age_seconds"], vitals["error_rate"]
+    yield words("vital_queue_age_seconds"), None if age is None else f"{age:.0f} s"
+    yield words("vital_last_beat"), moment(vitals["last_beat"])
+    yield words("vital_idle_streak"), str(vitals["idle_streak"])
+    yield words("vital_budget_left_micro_usd"), money(vitals["budget_left_micro_usd"])
+    yield words("vital_error_rate"), None if errors is None else f"{errors:.0%}"
+    yield words("vital_open_approvals"), str(vitals["open_approvals"])
+    yield words("vital_goals"), f"{vitals['open_goals']} / {vitals['goal_slots']}"
+    machine = vitals["machine"]
+    if machine:
+        cpu, used, received = (
+            machine[name] for name in ("cpu_percent", "memory_used_bytes", "received_bytes")
+        )
+        total, sent = machine["memory_total_bytes"], machine["sent_bytes"]
+        yield words("vital_cpu"), None if cpu is None else f"{cpu} %"
+        yield words("vital_memory"), None if used is None else f"{_mib(used)} / {_mib(total)}"
+        yield words("vital_network"), None if sent is None else f"↓ {_mib(received)} ↑ {_mib(sent)}"
+
+
+def _mib(size: int) -> str:
+    return f"{size / _MIB:,.0f} MiB"
+
+
+def _pairs(pairs: Iterator[Pair]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in pairs:
+        if value not in (None, ""):
+            table.add_row(clean(name), Text(shortened(value, _LINE * 2)))
+    return table

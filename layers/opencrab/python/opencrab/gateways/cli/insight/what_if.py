@@ -1,0 +1,119 @@
+"""The command that replays an agent's calls with other models: costs, quality and time expected."""
+
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.agents.agents import AgentName
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import find_agent
+from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.usage.usage import Period
+
+Found = dict[str, Any]
+
+
+@command
+def what_if(
+    terminal: Terminal,
+    agent: AgentName,
+    *,
+    alias: Annotated[
+        list[str],
+        typer.Option(
+            "--alias",
+            metavar="ALIAS=PROVIDER:MODEL",
+            help="What an alias would mean; may be repeated.",
+        ),
+    ],
+    period: Annotated[Period, typer.Option("--period", help="How far back.")] = Period.LAST_WEEK,
+) -> None:
+    """Say what an agent's calls would have cost, and been worth, with other models."""
+    aliases = dict(_meaning(terminal, text) for text in alias)
+    found = find_agent(terminal, agent)
+    body = {"aliases": aliases, "period": period.value}
+    shown = terminal.client.post("agents", found["id"], "whatif", body=body)
+    if terminal.options.json:
+        terminal.json(shown)
+    else:
+        _draw(terminal, found["name"], shown)
+
+
+def _meaning(terminal: Terminal, text: str) -> tuple[str, str]:
+    alias, _, model = text.partition("=")
+    alias, model = alias.strip(), model.strip()
+    if not alias or not model:
+        raise typer.BadParameter(terminal.words("alias_form"), param_hint="--alias")
+    return alias, model
+
+
+def _draw(terminal: Terminal, name: str, shown: Found) -> None:
+    terminal.say(
+        "whatif_calls", name=name, calls=f"{shown['calls']:,}", moved=f"{shown['moved']:,}"
+    )
+    for each in shown["meant"]:
+        terminal.say("whatif_meant", **{key: each[key] for key in ("alias", "model", "other")})
+    if not shown["moved"]:
+        terminal.say("whatif_none")
+        return
+    _tasks(terminal, shown["tasks"])
+    _totals(terminal, shown)
+    if shown["uncounted"]:
+        terminal.say("whatif_uncounted", count=shown["uncounted"])
+    if not shown["complete"]:
+        terminal.note("whatif_incomplete", count=f"{shown['calls']:,}")
+    terminal.say("whatif_tokens")
+
+
+def _tasks(terminal: Terminal, tasks: list[Found]) -> None:
+    """A row for what is, and one below it for what would be."""
+    from opencrab.gateways.cli.program.amounts import dollars, estimated, seconds
+    from opencrab.gateways.cli.program.tables import table
+
+    words, rows = terminal.words, []
+    for task in tasks:
+        kinds = dict.fromkeys(map(words.term, (task["purpose"], task["task_type"])))
+        first = (" / ".join(kinds), f"{task['calls']:,}")
+        for label, of in ((first, "now"), (("", ""), "then")):
+            done = task[of]
+            rows.append(
+                (
+                    *label,
+                    task["model"] if of == "now" else f"→ {task['other']}",
+                    dollars(done["cost_micro_usd"]),
+                    estimated(words, done["quality"]),
+                    seconds(done["latency_ms"]),
+                )
+            )
+    heads = ("for", "calls", "model", "cost", "quality", "latency")
+    table(terminal, [words(f"head_{head}") for head in heads], rows)
+
+
+def _totals(terminal: Terminal, shown: Found) -> None:
+    from opencrab.gateways.cli.program.amounts import dollars, estimated, percent, seconds
+
+    words, now, then = terminal.words, shown["now"], shown["then"]
+    saved = shown["saved_micro_usd"]
+    key = "whatif_saves" if saved > 0 else "whatif_same" if saved == 0 else "whatif_adds"
+    terminal.say(
+        key,
+        now=dollars(now["cost_micro_usd"]),
+        then=dollars(then["cost_micro_usd"]),
+        difference=dollars(abs(saved)),
+    )
+    if then["quality"] is None:
+        terminal.say("whatif_no_quality")
+    else:
+        terminal.say(
+            "whatif_quality",
+            now=estimated(words, now["quality"]),
+            then=estimated(words, then["quality"]),
+            share=percent(shown["quality_share"]),
+        )
+    if then["latency_ms"] is not None:
+        terminal.say(
+            "whatif_latency",
+            now=seconds(now["latency_ms"]),
+            then=seconds(then["latency_ms"]),
+            share=percent(shown["latency_share"]),
+        )

@@ -1,0 +1,33 @@
+"""The command that tells an agent what one thought of a turn."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from opencrab.gateways.cli.conversation.turns import TurnId
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.terminal import Terminal
+
+
+class Thumbs(StrEnum):
+    """Well done, or not."""
+
+    UP = "up"
+    DOWN = "down"
+
+
+@command
+def give_feedback(
+    terminal: Terminal,
+    turn: TurnId,
+    thumbs: Annotated[Thumbs, typer.Argument(help="Well done (up), or not (down).")],
+    remark: Annotated[str, typer.Argument(metavar="REMARK", help="Why, in your words.")] = "",
+) -> None:
+    """Tell an agent what you thought of a turn; it learns from it."""
+    body = {"thumbs": thumbs.value, "remark": remark}
+    kept = terminal.client.post("turns", turn, "feedback", body=body)
+    if terminal.options.json:
+        terminal.json(kept)
+    else:
+        terminal.say("feedback_kept", id=kept["turn_id"])

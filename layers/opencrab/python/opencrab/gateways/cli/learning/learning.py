@@ -1,0 +1,375 @@
+"""Commands about learning: what is tried out on an agent, what was changed, and looking now."""
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.agents.agents import AgentName
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import AgentView, find_agent
+from opencrab.gateways.cli.program.terminal import Terminal
+
+Found = dict[str, Any]
+
+_SHOWN = 20
+_STATES = {
+    "running": "experiment_running",
+    "waiting": "skill_queued",
+    "settled": "experiment_settled",
+    "pinned": "experiment_pinned",
+}
+_MADE = {
+    "proposed": "change_proposed",
+    "applied": "change_applied",
+    "undone": "change_undone",
+    "rolled_back": "change_rolled_back",
+    "superseded": "change_superseded",
+}
+
+
+class Span(StrEnum):
+    """How long a period is."""
+
+    DAILY = "daily"
+    WEEKLY = "weekly"
+    REVIEW = "review"
+
+
+@command
+def show_experiments(
+    terminal: Terminal,
+    agent: AgentName,
+    *,
+    stop: Annotated[
+        str | None,
+        typer.Option("--stop", metavar="SUBJECT", help="End this one; what is best now stays."),
+    ] = None,
+    pin: Annotated[
+        str | None, typer.Option("--pin", metavar="SUBJECT", help="Keep this as it is.")
+    ] = None,
+    unpin: Annotated[
+        str | None, typer.Option("--unpin", metavar="SUBJECT", help="Let evidence move this again.")
+    ] = None,
+) -> None:
+    """Show what is tried out on an agent; stop it, or keep something as it is."""
+    wanted = {"stop": stop, "pin": pin, "unpin": unpin}
+    acts = [(verb, subject) for verb, subject in wanted.items() if subject is not None]
+    if len(acts) > 1:
+        raise typer.BadParameter(terminal.words("one_act"), param_hint="--stop")
+    found = find_agent(terminal, agent)
+    place = ("agents", found["id"], "experiments")
+    if not acts:
+        _experiments(terminal, found, terminal.client.get(*place))
+        return
+    ((verb, subject),) = acts
+    # Addresses have a point where a purpose and its task type have a slash.
+    done = terminal.client.post(*place, subject.replace("/", "."), verb)
+    if terminal.options.json:
+        terminal.json(done)
+    elif verb == "stop":
+        _change(terminal, done)
+    else:
+        terminal.say("subject_pinned" if done["pinned"] else "subject_free", name=done["subject"])
+
+
+@command
+def show_changes(
+    terminal: Terminal,
+    agent: AgentName,
+    *,
+    undo: Annotated[
+        str | None, typer.Option("--undo", metavar="ID", help="Take this change back.")
+    ] = None,
+    apply: Annotated[
+        str | None, typer.Option("--apply", metavar="ID", help="Do what this one proposes.")
+    ] = None,
+) -> None:
+    """Show what was changed or proposed on evidence, the newest first; undo it, or do it."""
+    if undo is not None and apply is not None:
+        raise typer.BadParameter(terminal.words("one_change"), param_hint="--undo")
+    found = find_agent(terminal, agent)
+    place = ("agents", found["id"], "changes")
+    wanted = undo or apply
+    if wanted is not None:
+        done = terminal.client.post(*place, wanted, "undo" if undo else "apply")
+        if terminal.options.json:
+            terminal.json(done)
+        else:
+            _change(terminal, done)
+        return
+    page = terminal.client.get(*place, limit=_SHOWN)
+    if terminal.options.json:
+        terminal.json(page)
+    elif not page["items"]:
+        terminal.say("no_changes", name=found["name"])
+    else:
+        for made in page["items"]:
+            _change(terminal, made)
+        if page.get("next_cursor"):
+            terminal.say("only_newest", count=_SHOWN)
+
+
+@command
+def run(
+    terminal: Terminal,
+    agent: AgentName,
+    *,
+    period: Annotated[
+        Span,
+        typer.Option(
+            "--period", help="The last day or week that is over (UTC), or today's skills so far."
+        ),
+    ] = Span.DAILY,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done.")
+    ] = False,
+) -> None:
+    """Look at an agent's last day or week now, or review what it learned, as nights do."""
+    found = find_agent(terminal, agent)
+    body = {"period": period.value, "dry_run": dry_run}
+    looked = terminal.client.post("agents", found["id"], "meta", "runs", body=body)
+    if terminal.options.json:
+        terminal.json(looked)
+        return
+    _looked(terminal, found, looked)
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"run": run}
+
+
+def _experiments(terminal: Terminal, agent: AgentView, shown: Found) -> None:
+    if terminal.options.json:
+        terminal.json(shown)
+        return
+    from opencrab.gateways.cli.program.amounts import percent
+
+    if not shown["items"]:
+        terminal.say("no_experiments", name=agent["name"])
+    for each in shown["items"]:
+        terminal.line(f"{each['subject']}: {terminal.words(_STATES[each['state']])}")
+        _DRAWN[each["kind"]](terminal, each)
+        for made in each["decisions"]:
+            _told(terminal, made)
+    if shown["pinned"]:
+        terminal.say("pinned_are", names=", ".join(shown["pinned"]))
+    terminal.say("explores", share=percent(shown["explore"]))
+
+
+def _skill(terminal: Terminal, each: Found) -> None:
+    from opencrab.gateways.cli.program.amounts import measured
+
+    words, effect, trial = terminal.words, each["effect"], each["trial"]
+    terminal.say(
+        "trial_shows",
+        effect=measured(words, effect),
+        given=effect["given"],
+        held=effect["held"],
+        percent=each["withheld_percent"],
+    )
+    if trial is not None:
+        terminal.say(
+            "trial_so_far",
+            turns=trial["turns"],
+            least=trial["least_turns"],
+            most=trial["most_turns"],
+            verdict=words.term(each["verdict"]),
+            reason=_reason(terminal, each["reason"]),
+        )
+
+
+def _models(terminal: Terminal, each: Found) -> None:
+    from opencrab.gateways.cli.program.amounts import counted, dollars, estimated, percent, seconds
+    from opencrab.gateways.cli.program.tables import table
+
+    words = terminal.words
+    rows = [
+        (
+            model["model"],
+            model["name"] or words("not_set_up"),
+            percent(model["weight"]),
+            counted(model["turns"]),
+            estimated(words, model["quality"]),
+            estimated(words, model["off_policy"]),
+            dollars(model["cost_micro_usd"]),
+            seconds(model["latency_ms"]),
+        )
+        for model in each["models"]
+    ]
+    heads = ("alias", "model", "share", "turns", "quality", "off_policy", "per_turn", "latency")
+    table(terminal, [words(f"head_{head}") for head in heads], rows)
+    if any(model["off_policy"] for model in each["models"]):
+        terminal.say("off_policy_is")
+
+
+def _memory(terminal: Terminal, each: Found) -> None:
+    from opencrab.gateways.cli.program.amounts import measured
+
+    effect = each["effect"]
+    terminal.say(
+        "memories_change",
+        effect=measured(terminal.words, effect),
+        given=effect["given"],
+        held=effect["held"],
+        percent=each["withheld_percent"],
+    )
+
+
+_DRAWN = {"skill": _skill, "models": _models, "memory": _memory}
+
+
+def _change(terminal: Terminal, made: Found) -> None:
+    _told(terminal, made)
+    for text in (*_evidence(terminal, made["evidence"]), *_says(terminal, made)):
+        terminal.line(f"  {text}")
+    terminal.line(f"  {made['id']}")
+
+
+def _says(terminal: Terminal, made: Found) -> Iterator[str]:
+    """What the experiences say that a change is about: which goes, then which stays for it."""
+    for key, text in zip(("goes_says", "stays_says"), made.get("says", ()), strict=False):
+        yield terminal.words(key, text=" ".join(text.split()))
+
+
+def _told(terminal: Terminal, made: Found) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+
+    terminal.say(
+        "change_is",
+        at=moment(made["at"]),
+        subject=made.get("experiment") or f"{made['kind']}:{made['subject']}",
+        state=terminal.words(_MADE[made["state"]]),
+    )
+    terminal.say(
+        "change_made",
+        before=_standing(terminal, made["before"]),
+        after=_standing(terminal, made["after"]),
+        reason=_reason(terminal, made["reason"]),
+    )
+
+
+def _standing(terminal: Terminal, told: Mapping[str, Any]) -> str:
+    """What something was or became."""
+    from opencrab.gateways.cli.program.amounts import percent
+
+    if "weights" in told:
+        weights = sorted(told["weights"].items(), key=lambda each: (-each[1], each[0]))
+        return ", ".join(f"{alias} {percent(weight)}" for alias, weight in weights)
+    for key in ("remark", "status"):
+        if key in told:
+            word = terminal.words.term(told[key])
+            return f"{word} ({told['other']})" if told.get("other") else word
+    if "withheld_percent" in told:
+        return terminal.words("memories_hidden", percent=told["withheld_percent"])
+    return terminal.words("nothing_before")
+
+
+def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
+    """The numbers that a change rests on, as far as they are of a known form."""
+    from opencrab.gateways.cli.program.amounts import dollars, estimated, measured, percent
+
+    words, said = terminal.words, []
+    if "points" in numbers:
+        said.append(
+            words(
+                "rests_on_points",
+                effect=measured(words, numbers),
+                given=numbers["given"],
+                held=numbers["held"],
+            )
+        )
+    if "useful" in numbers:
+        said.append(words("rests_on_finds", found=numbers["found"], useful=numbers["useful"]))
+    if "alike" in numbers:
+        said.append(words("rests_on_likeness", share=percent(numbers["alike"])))
+    if "quality" in numbers:
+        said.append(
+            words(
+                "rests_on_quality",
+                quality=estimated(words, numbers["quality"]),
+                cost=dollars(numbers["cost_micro_usd"]),
+            )
+        )
+    return said
+
+
+def _looked(terminal: Terminal, agent: AgentView, looked: Found) -> None:
+    from opencrab.gateways.cli.program.amounts import dollars
+
+    terminal.say(
+        "looked_at",
+        name=agent["name"],
+        first=looked["first"],
+        last=looked["last"],
+        turns=looked["turns"],
+        judged=looked["judged"],
+        spent=dollars(looked["spent_micro_usd"]),
+        budget=dollars(looked["budget_micro_usd"]),
+    )
+    if looked["done_before"]:
+        terminal.say("looked_before")
+    elif looked["dry_run"]:
+        terminal.say("looked_dry")
+    for made in looked["adjustments"]:
+        _change(terminal, made)
+    if not looked["adjustments"]:
+        terminal.say("nothing_followed")
+    for still in looked["standstills"]:
+        reason = _reason(terminal, still["reason"])
+        terminal.say("stands_still", subject=still["subject"], reason=reason)
+    _reviewed(terminal, looked)
+    for path in looked["report"]:
+        terminal.say("report_at", path=path)
+    if looked["problem"]:
+        terminal.note("report_missing", why=looked["problem"])
+
+
+def _reviewed(terminal: Terminal, looked: Found) -> None:
+    """What the skills came to, and how many memories and experiences were of no use."""
+    from opencrab.gateways.cli.program.amounts import percent
+    from opencrab.gateways.cli.program.tables import table
+
+    words = terminal.words
+    rows = [
+        (
+            each["skill"],
+            words.term(each["status"]),
+            _points(terminal, each),
+            f"{words.term(each['remark'])} {each['other']}".rstrip(),
+            _reason(terminal, each["reason"]),
+        )
+        for each in looked["reviews"]
+    ]
+    if rows:
+        heads = ("skill", "status", "effect", "proposal", "reason")
+        table(terminal, [words(f"head_{head}") for head in heads], rows)
+    for says, junk in (("junk_told", looked["junk"]), ("lived_junk_told", looked["lived"])):
+        if junk["rate"] is not None:
+            useless = round(junk["rate"] * junk["found"])
+            terminal.say(says, found=junk["found"], junk=useless, rate=percent(junk["rate"]))
+
+
+def _points(terminal: Terminal, review: Found) -> str:
+    from opencrab.gateways.cli.program.amounts import measured
+
+    effect = review["effect"]
+    if effect is None:
+        return measured(terminal.words, None)
+    points = {("points" if key == "mean" else key): 100 * effect[key] for key in _LIMITS}
+    return measured(terminal.words, points)
+
+
+_LIMITS = ("mean", "low", "high")
+
+
+def _reason(terminal: Terminal, reason: str | None) -> str:
+    """The word for why, as the learning report says it."""
+    from opencrab.domain.value import Language
+    from opencrab.engine.learning.report.phrases import reason_phrase
+    from opencrab.gateways.cli.program.options import Tongue
+
+    if not reason:
+        return ""
+    tongue = terminal.options.language
+    return reason_phrase(reason, Language.JA if tongue is Tongue.JA else Language.EN)

@@ -1,0 +1,153 @@
+"""The command that tries models out on an agent's work, live: answers, checks, cost and time.
+
+Every task is a real turn in a session of its own, so all that holds for turns holds here: no call
+without money set aside, no action without leave. Answers are checked by the tasks' own rules.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import AgentView, find_agent
+from opencrab.gateways.cli.program.questions import agrees
+from opencrab.gateways.cli.program.terminal import Terminal
+
+Found = dict[str, Any]
+
+_MOST_USD, _STEP = Decimal(1_000), Decimal("0.000001")
+_MODELS = 10
+
+
+@command
+def eval_models(
+    terminal: Terminal,
+    *,
+    persona: Annotated[
+        str, typer.Option("--persona", metavar="AGENT", help="Whose work: an agent's id or name.")
+    ],
+    models: Annotated[
+        str | None,
+        typer.Option(
+            "--models",
+            metavar="A,B",
+            help="Aliases or provider:model; by default all that may be selected.",
+        ),
+    ] = None,
+    tasks: Annotated[
+        Path | None, typer.Option("--tasks", help="Tasks of your own, in TOML.")
+    ] = None,
+    budget_usd: Annotated[
+        str, typer.Option("--budget-usd", help="Ask nothing more once this is spent.")
+    ] = "0.50",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Let several models do an agent's work: what they answer, cost and take. Costs money."""
+    from opencrab.gateways.cli.learning.model_trial_tasks import SHIPPED, read_tasks
+
+    budget = _budget(terminal, budget_usd)
+    asked = read_tasks(tasks or SHIPPED)
+    agent = find_agent(terminal, persona)
+    aliases = terminal.client.get("llm", "aliases")
+    wanted = _wanted(terminal, models, aliases["selectable"])
+    if not yes:
+        _agree(terminal, agent, wanted, len(asked), budget)
+    from opencrab.gateways.cli.learning.model_trial_run import Trial
+
+    trial = Trial(terminal, agent, asked, budget, aliases["aliases"])
+    found = trial.run(wanted)
+    if terminal.options.json:
+        terminal.json(found)
+        return
+    _draw(terminal, found)
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"models": eval_models}
+
+
+def _budget(terminal: Terminal, text: str) -> int:
+    try:
+        amount = Decimal(text)
+        fits = 0 < amount <= _MOST_USD and amount == amount.quantize(_STEP)
+    except ArithmeticError:
+        amount, fits = Decimal(0), False
+    if not fits:
+        raise typer.BadParameter(terminal.words("eval_budget"), param_hint="--budget-usd")
+    return int(amount / _STEP)
+
+
+def _wanted(terminal: Terminal, models: str | None, selectable: Sequence[str]) -> tuple[str, ...]:
+    """The models to try, each once."""
+    named = selectable if models is None else [name.strip() for name in models.split(",")]
+    wanted = tuple(dict.fromkeys(name for name in named if name))
+    if not wanted:
+        raise typer.BadParameter(terminal.words("eval_no_models"), param_hint="--models")
+    if len(wanted) > _MODELS:
+        said = terminal.words("eval_many_models", most=_MODELS)
+        raise typer.BadParameter(said, param_hint="--models")
+    return wanted
+
+
+def _agree(
+    terminal: Terminal, agent: AgentView, wanted: Sequence[str], tasks: int, budget: int
+) -> None:
+    """Say what it may cost at most and ask; ends the program where nobody agrees."""
+    from opencrab.gateways.cli.program.amounts import dollars
+
+    if not terminal.interactive or terminal.options.json:
+        raise typer.BadParameter(terminal.words("eval_yes_needed"), param_hint="--yes")
+    turn = terminal.client.get("budgets", agent=agent["id"])["limits"]["turn_micro_usd"]
+    most = min(len(wanted) * tasks * turn, budget + turn)
+    terminal.say(
+        "eval_plan",
+        name=agent["name"],
+        tasks=tasks,
+        models=", ".join(wanted),
+        most=dollars(most),
+        budget=dollars(budget),
+    )
+    if not agrees(terminal.words("eval_really"), default=False):
+        terminal.say("eval_not_run")
+        raise typer.Exit
+
+
+def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
+    from opencrab.gateways.cli.program.amounts import UNKNOWN, dollars, estimated, percent, seconds
+    from opencrab.gateways.cli.program.tables import table
+
+    words, models = terminal.words, found["models"]
+    rows = [
+        (
+            each["model"],
+            estimated(words, each["score"]),
+            f"{each['scored']} / {len(each['tasks'])}",
+            dollars(each["cost_micro_usd"]),
+            seconds(each["latency_ms"]),
+            each["calls"],
+            each["failed"] or "",
+        )
+        for each in models
+    ]
+    heads = ("model", "checks_passed", "scored", "cost", "task_time", "calls", "failed")
+    table(terminal, [words(f"head_{head}") for head in heads], rows)
+    terminal.line()
+    by_task = [
+        (task["id"], *(_score(each["tasks"][place], percent) for each in models))
+        for place, task in enumerate(models[0]["tasks"])
+    ]
+    table(terminal, [words("head_task_id"), *(each["model"] for each in models)], by_task)
+    if any(task["score"] is None for each in models for task in each["tasks"]):
+        terminal.say("eval_unscored", mark=UNKNOWN)
+    terminal.say(
+        "eval_spent",
+        spent=dollars(found["spent_micro_usd"]),
+        budget=dollars(found["budget_micro_usd"]),
+    )
+    terminal.say("eval_remembered", name=found["agent"])
+
+
+def _score(task: Found, percent: Callable[[float | None], str]) -> str:
+    return percent(task["score"])

@@ -1,0 +1,4 @@
+"""Memory at the terminal: searching, keeping, forgetting, archives.
+
+Everything is asked of the server over REST.
+"""

@@ -1,0 +1,108 @@
+"""Commands that carry an agent's memory away as a zip, and bring one in."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from opencrab.domain.errors import Conflict, Invalid, TooLarge
+from opencrab.engine.memory.archive.file import ARCHIVE_BYTES
+from opencrab.gateways.cli.memory.search import Agent, Since, Until
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.dates import moment_in
+from opencrab.gateways.cli.program.lookup import named_or_only
+from opencrab.gateways.cli.program.terminal import Terminal
+
+
+@command
+def export_memory(
+    terminal: Terminal,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="The file to write; if left out, AGENT-memory.zip."),
+    ] = None,
+    agent: Agent = None,
+    *,
+    kept: Annotated[
+        bool, typer.Option("--kept", help="Only what is kept, not what was said.")
+    ] = False,
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="SESSION", help="Only this conversation.")
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that exists here.")
+    ] = False,
+) -> None:
+    """Export what an agent remembers as a zip."""
+    found = named_or_only(terminal, agent)
+    target = file or Path(f"{found['id']}-memory.zip")
+    content, _ = terminal.client.download(
+        *_place(found["id"], "export"),
+        sessions="false" if kept else None,
+        session_id=session,
+        since=moment_in(terminal, "--since", since),
+        until=moment_in(terminal, "--until", until, whole_day=True),
+    )
+    try:
+        with target.open("wb" if force else "xb") as opened:
+            opened.write(content)
+    except FileExistsError as error:
+        raise Conflict(
+            terminal.words("place_taken", place=target), cure=terminal.words("place_taken_cure")
+        ) from error
+    except OSError as error:
+        raise _unusable(terminal, target, error) from error
+    if terminal.options.json:
+        terminal.json({"file": str(target), "size": len(content)})
+    else:
+        terminal.say("memory_exported", place=target, size=len(content))
+
+
+@command
+def import_memory(
+    terminal: Terminal,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A zip that was exported.")],
+    agent: Agent = None,
+    *,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Take it as it is: it is my own export.")
+    ] = False,
+) -> None:
+    """Import memories, experiences, impressions and knowledge of a zip."""
+    found = named_or_only(terminal, agent)
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(ARCHIVE_BYTES + 1)
+    except OSError as error:
+        raise _unusable(terminal, file, error) from error
+    if len(content) > ARCHIVE_BYTES:
+        raise TooLarge(
+            terminal.words("archive_too_large", place=file, most=ARCHIVE_BYTES),
+            cure=terminal.words("archive_too_large_cure"),
+        )
+    report = terminal.client.upload(
+        *_place(found["id"], "import"),
+        content=content,
+        method="POST",
+        trust="true" if trust else None,
+    )
+    if terminal.options.json:
+        terminal.json(report)
+        return
+    totals = {name: sum(counts.values()) for name, counts in report.items()}
+    terminal.say("memory_imported", **totals)
+    if not trust:
+        terminal.say("memory_untrusted")
+
+
+def _place(agent_id: str, part: str) -> tuple[str, str, str, str]:
+    return "agents", agent_id, "memory", part
+
+
+def _unusable(terminal: Terminal, file: Path, error: OSError) -> Invalid:
+    return Invalid(
+        terminal.words("no_place", place=file, why=error.strerror or error),
+        cure=terminal.words("no_place_cure"),
+    )

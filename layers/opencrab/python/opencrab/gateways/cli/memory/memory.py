@@ -1,0 +1,301 @@
+"""Commands about an agent's memory: what it keeps, is given, and must forget."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.memory import archive, search
+from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, period
+from opencrab.gateways.cli.program.command import command, command_with
+from opencrab.gateways.cli.program.lookup import AgentView, named_or_only
+from opencrab.gateways.cli.program.questions import agrees
+from opencrab.gateways.cli.program.terminal import Terminal, visible
+
+MemoryView = dict[str, Any]
+Wish = dict[str, Any]
+MemoryId = Annotated[str, typer.Argument(metavar="MEMORY", help="A memory's id.")]
+
+_SHOWN = 120
+_TIMES = 20
+"""How often a wish is said that one request has no time to fulfil."""
+
+_SECONDS = 20
+_OUTCOMES = {
+    "kept": "memory_new",
+    "merged": "memory_merged",
+    "superseded": "memory_superseded",
+}
+
+
+class Hearing(StrEnum):
+    """Who may hear of what an owner gives."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
+
+
+@command
+def list_memories(
+    terminal: Terminal,
+    agent: Agent = None,
+    *,
+    category: Annotated[
+        str | None, typer.Option("--category", help="Only this category, such as preference.")
+    ] = None,
+    last: Annotated[int, typer.Option("--last", min=1, help="How many memories.")] = 50,
+) -> None:
+    """List what an agent keeps, the newest first."""
+    found = named_or_only(terminal, agent)
+    listed = terminal.client.items(*_place(found), category=category)
+    memories = list(islice(listed, last))
+    if terminal.options.json:
+        terminal.json(memories)
+    elif not memories and category is not None:
+        terminal.say("no_memories_of", name=found["name"], category=category)
+    elif not memories:
+        terminal.say("no_memories", name=found["name"])
+    else:
+        _draw(terminal, memories)
+
+
+@command
+def show_memory(terminal: Terminal, memory: MemoryId, agent: Agent = None) -> None:
+    """Show one memory with where it comes from."""
+    found = named_or_only(terminal, agent)
+    shown = terminal.client.get(*_place(found), memory)
+    if terminal.options.json:
+        terminal.json(shown)
+    else:
+        _tell(terminal, shown)
+
+
+@command
+def add_memory(
+    terminal: Terminal,
+    text: Annotated[
+        str | None,
+        typer.Argument(metavar="TEXT", help="What it shall know; without it standard input."),
+    ] = None,
+    agent: Agent = None,
+    *,
+    category: Annotated[
+        str,
+        typer.Option(
+            "--category", help="Such as fact, preference, decision, lesson; core: always in mind."
+        ),
+    ] = "fact",
+    importance: Annotated[
+        float | None, typer.Option("--importance", min=0, max=1, help="Between 0 and 1.")
+    ] = None,
+    hearing: Annotated[
+        Hearing,
+        typer.Option("--hearing", help="Who may hear of it: public (everybody) or private."),
+    ] = Hearing.PUBLIC,
+) -> None:
+    """Give an agent something to know for good."""
+    found = named_or_only(terminal, agent)
+    content = terminal.input.read() if text is None and not terminal.interactive else text or ""
+    if not content.strip():
+        raise typer.BadParameter(terminal.words("memory_text_needed"), param_hint="TEXT")
+    given = {
+        "content": content.strip(),
+        "category": category,
+        "importance": importance,
+        "hearing": hearing.value,
+    }
+    body = {name: value for name, value in given.items() if value is not None}
+    kept = terminal.client.post(*_place(found), body=body)
+    if terminal.options.json:
+        terminal.json(kept)
+    else:
+        terminal.say(_OUTCOMES[kept["outcome"]], id=kept["memory"]["id"])
+
+
+@command_with(PERIOD)
+def forget(
+    terminal: Terminal,
+    /,
+    memory: Annotated[
+        str | None, typer.Argument(metavar="MEMORY", show_default=False, help="A memory's id.")
+    ] = None,
+    agent: Agent = None,
+    *,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="SESSION", help="All of this conversation."),
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option("--person", metavar="ID", help="All of this person.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="All that it ever lived through.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    **stretch: str | None,
+) -> None:
+    """Let an agent forget a memory, a conversation, a person, a time or everything, for good."""
+    found = named_or_only(terminal, agent)
+    wishes = [
+        {"scope": "memory", "id": memory} if memory else {},
+        {"scope": "session", "id": session} if session else {},
+        {"scope": "person", "id": person} if person else {},
+        _period(terminal, stretch),
+        {"scope": "everything", "confirm": found["id"]} if everything else {},
+    ]
+    named = [wish for wish in wishes if wish]
+    if len(named) != 1:
+        raise typer.BadParameter(terminal.words("forget_one"), param_hint="MEMORY")
+    wish = named[0]
+    if not yes and not terminal.interactive:
+        raise typer.BadParameter(terminal.words("forget_needs_yes"), param_hint="--yes")
+    place = ("agents", found["id"], "memory", "forget")
+    if not yes:
+        _foretell(terminal, terminal.client.post(*place, "preview", body=wish))
+        if not agrees(_question(terminal, found, wish), default=False):
+            terminal.say("nothing_forgotten")
+            return
+    report, anything = _carried_out(terminal, place, wish)
+    if terminal.options.json:
+        terminal.json(report)
+    elif report["done"] and not anything:
+        terminal.say("nothing_to_forget")
+    else:
+        _report(terminal, report)
+
+
+COMMANDS = {
+    "search": search.search,
+    "list": list_memories,
+    "show": show_memory,
+    "add": add_memory,
+    "forget": forget,
+    "export": archive.export_memory,
+    "import": archive.import_memory,
+    "status": search.status,
+    "retry": search.retry,
+    "sessions": search.sessions,
+    "impressions": search.impressions,
+}
+
+
+def _place(agent: AgentView) -> tuple[str, str, str, str]:
+    return "agents", agent["id"], "memory", "curated"
+
+
+def _period(terminal: Terminal, stretch: Mapping[str, str | None]) -> Wish:
+    if stretch["since"] is None and stretch["until"] is None:
+        return {}
+    ends = period(terminal, stretch)
+    return {"scope": "period", **{name: end for name, end in ends.items() if end is not None}}
+
+
+def _question(terminal: Terminal, agent: AgentView, wish: Wish) -> str:
+    """What is about to be lost, in full: a memory is read first."""
+    name = agent["name"]
+    if wish["scope"] == "memory":
+        shown = terminal.client.get(*_place(agent), wish["id"])
+        return terminal.words("really_forget_memory", name=name, content=visible(shown["content"]))
+    if wish["scope"] == "period":
+        ends = {"since": wish.get("since", "…"), "until": wish.get("until", "…")}
+        return terminal.words("really_forget_period", name=name, **ends)
+    if wish["scope"] == "session":
+        return terminal.words("really_forget_session", name=name, id=visible(wish["id"]))
+    if wish["scope"] == "person":
+        return terminal.words("really_forget_person", name=name, id=visible(wish["id"]))
+    return terminal.words("really_forget_everything", name=name)
+
+
+def _carried_out(
+    terminal: Terminal, place: tuple[str, ...], wish: Wish
+) -> tuple[dict[str, Any], bool]:
+    """What came of a wish, said again while there is something left; whether anything went."""
+    report: dict[str, Any] = {"done": False}
+    anything = False
+    for _ in range(_TIMES):
+        if not report["done"]:
+            report = terminal.client.post(*place, body=wish, wait=_SECONDS)
+            anything |= any(report[what] for what in ("lines", "turns", "removed"))
+    return report, anything
+
+
+def _foretell(terminal: Terminal, lineage: dict[str, Any]) -> None:
+    """What would go, before anybody is asked."""
+    kept = len(lineage["kept"])
+    lines = lineage["lines"] + lineage["repeated"]
+    terminal.say("forget_preview", lines=lines, turns=lineage["turns"], kept=kept)
+    _remains(terminal, lineage)
+
+
+def _report(terminal: Terminal, report: dict[str, Any]) -> None:
+    if report["done"]:
+        terminal.say("forgotten")
+    else:
+        terminal.say("forget_left", left=report["left"])
+    _remains(terminal, report)
+
+
+_REMAINING = {
+    "files": "forget_files",
+    "skills": "forget_skills",
+    "schedules": "forget_schedules",
+}
+
+
+def _remains(terminal: Terminal, told: dict[str, Any]) -> None:
+    """What came of it and stays: its owner decides on that."""
+    for kind, sentence in _REMAINING.items():
+        if names := told[kind]:
+            terminal.say(sentence, names=", ".join(map(visible, names)))
+
+
+def _draw(terminal: Terminal, memories: list[MemoryView]) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import shortened, table
+
+    words = terminal.words
+    heads = ("id", "category", "memory", "provenance", "hearing", "changed")
+    rows = [
+        (
+            memory["id"],
+            memory["category"],
+            shortened(memory["content"], _SHOWN),
+            words.term(memory["provenance"]),
+            words(HEARINGS[memory["hearing"]]),
+            moment(memory["updated_at"]),
+        )
+        for memory in memories
+    ]
+    table(terminal, [words(f"head_{head}") for head in heads], rows)
+
+
+def _tell(terminal: Terminal, memory: MemoryView) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import facts
+
+    words = terminal.words
+    pairs = [
+        ("id", memory["id"]),
+        ("category", memory["category"]),
+        ("provenance", words.term(memory["provenance"])),
+        ("hearing", words(HEARINGS[memory["hearing"]])),
+        ("confidence", memory["confidence"]),
+        ("importance", memory["importance"]),
+        ("taint", words("memory_tainted") if memory["tainted"] else ""),
+        ("session", memory["session_id"]),
+        ("path", memory["path"]),
+        ("links", ", ".join(memory["links"])),
+        ("merged", memory["merged"] or ""),
+        ("created", moment(memory["created_at"])),
+        ("changed", moment(memory["updated_at"])),
+    ]
+    facts(terminal, [(words(f"head_{head}"), value) for head, value in pairs], exact=True)
+    terminal.line()
+    terminal.line(visible(memory["content"]))
+    for earlier in memory["earlier"]:
+        terminal.line()
+        terminal.say(
+            "memory_earlier", at=moment(earlier["at"]), content=visible(earlier["content"])
+        )

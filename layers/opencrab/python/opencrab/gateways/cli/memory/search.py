@@ -1,0 +1,314 @@
+"""Commands about an agent's past: search it, list its conversations and people, see its index."""
+
+from collections.abc import Mapping
+from inspect import Parameter
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.program.command import command, command_with, parameter
+from opencrab.gateways.cli.program.dates import moment_in
+from opencrab.gateways.cli.program.lookup import named_or_only
+from opencrab.gateways.cli.program.terminal import Terminal, clean, visible
+
+FoundView = dict[str, Any]
+
+Agent = Annotated[
+    str | None,
+    typer.Option(
+        "--agent", metavar="AGENT", help="An agent's id or name; if left out, the only one."
+    ),
+]
+Since = Annotated[
+    str | None,
+    typer.Option("--since", metavar="TIME", help="From this day or time on, like 2026-02-17."),
+]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Up to this day or time.")
+]
+PERIOD = {
+    name: Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    for name, annotation in (("since", Since), ("until", Until))
+}
+_FILTERS = {
+    **parameter("session", str | None, metavar="SESSION", help="Only in this conversation."),
+    **parameter(
+        "kind",
+        list[str] | None,
+        help="speech, instruction, inner_voice, memory, experience or summary; repeatable.",
+    ),
+    **parameter("speaker", str | None, help="Only what this one said: a name or an id."),
+    **PERIOD,
+}
+
+HEARINGS = {
+    "private": "hearing_private",
+    "session": "hearing_session",
+    "guild": "hearing_guild",
+    "public": "hearing_public",
+}
+_KINDS = {
+    "instruction": "kind_instruction",
+    "inner_voice": "kind_inner_voice",
+    "memory": "kind_memory",
+    "experience": "kind_experience",
+    "summary": "kind_summary",
+}
+_REASONS = {
+    "words": "found_by_words",
+    "neighbour": "found_by_neighbour",
+    "speaker": "found_by_speaker",
+    "time": "found_by_time",
+}
+
+_HIT, _AROUND = "> ", "  "
+_SHOWN = 400
+
+
+@command_with(_FILTERS)
+def search(
+    terminal: Terminal,
+    /,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, or a whole question.")],
+    agent: Agent = None,
+    *,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="How many finds.")] = 10,
+    why: Annotated[bool, typer.Option("--why", help="Also say why it was found.")] = False,
+    **filters: Any,
+) -> None:
+    """Search what was said to an agent and what it keeps."""
+    if not query.strip():
+        raise typer.BadParameter(terminal.words("query_needed"), param_hint="QUERY")
+    found = named_or_only(terminal, agent)
+    given = {
+        "query": query,
+        "limit": limit,
+        "session_id": filters["session"],
+        "kinds": filters["kind"] or None,
+        "speaker": filters["speaker"],
+        **period(terminal, filters),
+    }
+    body = {name: value for name, value in given.items() if value is not None}
+    items = terminal.client.post("agents", found["id"], "memory", "search", body=body)["items"]
+    if terminal.options.json:
+        terminal.json(items)
+    elif not items:
+        terminal.say("nothing_found")
+    else:
+        for item in items:
+            _draw_found(terminal, item, why=why)
+
+
+@command
+def sessions(terminal: Terminal, agent: Agent = None) -> None:
+    """List an agent's conversations with their sizes."""
+    found = named_or_only(terminal, agent)
+    logs = list(terminal.client.items("agents", found["id"], "memory", "sessions"))
+    if terminal.options.json:
+        terminal.json(logs)
+    elif not logs:
+        terminal.say("no_sessions")
+    else:
+        _draw_logs(terminal, logs)
+
+
+@command
+def impressions(
+    terminal: Terminal,
+    person: Annotated[
+        str | None,
+        typer.Argument(metavar="PERSON", show_default=False, help="Only this person, by id."),
+    ] = None,
+    agent: Agent = None,
+) -> None:
+    """List what an agent thinks of people, or show one of them in full."""
+    found = named_or_only(terminal, agent)
+    place = ("agents", found["id"], "memory", "impressions")
+    if person is not None:
+        shown = terminal.client.get(*place, person)
+        if terminal.options.json:
+            terminal.json(shown)
+        else:
+            _tell_impression(terminal, shown)
+        return
+    items = list(terminal.client.items(*place))
+    if terminal.options.json:
+        terminal.json(items)
+    elif not items:
+        terminal.say("no_impressions", name=found["name"])
+    else:
+        _draw_impressions(terminal, items)
+
+
+@command
+def status(terminal: Terminal, agent: Agent = None) -> None:
+    """Show how an agent's memory stands: its index, what waits, and what failed."""
+    found = named_or_only(terminal, agent)
+    stands = terminal.client.get("agents", found["id"], "memory", "status")
+    if terminal.options.json:
+        terminal.json(stands)
+    else:
+        _tell_status(terminal, stands)
+
+
+@command
+def retry(
+    terminal: Terminal,
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="A conversation's id.")],
+    agent: Agent = None,
+) -> None:
+    """Summarise again what failed in a conversation."""
+    found = named_or_only(terminal, agent)
+    place = ("agents", found["id"], "memory", "summaries", "retry")
+    terminal.client.post(*place, body={"session_id": session})
+    if terminal.options.json:
+        terminal.json({"session_id": session})
+    else:
+        terminal.say("retry_begun")
+
+
+def period(terminal: Terminal, given: Mapping[str, str | None]) -> dict[str, str | None]:
+    """From when until when, as the server is told it; raises BadParameter."""
+    return {
+        "since": moment_in(terminal, "--since", given["since"]),
+        "until": moment_in(terminal, "--until", given["until"], whole_day=True),
+    }
+
+
+def _draw_found(terminal: Terminal, item: FoundView, *, why: bool) -> None:
+    """One find: when, where, who, and below it the words, the hit marked among its neighbours."""
+    from rich.text import Text
+
+    from opencrab.gateways.cli.program.lines import moment
+
+    words = terminal.words
+    kind = words(_KINDS[item["kind"]]) if item["kind"] in _KINDS else ""
+    parts = (moment(item["at"]), item["session_id"], item["speaker"], kind)
+    shown = "  ".join(clean(part) for part in parts if part)
+    terminal.draw(Text(shown, style="bold cyan"))
+    for line, hit in _marked(item):
+        mark, style = (_HIT, "bold") if hit else (_AROUND, "dim")
+        terminal.draw(Text(f"{mark}{line}", style=style))
+    if why:
+        known = (_REASONS.get(reason) for reason in item["why"])
+        given = zip(item["why"], known, strict=True)
+        reasons = ", ".join(words(key) if key else reason for reason, key in given)
+        told = words("found_why", why=reasons, score=_score(item), id=item["id"])
+        terminal.draw(Text(f"{_AROUND}{clean(told)}", style="dim"))
+    terminal.line()
+
+
+def _score(item: FoundView) -> str:
+    """The score, which only owners are told."""
+    score = item["score"]
+    return "-" if score is None else f"{score:.2f}"
+
+
+def _marked(item: FoundView) -> list[tuple[str, bool]]:
+    """The excerpt line by line, with whether it is the find itself; without one its own words."""
+    from opencrab.gateways.cli.program.tables import shortened
+
+    own = shortened(item["text"], _SHOWN)
+    lines = [shortened(line, _SHOWN) for line in item["excerpt"].split("\n") if line.strip()]
+    said = f"{item['speaker']}: {item['text']}" if item["speaker"] else item["text"]
+    first = " ".join(clean(said).split())
+    hits = [number for number, line in enumerate(lines) if _is_same(line, first)]
+    if not hits:
+        return [(own, True)]
+    return [(line, number == hits[0]) for number, line in enumerate(lines)]
+
+
+def _is_same(line: str, said: str) -> bool:
+    """Whether a line of an excerpt, which may be cut short, is what was said."""
+    return said.startswith(line.rstrip("…")) if line.rstrip("…") else False
+
+
+def _draw_logs(terminal: Terminal, logs: list[dict[str, Any]]) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import table
+
+    words = terminal.words
+    heads = ("id", "theme", "status", "hearing", "lines", "created", "changed")
+    rows = [
+        (
+            log["id"],
+            log["theme"] or log["name"],
+            words.term(log["status"]),
+            words(HEARINGS[log["hearing"]]),
+            f"{log['lines']:,}",
+            moment(log["created_at"]),
+            moment(log["last_at"]),
+        )
+        for log in logs
+    ]
+    table(terminal, [words(f"head_{head}") for head in heads], rows)
+
+
+def _draw_impressions(terminal: Terminal, items: list[dict[str, Any]]) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import shortened, table
+
+    heads = ("id", "name", "personality", "agreement", "changed")
+    rows = [
+        (
+            item["target_id"],
+            item["target_name"],
+            shortened(item["personality"], 80),
+            shortened(item["agreement"], 40),
+            moment(item["updated_at"]),
+        )
+        for item in items
+    ]
+    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+
+
+def _tell_impression(terminal: Terminal, shown: dict[str, Any]) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import facts
+
+    words = terminal.words
+    own = ("personality", "communication_style", "recent_behavior", "agreement", "notes")
+    pairs = [("id", shown["target_id"]), ("name", shown["target_name"])]
+    pairs += [(name, shown[name]) for name in own]
+    pairs += [("session", shown["session_id"]), ("changed", moment(shown["updated_at"]))]
+    facts(terminal, [(words(f"head_{head}"), value) for head, value in pairs], exact=True)
+    for each in shown["history"]:
+        terminal.line()
+        terminal.line(f"{moment(each['at'])}  {visible(each['session_id'])}")
+        told = [(words(f"head_{name}"), each[name]) for name in own if name in each]
+        facts(terminal, told, exact=True)
+
+
+def _tell_status(terminal: Terminal, stands: dict[str, Any]) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import facts, table
+
+    words, index = terminal.words, stands["index"]
+    refused = ", ".join(f"{words.term(why)} {n}" for why, n in stands["refusals"].items())
+    pairs = [
+        ("backend", index["backend"]),
+        ("rows", f"{index['rows']:,}"),
+        ("size", f"{index['bytes']:,}"),
+        ("published", moment(index["published_at"])),
+        ("memories", f"{stands['memories']:,}"),
+        ("core", stands["core"] or ""),
+        ("refusals", refused),
+    ]
+    facts(terminal, [(words(f"head_{head}"), value) for head, value in pairs])
+    failing = [each for each in stands["sessions"] if each["failures"] or each["passed"]]
+    if not failing:
+        return
+    terminal.line()
+    terminal.say("compaction_fails", count=len(failing))
+    heads = ("id", "failures", "passed", "changed", "error")
+    rows = [
+        (
+            each["session_id"],
+            each["failures"],
+            each["passed"],
+            moment(each["failed_at"]),
+            each["error"],
+        )
+        for each in failing
+    ]
+    table(terminal, [words(f"head_{head}") for head in heads], rows)

@@ -1,0 +1,4 @@
+"""Models, aliases and providers at the terminal.
+
+Everything is asked of the server over REST.
+"""

@@ -1,0 +1,170 @@
+"""Commands about models: list them and their providers, and take over today's prices."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.questions import agrees
+from opencrab.gateways.cli.program.terminal import Terminal
+
+if TYPE_CHECKING:
+    from opencrab.domain.models.price_check import NewPrices
+
+ModelView = dict[str, Any]
+
+_WIDE = 70
+"""So many columns a terminal has where all is shown of a model."""
+
+_HEADS = ("name", "provider", "context", "input_price", "output_price", "notes")
+_NEEDED = ("name", "input_price", "output_price")
+"""What a narrow terminal shows; the provider begins the name."""
+
+
+@command
+def list_models(
+    terminal: Terminal,
+    provider: Annotated[
+        str | None, typer.Option("--provider", metavar="NAME", help="Only this provider's.")
+    ] = None,
+) -> None:
+    """List the models with their prices, or take over newer prices."""
+    models = list(terminal.client.items("llm", "models", provider=provider))
+    if terminal.options.json:
+        terminal.json(models)
+    elif not models:
+        terminal.say("no_models")
+    else:
+        _draw(terminal, models)
+
+
+@command
+def refresh_prices(
+    terminal: Terminal,
+    *,
+    allow_lower: Annotated[
+        bool, typer.Option("--allow-lower", help="Also prices that fall by more than half.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Fetch today's public prices and take over those that changed."""
+    models = {model["name"]: model for model in terminal.client.items("llm", "models")}
+    newest = _newest(terminal, models, allow_lower=allow_lower)
+    if terminal.options.json:
+        terminal.json(_sent(terminal, newest, allow_lower=allow_lower))
+        return
+    if newest.taken:
+        prices = {name: dated.price.model_dump() for name, dated in newest.taken.items()}
+        _draw_changes(terminal, models, prices)
+        question = terminal.words("really_prices", count=len(prices))
+        if terminal.interactive and not yes and not agrees(question, default=True):
+            terminal.say("prices_untouched")
+            return
+    rows = _sent(terminal, newest, allow_lower=allow_lower)
+    low = {row["name"]: row["price"] for row in rows if row.get("refused")}
+    taken = len(rows) - len(low)
+    terminal.say("prices_taken" if taken else "prices_same", count=taken)
+    if low:
+        terminal.say("prices_low", count=len(low))
+        _draw_changes(terminal, models, low)
+
+
+@command
+def list_providers(terminal: Terminal) -> None:
+    """List the providers of models, and what each of them lacks."""
+    providers = list(terminal.client.items("llm", "providers"))
+    if terminal.options.json:
+        terminal.json(providers)
+        return
+    from opencrab.gateways.cli.program.tables import table
+
+    heads = ("provider", "status", "model", "address")
+    rows = [
+        (one["name"], _state(terminal, one), one["default_model"], one["base_url"])
+        for one in providers
+    ]
+    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+
+
+def _sent(terminal: Terminal, newest: "NewPrices", *, allow_lower: bool) -> list[dict[str, Any]]:
+    """What became of each price that is new, once the server has those that are taken over."""
+    rows = {
+        name: {"name": name, **dated.model_dump(mode="json")}
+        for name, dated in newest.taken.items()
+    }
+    low = {name: fall.model_dump(mode="json") for name, fall in newest.refused.items()}
+    if rows:
+        prices = {name: price.model_dump(mode="json") for name, price in newest.taken.items()}
+        body = {"prices": prices, **({"allow_lower": True} if allow_lower else {})}
+        low |= terminal.client.put("llm", "prices", body=body).get("refused", {})
+    for name, fall in low.items():
+        rows[name] = {"name": name, "price": fall["refused"], "kept": fall["kept"], "refused": True}
+    return list(rows.values())
+
+
+def _newest(terminal: Terminal, models: dict[str, ModelView], *, allow_lower: bool) -> "NewPrices":
+    from opencrab.domain.money.budget import Price
+
+    if terminal.options.prices is None:
+        raise Invalid(terminal.words("no_price_list"), cure=terminal.words("no_prices_cure"))
+    known = {
+        name: None if model["price"] is None else Price(**model["price"])
+        for name, model in models.items()
+    }
+    limits = {name: int(model["max_input_tokens"]) for name, model in models.items()}
+    return terminal.options.prices(known, limits, allow_lower=allow_lower)
+
+
+def _state(terminal: Terminal, provider: dict[str, Any]) -> str:
+    if not provider["enabled"]:
+        return terminal.words("provider_off")
+    if provider["missing"]:
+        return terminal.words("provider_lacks", what=provider["missing"])
+    return terminal.words("provider_ready")
+
+
+def _draw(terminal: Terminal, models: list[ModelView]) -> None:
+    from opencrab.gateways.cli.program.tables import table
+
+    heads = _HEADS if terminal.console.width >= _WIDE else _NEEDED
+    rows = []
+    for model in models:
+        input_price, output_price = _prices(terminal, model["price"])
+        cells = {
+            **model,
+            "context": f"{model['max_input_tokens']:,}",
+            "input_price": input_price,
+            "output_price": output_price,
+            "notes": terminal.words.term("private") if model["private"] else "",
+        }
+        rows.append([cells[head] for head in heads])
+    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+    if any(model["price"] is None for model in models):
+        terminal.say("price_unknown_cure")
+
+
+def _draw_changes(
+    terminal: Terminal, models: dict[str, ModelView], newest: dict[str, dict[str, Any]]
+) -> None:
+    from opencrab.gateways.cli.program.tables import table
+
+    rows = [
+        (
+            name,
+            " / ".join(_prices(terminal, models[name]["price"])),
+            " / ".join(_prices(terminal, price)),
+        )
+        for name, price in newest.items()
+    ]
+    heads = [terminal.words(f"head_{head}") for head in ("name", "before", "now")]
+    table(terminal, heads, rows)
+
+
+def _prices(terminal: Terminal, price: dict[str, Any] | None) -> tuple[str, str]:
+    from opencrab.gateways.cli.agents.profile_view import money
+
+    if price is None:
+        unknown = terminal.words("price_unknown")
+        return unknown, unknown
+    return money(price["input_per_million"]), money(price["output_per_million"])

@@ -1,0 +1,4 @@
+"""Freezing and budgets at the terminal.
+
+What was spent is shown by `cli/usage`.
+"""

@@ -1,0 +1,62 @@
+"""Commands that stop everything before its next step, or one agent, and let it go on."""
+
+from typing import Annotated
+
+import typer
+
+from opencrab.domain.errors import NotFound
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import AgentView, find_agent
+from opencrab.gateways.cli.program.terminal import Terminal
+
+Frozen = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[AGENT]",
+        show_default=False,
+        help="An agent's id or name; all of them if left out.",
+    ),
+]
+_ALL = {"all", "すべて"}
+"""How people who are in a hurry name everybody."""
+
+
+@command
+def freeze(terminal: Terminal, agent: Frozen = None) -> None:
+    """Stop all agents, or one, before the next step; queued work too."""
+    _turn(terminal, agent, "frozen")
+
+
+@command
+def unfreeze(terminal: Terminal, agent: Frozen = None) -> None:
+    """Let all agents work again, or one."""
+    _turn(terminal, agent, "running")
+
+
+def _turn(terminal: Terminal, agent: str | None, state: str) -> None:
+    found = _meant(terminal, agent)
+    which = {} if found is None else {"agent_id": found["id"]}
+    switches = terminal.client.put("system", "state", body={"state": state, **which})
+    if terminal.options.json:
+        terminal.json(switches)
+        return
+    if found is None:
+        terminal.say("all_frozen" if state == "frozen" else "all_unfrozen")
+    else:
+        terminal.say("agent_frozen" if state == "frozen" else "agent_unfrozen", name=found["name"])
+    if state == "running" and switches["state"] == "frozen":
+        terminal.say("still_frozen")
+    elif found is None and state == "running" and switches["frozen_agents"]:
+        terminal.say("some_frozen", ids=", ".join(switches["frozen_agents"]))
+
+
+def _meant(terminal: Terminal, wanted: str | None) -> AgentView | None:
+    """The agent with this id or name; None for all of them."""
+    if wanted is None:
+        return None
+    try:
+        return find_agent(terminal, wanted)
+    except NotFound:
+        if wanted.strip().lower() in _ALL:
+            return None
+        raise

@@ -1,0 +1,54 @@
+"""Amounts: measured numbers for a person, with units, intervals, and what is unknown."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from opencrab.gateways.cli.agents.profile_view import money
+from opencrab.gateways.cli.language.sentences import Speech
+
+UNKNOWN = "-"
+"""What nobody knows; never a zero."""
+
+_PERCENT, _THOUSAND = 100, 1_000
+
+
+def percent(share: float | None) -> str:
+    """A share in percent."""
+    return UNKNOWN if share is None else f"{_PERCENT * share:.0f}%"
+
+
+def estimated(words: Speech, estimate: Mapping[str, Any] | None) -> str:
+    """A mean in percent, with the interval in which the truth lies with 95 %."""
+    if estimate is None:
+        return UNKNOWN
+    mean, low, high = (f"{_PERCENT * estimate[key]:.0f}" for key in ("mean", "low", "high"))
+    return words("percent_between", mean=mean, low=low, high=high)
+
+
+def measured(words: Speech, measure: Mapping[str, Any] | None) -> str:
+    """By how many points of 100 something changes what turns are worth, with the interval."""
+    if measure is None or measure["points"] is None:
+        return words("too_little_data")
+    points, low, high = (f"{measure[key]:+.0f}" for key in ("points", "low", "high"))
+    return words("skill_effect", points=points, low=low, high=high)
+
+
+def seconds(milliseconds: float | None) -> str:
+    """A time in seconds, as exact as it needs to be."""
+    if milliseconds is None:
+        return UNKNOWN
+    places = 1 if milliseconds >= _THOUSAND else 3
+    return f"{milliseconds / _THOUSAND:.{places}f} s"
+
+
+def dollars(micro_usd: float | None) -> str:
+    """An amount of money, rounded to the micro-dollar; what is owed has its sign before it."""
+    if micro_usd is None:
+        return UNKNOWN
+    sign = "-" if micro_usd < 0 else ""
+    return f"{sign}{money(round(abs(micro_usd)))}"
+
+
+def counted(number: float | None) -> str:
+    """A count, or what is unknown."""
+    return UNKNOWN if number is None else f"{number:,}"

@@ -1,0 +1,280 @@
+"""The `opencrab` program: its commands put together.
+
+`opencrab up` reaches what it launches without loading anything that the other commands need.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opencrab import __version__
+from opencrab.gateways.cli.access import keys
+from opencrab.gateways.cli.agents import agents, presets
+from opencrab.gateways.cli.approvals import approvals
+from opencrab.gateways.cli.autonomy import heartbeats, schedules
+from opencrab.gateways.cli.conversation import chat, sessions, turns
+from opencrab.gateways.cli.discord import discord
+from opencrab.gateways.cli.doctor import doctor
+from opencrab.gateways.cli.goals import goals, tasks
+from opencrab.gateways.cli.insight import analytics, export, live_panes, what_if
+from opencrab.gateways.cli.language.help_language import BilingualCommand, BilingualGroup
+from opencrab.gateways.cli.learning import feedback, learning, model_trial
+from opencrab.gateways.cli.memory import memory
+from opencrab.gateways.cli.models import models
+from opencrab.gateways.cli.money import freeze
+from opencrab.gateways.cli.program.command import (
+    common,
+    environment,
+    parameter,
+    root_options,
+    signed,
+)
+from opencrab.gateways.cli.program.options import (
+    Launch,
+    LaunchRelay,
+    NewestPrices,
+    Options,
+    Simulation,
+    UpOptions,
+)
+from opencrab.gateways.cli.simulation import day
+from opencrab.gateways.cli.skills import skills
+from opencrab.gateways.cli.usage import aws_cost, usage
+from opencrab.gateways.cli.workspace import workspace
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from httpx import BaseTransport
+
+    from opencrab.domain.usage.aws_cost import Sheet
+
+_GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
+    "agents": (
+        "List, create, show, edit and retire agents.",
+        {
+            "list": agents.list_agents,
+            "create": agents.create_agent,
+            "show": agents.show_agent,
+            "edit": agents.edit_agent,
+            "retire": agents.retire_agent,
+        },
+    ),
+    "sessions": (
+        "List, show and end conversations.",
+        {
+            "list": sessions.list_sessions,
+            "show": sessions.show_session,
+            "end": sessions.end_session,
+        },
+    ),
+    "turns": (
+        "Read a turn as a story, stop it, decide what it waits for.",
+        {
+            "show": turns.show_turn,
+            "cancel": turns.cancel_turn,
+            "decide": turns.decide_turn,
+        },
+    ),
+    "task": ("Let an agent carry out an instruction in sight, and steer it.", tasks.COMMANDS),
+    "export": ("Write what an agent is and did to files.", export.COMMANDS),
+    "workspace": (
+        "List, read, write, fetch, upload and delete an agent's files.",
+        {
+            "list": workspace.list_files,
+            "read": workspace.read_file,
+            "write": workspace.write_file,
+            "get": workspace.get_file,
+            "put": workspace.put_file,
+            "delete": workspace.delete_file,
+            "versions": workspace.list_versions,
+        },
+    ),
+    "skills": (
+        "See what an agent knows how to do; add, approve, switch and retire skills.",
+        skills.COMMANDS,
+    ),
+    "memory": ("Search, list, add and forget what an agent remembers.", memory.COMMANDS),
+    "discord": (
+        "Set the Discord bot up, see what is wrong with it, and bring messages from there.",
+        discord.COMMANDS,
+    ),
+    "goals": ("See what an agent wants and why; give it goals, and give them up.", goals.COMMANDS),
+    "schedules": (
+        "Give an agent instructions for set times; pause, run and delete them.",
+        schedules.COMMANDS,
+    ),
+    "meta": ("Let an agent learn from its days now, rather than by night.", learning.COMMANDS),
+    "eval": ("Try models out on an agent's work; that costs money.", model_trial.COMMANDS),
+    "heartbeats": ("See and set how agents wake on their own.", heartbeats.COMMANDS),
+    "seed": ("Make agents from presets.", presets.COMMANDS),
+    "cost": (
+        "See what an installation on AWS costs.",
+        {"estimate": aws_cost.estimate_cost},
+    ),
+    "keys": (
+        "Create, list and revoke API keys.",
+        {"create": keys.create_key, "list": keys.list_keys, "revoke": keys.revoke_key},
+    ),
+}
+
+_LISTS: dict[str, tuple[str, Callable[..., None], dict[str, Callable[..., None]]]] = {
+    "models": (
+        "List the models with their prices, or take over newer prices.",
+        models.list_models,
+        {"refresh-prices": models.refresh_prices},
+    ),
+    "approvals": (
+        "See and decide what waits for you, and give leave beforehand.",
+        approvals.list_approvals,
+        approvals.COMMANDS,
+    ),
+    "simulate": (
+        "Let the founding agents live some hours on a simulated clock, without any model.",
+        day.simulate,
+        day.COMMANDS,
+    ),
+}
+
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "providers": models.list_providers,
+    "costs": usage.costs,
+    "budgets": usage.budgets,
+    "freeze": freeze.freeze,
+    "unfreeze": freeze.unfreeze,
+    "mentor": sessions.mentor,
+    "feedback": feedback.give_feedback,
+    "watch": live_panes.watch,
+    "analytics": analytics.show_analytics,
+    "experiments": learning.show_experiments,
+    "changes": learning.show_changes,
+    "whatif": what_if.what_if,
+    "doctor": doctor.doctor,
+}
+
+
+def build(
+    launch: Launch,
+    *,
+    transport: "BaseTransport | None" = None,
+    pause: Callable[[float], object] | None = None,
+    sheet: "Callable[[], Sheet] | None" = None,
+    now: "Callable[[], datetime] | None" = None,
+    prices: NewestPrices | None = None,
+    relay: LaunchRelay | None = None,
+    simulation: Simulation | None = None,
+) -> typer.Typer:
+    """The program, complete.
+
+    Args:
+        launch: Runs OpenCrab, for `opencrab up`.
+        transport: Takes the place of the network.
+        pause: Takes the place of waiting between tries.
+        sheet: Reads what AWS charges, for `opencrab cost`.
+        now: This computer's clock, which `opencrab doctor` compares with the server's.
+        prices: Fetches what models cost today, for `opencrab models refresh-prices`.
+        relay: Relays from Discord, for `opencrab discord relay`.
+        simulation: Lets agents live on a clock of their own, for `opencrab simulate`.
+    """
+    app = _group("Autonomous agents that live on your own computer, or on serverless AWS.")
+    outside = Options(
+        transport=transport,
+        pause=pause,
+        sheet=sheet,
+        now=now,
+        prices=prices,
+        relay=relay,
+        simulation=simulation,
+    )
+    app.callback()(_root(outside))
+    app.command("up", cls=BilingualCommand)(_up(launch))
+    app.command("chat", cls=BilingualCommand)(chat.chat)
+    for name, (purpose, commands) in _GROUPS.items():
+        group = _group(purpose)
+        for verb, run in commands.items():
+            group.command(verb, cls=BilingualCommand)(run)
+        app.add_typer(group, name=name)
+    for name, (purpose, listed, commands) in _LISTS.items():
+        app.add_typer(_listing(purpose, listed, commands), name=name)
+    for name, run in _COMMANDS.items():
+        app.command(name, cls=BilingualCommand)(run)
+    return app
+
+
+def _listing(
+    purpose: str, listed: Callable[..., None], commands: dict[str, Callable[..., None]]
+) -> typer.Typer:
+    """A group that lists what it is about where none of its commands is named."""
+    group = _group(purpose)
+    group.info.no_args_is_help = False
+    group.callback(invoke_without_command=True)(listed)
+    for verb, run in commands.items():
+        group.command(verb, cls=BilingualCommand)(run)
+    return group
+
+
+def _group(purpose: str) -> typer.Typer:
+    return typer.Typer(
+        cls=BilingualGroup,
+        help=purpose,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def _root(outside: Options) -> Callable[..., None]:
+    def root(context: typer.Context, **given: Any) -> None:
+        context.obj = root_options(given, outside)
+
+    version = parameter(
+        "version",
+        bool,
+        default=False,
+        is_eager=True,
+        callback=_show_version,
+        help="Show the version.",
+    )
+    return signed(root, common(root=True) | environment() | version)
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if wanted:
+        typer.echo(f"opencrab {__version__}")
+        raise typer.Exit
+
+
+def _up(launch: Launch) -> Callable[..., None]:
+    def up(
+        context: typer.Context,
+        port: Annotated[
+            int | None,
+            typer.Option(
+                "--port",
+                min=1,
+                max=65_535,
+                show_default="8080, or the next free one",
+                help="The port to listen on.",
+            ),
+        ] = None,
+        host: Annotated[
+            str, typer.Option("--host", help="The address to listen on.")
+        ] = "127.0.0.1",
+        data: Annotated[
+            Path | None,
+            typer.Option("--data", show_default="data", help="The folder for everything kept."),
+        ] = None,
+        provider: Annotated[
+            str | None,
+            typer.Option("--provider", metavar="NAME[:MODEL]", help="The model to think with."),
+        ] = None,
+    ) -> None:
+        """Run OpenCrab on this computer."""
+        options = UpOptions(port=port, host=host, data=data or context.obj.data, provider=provider)
+        raise typer.Exit(launch(options))
+
+    return up

@@ -1,0 +1,297 @@
+"""The REST client: requests out, values or one of OpenCrab's errors back, never a traceback."""
+
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from opencrab.domain import errors
+from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.program.server import Address
+
+PAGE = 100
+SECONDS = 15.0
+"""How long an answer may take, beyond the time that was asked for with `wait`."""
+
+QUIET_SECONDS = 45.0
+"""How long a stream of events may be silent; the server says something every 15 seconds."""
+
+_BY_STATUS: dict[int, type[OpenCrabError]] = {
+    400: errors.Invalid,
+    401: errors.Unauthenticated,
+    403: errors.Refused,
+    404: errors.NotFound,
+    409: errors.Conflict,
+    413: errors.TooLarge,
+    415: errors.Invalid,
+    422: errors.Invalid,
+    429: errors.Exhausted,
+}
+_TEMPORARY = {502, 503, 504}
+_GATEWAY = "apigw-requestid"
+"""The header by which API Gateway signs every answer, even where no function was asked."""
+
+
+def new_key() -> str:
+    """A name for one request, under which it may be repeated without happening twice."""
+    return secrets.token_hex(16)
+
+
+def path_of(*parts: str) -> str:
+    """A path under /api from parts that may hold anything."""
+    return "/api/" + "/".join(map(_quoted, parts))
+
+
+def _quoted(part: str) -> str:
+    """One part of a path; a dot or two would lead elsewhere, and nothing is no part."""
+    text = quote(part, safe="", errors="replace")
+    return text.replace(".", "%2E") if text in {".", ".."} else text or "-"
+
+
+class Client:
+    """Speaks to one server with one key."""
+
+    def __init__(
+        self, address: Address, words: Speech, *, transport: httpx.BaseTransport | None = None
+    ) -> None:
+        self.address = address
+        self.dated: str | None = None
+        """When the last answer was sent, by the server's own clock."""
+        self._words = words
+        headers = {
+            "X-OpenCrab-Client": "cli",
+            "Accept": "application/json",
+            "Accept-Language": words.tongue,
+        }
+        if address.key:
+            headers["Authorization"] = f"Bearer {address.key}"
+        self._http = httpx.Client(
+            base_url=address.url,
+            headers=headers,
+            transport=transport,
+            trust_env=not address.is_here,  # a proxy is for other computers
+        )
+
+    def get(self, *parts: str, **query: object) -> dict[str, Any]:
+        """Read one thing."""
+        return self._send("GET", parts, query=query)
+
+    def post(
+        self,
+        *parts: str,
+        body: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        wait: int | None = None,
+        version: int | None = None,
+    ) -> dict[str, Any]:
+        """Do something once: a repeat with the same `key` is answered and not done again.
+
+        `wait` is how many seconds the server may wait for what comes of it; with `version` it is
+        done only if the thing still has it.
+        """
+        headers = {"Idempotency-Key": key or new_key(), **_if(version)}
+        if wait is not None:
+            headers["Prefer"] = f"wait={wait}"
+        return self._send("POST", parts, body=body or {}, headers=headers, wait=wait or 0)
+
+    def patch(
+        self, *parts: str, body: Mapping[str, Any], version: int | None = None
+    ) -> dict[str, Any]:
+        """Change some fields of one thing, if this is still its version."""
+        return self._send("PATCH", parts, body=body, headers=_if(version))
+
+    def put(
+        self, *parts: str, body: Mapping[str, Any], version: int | None = None
+    ) -> dict[str, Any]:
+        """Replace one thing, if this is still its version."""
+        return self._send("PUT", parts, body=body, headers=_if(version))
+
+    def delete(self, *parts: str) -> dict[str, Any]:
+        """Delete, retire or revoke one thing."""
+        return self._send("DELETE", parts)
+
+    def download(self, *parts: str, **query: object) -> tuple[bytes, str]:
+        """A file's content as it is, and its version."""
+        response = self._request("GET", parts, query=query, headers={"Accept": "*/*"})
+        if response.is_success and "ETag" in response.headers:
+            return response.content, response.headers["ETag"].strip('"')
+        raise self._error(response, _json(response))
+
+    def upload(
+        self, *parts: str, content: bytes, method: str = "PUT", **query: object
+    ) -> dict[str, Any]:
+        """Send a file, whole."""
+        headers = {"Content-Type": "application/octet-stream"}
+        response = self._request(method, parts, query=query, content=content, headers=headers)
+        return self._value(response)
+
+    def items(self, *parts: str, **query: object) -> Iterator[dict[str, Any]]:
+        """Everything in a list, page after page."""
+        cursor: str | None = None
+        while True:
+            page = self._send("GET", parts, query={**query, "limit": PAGE, "cursor": cursor})
+            yield from page.get("items", ())
+            cursor = page.get("next_cursor")
+            if not cursor:
+                return
+
+    def json_lines(self, *parts: str, after: str | None) -> tuple[str, str | None]:
+        """JSON Lines after a place, and the place behind them: the same when nothing is new."""
+        headers = {"Accept": "application/x-ndjson"}
+        response = self._request("GET", parts, query={"after": after}, headers=headers)
+        if response.is_success and "ndjson" in response.headers.get("Content-Type", ""):
+            return response.text, response.headers.get("X-OpenCrab-Next-Cursor", after)
+        raise self._error(response, _json(response))
+
+    def events(
+        self, *parts: str, last: str = "", **query: object
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Server-sent events after the last one seen, each with its id, until the server ends.
+
+        Raises Unavailable when the connection is lost.
+        """
+        headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
+        timeout = httpx.Timeout(QUIET_SECONDS, connect=5.0)
+        asked: dict[str, Any] = {"headers": headers, "timeout": timeout, "params": _given(query)}
+        with (
+            self._translated(),
+            self._http.stream("GET", path_of(*parts), **asked) as response,
+        ):
+            if not response.is_success:
+                response.read()
+                raise self._error(response, _json(response))
+            for fields in _events(response.iter_lines()):
+                data = json.loads(fields["data"])
+                if fields.get("event") == "problem":
+                    error = _BY_STATUS.get(data["status"], Unavailable)
+                    raise error(data["detail"], cure=data.get("cure"))
+                yield fields.get("id", ""), data
+
+    def _send(
+        self,
+        method: str,
+        parts: tuple[str, ...],
+        *,
+        query: Mapping[str, object] | None = None,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        wait: int = 0,
+    ) -> dict[str, Any]:
+        content = (
+            None if body is None else json.dumps(body, ensure_ascii=False).encode(errors="replace")
+        )
+        sent = {"Content-Type": "application/json", **(headers or {})}
+        return self._value(
+            self._request(method, parts, query=query, content=content, headers=sent, wait=wait)
+        )
+
+    def _request(
+        self,
+        method: str,
+        parts: tuple[str, ...],
+        *,
+        query: Mapping[str, object] | None = None,
+        content: bytes | None = None,
+        headers: Mapping[str, str],
+        wait: int = 0,
+    ) -> httpx.Response:
+        with self._translated():
+            response = self._http.request(
+                method,
+                path_of(*parts),
+                params=_given(query or {}),
+                content=content,
+                headers=headers,
+                timeout=httpx.Timeout(SECONDS + wait, connect=5.0),
+            )
+        self.dated = response.headers.get("Date")
+        return response
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """What goes wrong on the way, as errors of ours."""
+        try:
+            yield
+        except httpx.ConnectError as error:
+            raise self._unreachable(str(error)) from error
+        except httpx.TimeoutException as error:
+            raise self._unavailable("timeout", url=self.address.url) from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._unavailable("broken", url=self.address.url, why=error) from error
+
+    def _value(self, response: httpx.Response) -> dict[str, Any]:
+        if response.status_code == httpx.codes.NO_CONTENT:
+            return {}
+        value = _json(response)
+        if response.is_success and isinstance(value, dict):
+            return value
+        raise self._error(response, value)
+
+    def _error(self, response: httpx.Response, problem: Any) -> OpenCrabError:
+        status = response.status_code
+        kind = response.headers.get("Content-Type", "")
+        if not isinstance(problem, dict) or "problem+json" not in kind:
+            return self._error_before(response)
+        if status == httpx.codes.UNAUTHORIZED:
+            return self._unauthenticated()
+        error = Unavailable if status in _TEMPORARY else _BY_STATUS.get(status, OpenCrabError)
+        message = str(problem.get("detail") or problem.get("title") or status)
+        cure = problem.get("cure")
+        return error(message, field=problem.get("field"), cure=str(cure) if cure else None)
+
+    def _error_before(self, response: httpx.Response) -> OpenCrabError:
+        """What came from something in front of OpenCrab, or from something else altogether."""
+        status, gateway = response.status_code, _GATEWAY in response.headers
+        if gateway and status in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
+            return self._unauthenticated()
+        if gateway and status == httpx.codes.INTERNAL_SERVER_ERROR:
+            return self._unavailable("function", url=self.address.url)
+        busy = status in _TEMPORARY or (gateway and status == httpx.codes.TOO_MANY_REQUESTS)
+        key = "busy" if busy else "not_opencrab"
+        return self._unavailable(key, url=self.address.url, status=status)
+
+    def _unauthenticated(self) -> OpenCrabError:
+        why = self._words("wrong_key" if self.address.key else "no_key")
+        return errors.Unauthenticated(why, cure=self._words("key_cure"))
+
+    def _unreachable(self, why: str) -> Unavailable:
+        if self.address.is_here:
+            return self._unavailable("down", url=self.address.url)
+        return self._unavailable("unreachable", url=self.address.url, why=why)
+
+    def _unavailable(self, key: str, **facts: object) -> Unavailable:
+        return Unavailable(self._words(key, **facts), cure=self._words(f"{key}_cure"))
+
+
+def _events(lines: Iterable[str]) -> Iterator[dict[str, str]]:
+    """The fields of each event that has data."""
+    fields = dict[str, str]()
+    for line in lines:
+        name, _, text = line.partition(":")
+        if line:
+            fields[name] = text.removeprefix(" ")
+        elif "data" in fields:
+            yield fields
+        fields = fields if line else {}
+
+
+def _given(query: Mapping[str, object]) -> dict[str, str]:
+    """What of a query is there."""
+    return {name: str(value) for name, value in query.items() if value is not None}
+
+
+def _json(response: httpx.Response) -> Any:
+    """What an answer says, or None when it is not JSON."""
+    try:
+        return response.json()
+    except ValueError:
+        return None
+
+
+def _if(version: int | None) -> dict[str, str]:
+    return {} if version is None else {"If-Match": f'"{version}"'}

@@ -1,0 +1,139 @@
+"""Commands: what all of them share, which is their common options and the one error boundary."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, Concatenate, ParamSpec
+
+import typer
+
+from opencrab.domain.errors import OpenCrabError
+from opencrab.gateways.cli.program.options import DATA, Options, Tongue
+from opencrab.gateways.cli.program.terminal import Terminal
+
+P = ParamSpec("P")
+
+Parameters = dict[str, inspect.Parameter]
+"""A command's parameters by name, as typer reads them."""
+
+
+def parameter(name: str, kind: Any, *flags: str, default: Any = None, **details: Any) -> Parameters:
+    """One option of a command whose signature is put together from parts."""
+    option = typer.Option(*flags or (f"--{name}",), show_default=False, **details)
+    annotation = Annotated[kind, option]
+    place = inspect.Parameter.KEYWORD_ONLY
+    return {name: inspect.Parameter(name, place, default=default, annotation=annotation)}
+
+
+def common(*, root: bool = False) -> Parameters:
+    """The options of every command; before the command they may also come from the environment."""
+
+    def variable(*names: str) -> dict[str, Any]:
+        return {"envvar": list(names)} if root else {}
+
+    return {
+        **parameter("url", str | None, help="Where OpenCrab is.", **variable("OPENCRAB_URL")),
+        **parameter(
+            "key",
+            str | None,
+            help="The API key to use.",
+            **variable("OPENCRAB_KEY", "OPENCRAB_OWNER_KEY"),
+        ),
+        **parameter("data", Path | None, help="The data folder.", **variable("OPENCRAB_DATA")),
+        **parameter("language", Tongue | None, is_eager=True, help="The language of this program."),
+        **parameter("json", bool, "--json", default=False, help="Answer in JSON, for scripts."),
+    }
+
+
+def environment() -> Parameters:
+    """What else the environment says; nobody needs to say it by hand."""
+    return {
+        **parameter(
+            "locale", str, default="", hidden=True, envvar=["LC_ALL", "LC_MESSAGES", "LANG"]
+        ),
+        **parameter("editor", str, default="vi", hidden=True, envvar=["VISUAL", "EDITOR"]),
+        **parameter("state", Path | None, hidden=True, envvar="XDG_STATE_HOME"),
+    }
+
+
+def root_options(given: Mapping[str, Any], outside: Options) -> Options:
+    """The options as they stand before the command's own; `outside` holds what nobody types."""
+    return replace(
+        outside,
+        url=given["url"],
+        key=given["key"],
+        data=given["data"] or DATA,
+        language=given["language"] or Tongue.of(given["locale"]),
+        json=given["json"],
+        editor=given["editor"],
+        state=given["state"],
+    )
+
+
+def command(run: Callable[Concatenate[Terminal, P], None]) -> Callable[..., None]:
+    """A function as a command: with the common options, a terminal, and errors as sentences.
+
+    An option that the function itself takes, such as an agent's `language`, is its own. A function
+    that stands for a group runs only where no command of the group is named.
+    """
+    return command_with({})(run)
+
+
+def command_with(
+    more: Parameters,
+) -> Callable[[Callable[Concatenate[Terminal, P], None]], Callable[..., None]]:
+    """The same for a function that takes some of its options by `**`, as several commands do."""
+
+    def decorate(run: Callable[Concatenate[Terminal, P], None]) -> Callable[..., None]:
+        _, *signature = inspect.signature(run).parameters.values()
+        own = {found.name: found for found in signature if found.kind is not found.VAR_KEYWORD}
+        own |= more
+        shared = {name: option for name, option in common().items() if name not in own}
+
+        @wraps(run)
+        def wrapper(context: typer.Context, **values: Any) -> None:
+            said = {name: value for name in shared if (value := values.pop(name))}
+            if context.invoked_subcommand is not None:
+                context.obj = replace(context.obj, **said)
+                return
+            terminal = Terminal(replace(context.obj, **said))
+            with _sentences_for_errors(terminal):
+                run(terminal, **values)  # type: ignore[call-arg]
+
+        return signed(wrapper, own | shared)
+
+    return decorate
+
+
+def signed(wrapper: Callable[..., None], parameters: Parameters) -> Callable[..., None]:
+    """A function that typer reads as one with a context and these parameters."""
+    context = inspect.Parameter(
+        "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+    )
+    named = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in parameters.values()]
+    signature = inspect.Signature([context, *named])
+    wrapper.__signature__ = signature  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {
+        name: option.annotation for name, option in signature.parameters.items()
+    }
+    return wrapper
+
+
+@contextmanager
+def _sentences_for_errors(terminal: Terminal) -> Iterator[None]:
+    try:
+        yield
+    except OpenCrabError as error:
+        explain(terminal, error)
+        raise typer.Exit(1) from error
+
+
+def explain(terminal: Terminal, error: OpenCrabError) -> None:
+    """Say what is wrong, where, and what to do about it."""
+    place = f" ({error.field})" if error.field and error.field not in error.message else ""
+    terminal.complain(f"opencrab: {error.message}{place}")
+    if error.cure:
+        terminal.complain(f"  → {error.cure}")

@@ -1,0 +1,88 @@
+"""Exchange: one message and everything that comes back for it, however long that takes.
+
+The message has one name, under which it is sent again after a lost connection and to wait on:
+to the server that is the same message, so nothing is said twice and nothing is lost.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from opencrab.domain.errors import Unavailable
+from opencrab.gateways.cli.program.client import Client, new_key
+
+WAIT_SECONDS = 25
+TRIES = 6
+
+Reply = dict[str, Any]
+
+
+@dataclass
+class Exchange:
+    """A message on its way; `replies` grows with every `ask` until nothing is `pending`."""
+
+    client: Client
+    session_id: str
+    text: str
+    speaker: str | None = None
+    key: str = field(default_factory=new_key)
+    turn_ids: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
+    replies: list[Reply] = field(default_factory=list)
+
+    def ask(self, wait: int = WAIT_SECONDS) -> list[Reply]:
+        """Send the message, or ask after it again; what is new of its replies."""
+        said = {"text": self.text} | ({"sender_name": self.speaker} if self.speaker else {})
+        answer = self.client.post(
+            "sessions", self.session_id, "messages", body=said, key=self.key, wait=wait
+        )
+        self.turn_ids = tuple(answer.get("turn_ids", ()))
+        self.pending = tuple(answer.get("pending", self.turn_ids))
+        new = [reply for reply in answer.get("replies", ()) if reply not in self.replies]
+        self.replies.extend(new)
+        return new
+
+    def waits_for_approval(self) -> tuple[dict[str, Any], ...]:
+        """The pending turns, when nothing more comes of them unless a human decides; else none."""
+        turns = tuple(self.client.get("turns", turn_id) for turn_id in self.pending)
+        return turns if all(turn["status"] == "waiting" for turn in turns) else ()
+
+    def cancel(self) -> None:
+        """Ask every turn that has not ended to stop."""
+        if not self.turn_ids:
+            self.ask(wait=0)
+        for turn_id in self.pending:
+            self.client.post("turns", turn_id, "cancel")
+
+    def report(self) -> dict[str, Any]:
+        """All of it, for a script."""
+        return {
+            "session_id": self.session_id,
+            "turn_ids": list(self.turn_ids),
+            "replies": self.replies,
+            "pending": list(self.pending),
+        }
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often an exchange is tried again when the connection is lost, and who is told."""
+
+    pause: Callable[[float], object]
+    tell: Callable[[int, Unavailable], None]
+    tries: int = TRIES
+
+    def ask(self, exchange: Exchange, wait: int = WAIT_SECONDS) -> list[Reply]:
+        """`exchange.ask`, again and again; raises Unavailable after the last try."""
+        for attempt in self._attempts():
+            try:
+                return exchange.ask(wait)
+            except Unavailable as error:
+                if attempt == self.tries:
+                    raise
+                self.tell(attempt, error)
+                self.pause(min(2.0 ** (attempt - 1), 8.0))
+        raise AssertionError("the last try either answers or raises")
+
+    def _attempts(self) -> Iterator[int]:
+        return iter(range(1, self.tries + 1))

@@ -1,0 +1,28 @@
+"""Moments: a day or a time as somebody types it, and as the server is told it."""
+
+from datetime import datetime, timedelta
+
+import typer
+
+from opencrab.gateways.cli.program.terminal import Terminal
+
+_DAY = len("2026-02-17")
+
+
+def moment_in(
+    terminal: Terminal, option: str, text: str | None, *, whole_day: bool = False
+) -> str | None:
+    """A typed day or time with its zone: this computer's, where none is typed.
+
+    A day is its beginning, or, as a `whole_day`, its end. Raises BadParameter.
+    """
+    if text is None:
+        return None
+    typed = text.strip()
+    try:
+        moment = datetime.fromisoformat(typed)
+        if whole_day and len(typed) <= _DAY:
+            moment += timedelta(days=1)
+        return moment.astimezone().isoformat()
+    except (ValueError, OverflowError, OSError):
+        raise typer.BadParameter(terminal.words("no_moment"), param_hint=option) from None

@@ -1,0 +1,44 @@
+"""Editor: a value as JSON in the user's own editor, again until it can be read."""
+
+import json
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.gateways.cli.program.questions import agrees
+from opencrab.gateways.cli.program.terminal import Terminal
+
+
+def edited(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
+    """The value after its user has edited it; raises Invalid when they give up."""
+    with tempfile.TemporaryDirectory(prefix="opencrab-") as folder:
+        path = Path(folder) / "agent.json"
+        text = json.dumps(value, ensure_ascii=False, indent=2)
+        path.write_text(f"{text}\n", encoding="utf-8")
+        while True:
+            _run(terminal, path)
+            try:
+                changed = json.loads(path.read_text(encoding="utf-8"))
+            except ValueError as error:
+                why = str(error)
+            else:
+                if isinstance(changed, dict):
+                    return changed
+                why = terminal.words("not_an_object")
+            terminal.note("not_json", why=why)
+            if not agrees(terminal.words("edit_again"), default=True):
+                raise Invalid(terminal.words("not_json", why=why))
+
+
+def _run(terminal: Terminal, path: Path) -> None:
+    editor = terminal.options.editor
+    try:
+        subprocess.run([*shlex.split(editor), str(path)], check=True)  # noqa: S603 - their editor
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        raise Unavailable(
+            terminal.words("no_editor", editor=editor, why=error),
+            cure=terminal.words("no_editor_cure"),
+        ) from error

@@ -1,0 +1,48 @@
+"""Lines: what was said and done in a session, as a person reads it."""
+
+from datetime import datetime
+from typing import Any
+
+from rich.text import Text
+
+from opencrab.gateways.cli.program.tables import indented, prose, shortened
+from opencrab.gateways.cli.program.terminal import Terminal, clean
+
+_ACTION_LENGTH = 200
+
+
+def draw_line(terminal: Terminal, line: dict[str, Any]) -> None:
+    """One line of a session: speech under its speaker's name, all else dim and short."""
+    kind = line["kind"]
+    if kind == "action":
+        draw_action(terminal, line)
+    elif kind == "inner_voice":
+        terminal.draw(indented(prose(f"({line['text']})")), style="dim italic")
+    else:
+        draw_speech(terminal, line["speaker_name"], line["text"], kind, agent=line["from_agent"])
+
+
+def draw_speech(
+    terminal: Terminal, name: str, text: str, kind: str = "speech", *, agent: bool = True
+) -> None:
+    """Who speaks, and below it what they say; what OpenCrab itself says is yellow."""
+    terminal.draw(Text(clean(name), style="bold cyan" if agent else "bold"))
+    terminal.draw(indented(prose(text)), style=None if kind == "speech" else "yellow")
+    terminal.line()
+
+
+def draw_action(terminal: Terminal, line: dict[str, Any]) -> None:
+    """What an agent did, in one dim line."""
+    data = line.get("data") or {}
+    mark = "✓" if data.get("state") == "completed" else "✗"
+    arguments, result = data.get("arguments", ""), data.get("result", "")
+    text = f"{mark} {data.get('name', line['text'])} {arguments} → {result}"
+    row = Text(shortened(text, _ACTION_LENGTH), no_wrap=True, overflow="ellipsis")
+    terminal.draw(indented(row), style="dim")
+
+
+def moment(text: str | None) -> str:
+    """A time of the server as a time here, to the minute."""
+    if not text:
+        return ""
+    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")

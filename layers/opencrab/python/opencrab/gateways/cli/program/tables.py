@@ -1,0 +1,108 @@
+"""Rendering: an agent's words, tables and dim lines for a person, without losing a character.
+
+Markdown is shown, not interpreted: what is not a heading, a bullet, bold or code stays as it was
+written, line for line.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from opencrab.gateways.cli.program.terminal import Terminal, clean, visible
+
+_INLINE = re.compile(r"\*\*(?P<bold>[^*\n]+)\*\*|`(?P<code>[^`\n]+)`")
+_HEADING = re.compile(r"^#{1,6} +(?P<text>.+)$")
+_BULLET = re.compile(r"^(?P<indent> *)[-*+] +(?P<text>.+)$")
+_FENCE = "```"
+_WIDEST = 10_000
+
+
+def prose(text: str) -> Text:
+    """An agent's words with their simple Markdown as style."""
+    return Text("\n").join(_lines(clean(text).strip("\n")))
+
+
+def indented(text: Text) -> Padding:
+    """A text two columns to the right, under the name of who says it."""
+    return Padding.indent(text, 2)
+
+
+def table(terminal: Terminal, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Rows under heads; the first column, which names the thing, is never broken.
+
+    Where a terminal is too narrow for the words of the others, each row is a block of lines.
+    """
+    drawn = Table(box=None, pad_edge=False, header_style="dim")
+    for number, head in enumerate(heads):
+        drawn.add_column(head, no_wrap=number == 0, overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(clean("" if cell is None else cell)) for cell in row))
+    console = terminal.console
+    wide = console.options.update(width=_WIDEST)
+    if Measurement.get(console, wide, drawn).minimum <= console.width:
+        terminal.draw(drawn)
+    else:
+        _blocks(terminal, heads, rows)
+
+
+def _blocks(terminal: Terminal, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    for first, *others in rows:
+        terminal.draw(Text(clean(first), style="bold"))
+        for head, cell in zip(heads[1:], others, strict=True):
+            if cell not in (None, ""):
+                terminal.draw(indented(Text(clean(f"{head}: {cell}"))))
+
+
+def facts(terminal: Terminal, pairs: Sequence[tuple[str, object]], *, exact: bool = False) -> None:
+    """Names and values in two columns; what has no value is left out.
+
+    Exact ones are shown character for character, without Markdown: somebody decides on them.
+    """
+    drawn = Table(box=None, pad_edge=False, show_header=False)
+    drawn.add_column(style="dim", no_wrap=True)
+    drawn.add_column(overflow="fold")
+    for name, value in pairs:
+        if value not in (None, "", [], {}):
+            drawn.add_row(Text(clean(name)), Text(visible(value)) if exact else prose(str(value)))
+    terminal.draw(drawn)
+
+
+def dim(terminal: Terminal, text: str) -> None:
+    """A line that matters less."""
+    terminal.draw(indented(Text(clean(text))), style="dim")
+
+
+def shortened(text: object, length: int) -> str:
+    """A text on one line, cut to a length and saying so."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def _lines(text: str) -> Iterator[Text]:
+    code = False
+    for line in text.split("\n"):
+        if line.lstrip().startswith(_FENCE):
+            code = not code
+            yield Text(line, style="dim")
+        elif code:
+            yield Text(line, style="cyan")
+        elif heading := _HEADING.match(line):
+            yield _inline(heading["text"], style="bold underline")
+        elif bullet := _BULLET.match(line):
+            yield Text(f"{bullet['indent']}• ").append_text(_inline(bullet["text"]))
+        else:
+            yield _inline(line)
+
+
+def _inline(line: str, style: str = "") -> Text:
+    text, end = Text(style=style), 0
+    for found in _INLINE.finditer(line):
+        text.append(line[end : found.start()])
+        kind = str(found.lastgroup)
+        text.append(found[kind], style="bold" if kind == "bold" else "cyan")
+        end = found.end()
+    return text.append(line[end:])

@@ -1,0 +1,80 @@
+"""The command that lets agents live a day in seconds, and says what came of it."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.domain.errors import Unavailable
+from opencrab.domain.value import Language
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.options import Tongue
+from opencrab.gateways.cli.program.terminal import Terminal, clean
+from opencrab.gateways.cli.simulation import learning
+
+_MILLION = 1_000_000
+_HEAD = (
+    "head_sim_name",
+    "head_sim_beats",
+    "head_sim_idle",
+    "head_sim_turns",
+    "head_sim_calls",
+    "head_sim_spent",
+    "head_sim_goals",
+)
+
+
+@command
+def simulate(
+    terminal: Terminal,
+    *,
+    agents: Annotated[int, typer.Option("--agents", help="How many agents live.")] = 8,
+    hours: Annotated[float, typer.Option("--hours", help="How many hours pass.")] = 24.0,
+    seed: Annotated[
+        int, typer.Option("--seed", help="The same seed is the same day, another one another.")
+    ] = 1,
+) -> None:
+    """Let the founding agents live some hours on a simulated clock, without any model."""
+    if terminal.options.simulation is None:
+        raise Unavailable("this program cannot simulate", cure="install OpenCrab whole")
+    language = Language.JA if terminal.options.language is Tongue.JA else Language.EN
+    found = terminal.options.simulation(agents, hours, seed, language)
+    if terminal.options.json:
+        terminal.json(found.model_dump(mode="json"))
+        return
+    _tell(terminal, found.model_dump(mode="json"))
+
+
+def _tell(terminal: Terminal, found: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table(*map(terminal.words, _HEAD), box=None)
+    for name, life in found["by_agent"].items():
+        table.add_row(
+            clean(name),
+            str(life["beats"]),
+            f"{life['idle_share']:.2%}",
+            str(life["turns"]),
+            str(life["model_calls"]),
+            f"${life['spend_micro_usd'] / _MILLION:.4f}",
+            _goals(life["goals"]),
+        )
+    terminal.draw(table)
+    terminal.say(
+        "simulated",
+        beats=f"{found['beats']:,}",
+        idle=f"{found['idle_share']:.2%}",
+        turns=found["turns"],
+        calls=found["model_calls"],
+        reasonless=found["model_calls_without_reason"],
+        spent=f"{found['spend_micro_usd'] / _MILLION:.4f}",
+        goals=_goals(found["goals_by_source"]) or "-",
+    )
+
+
+def _goals(by_source: dict[str, int]) -> str:
+    return ", ".join(f"{source} {count}" for source, count in by_source.items())
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"learning": learning.simulate_learning}
+"""What else can be simulated, by its name after `opencrab simulate`."""

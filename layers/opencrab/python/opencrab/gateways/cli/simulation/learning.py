@@ -1,0 +1,127 @@
+"""The command that tries ways to learn on made-up worlds, and says which of them knew the truth."""
+
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.terminal import Terminal, clean
+
+MOST_SEEDS = 1_000
+_SKILLS = ("head_learn_skill", "head_learn_kind", "head_learn_effect", "head_learn_truth")
+_KINDS = {"helpful": "learn_helpful", "harmful": "learn_harmful", "idle": "learn_idle"}
+_VERDICTS = {
+    "promote": "learn_promote",
+    "retire": "learn_retire",
+    "on_trial": "learn_on_trial",
+    "waiting": "learn_waiting",
+}
+_WAYS = {
+    "ours": "learn_rule_ours",
+    "greedy": "learn_rule_greedy",
+    "self_grade": "learn_rule_self_grade",
+}
+_HELD = {
+    "effects_at_decision": "learn_effects_at_decision",
+    "effects": "learn_effects",
+    "qualities": "learn_qualities",
+}
+_RULES = ("head_learn_rule", "head_learn_regret", "head_learn_late", "head_learn_most_spent")
+
+
+@command
+def simulate_learning(
+    terminal: Terminal,
+    *,
+    seed: Annotated[
+        int, typer.Option("--seed", help="The same seed is the same world, another one another.")
+    ] = 1,
+    seeds: Annotated[
+        int, typer.Option("--seeds", help="So many worlds together, beginning with the seed.")
+    ] = 1,
+    nights: Annotated[int, typer.Option("--nights", help="How many nights are learned in.")] = 60,
+    turns: Annotated[int, typer.Option("--turns", help="How many turns a day has.")] = 100,
+    lying: Annotated[
+        bool, typer.Option("--lying", help="Models praise themselves the more the worse they are.")
+    ] = False,
+) -> None:
+    """Try what agents learn by on a made-up world whose truth is known, without any model."""
+    from opencrab.engine.simulation.learning.scores import together
+    from opencrab.engine.simulation.learning.trial import schooling
+
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise Invalid(f"--seeds must be from 1 to {MOST_SEEDS}", field="seeds")
+    found = [
+        schooling(seed + place, nights=nights, turns=turns, lying=lying) for place in range(seeds)
+    ]
+    lessons = together(found).model_dump(mode="json")
+    worlds = [each.model_dump(mode="json") for each in found]
+    if terminal.options.json:
+        terminal.json({**(worlds[0] if seeds == 1 else {}), "lessons": lessons})
+        return
+    if seeds == 1:
+        _tell_skills(terminal, worlds[0])
+    _tell_rules(terminal, worlds)
+    _tell_lessons(terminal, lessons)
+
+
+def _tell_skills(terminal: Terminal, world: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table(*map(terminal.words, (*_SKILLS, "head_learn_verdict")), box=None)
+    for fate in world["fates"]:
+        table.add_row(
+            clean(fate["skill"]),
+            terminal.words(_KINDS[fate["kind"]]),
+            _interval(fate),
+            "-" if fate["truth"] is None else f"{fate['truth']:+.1f}",
+            terminal.words(
+                _VERDICTS[fate["verdict"]], turns=fate["turns"], night=fate["night"] or 0
+            ),
+        )
+    terminal.draw(table)
+
+
+def _tell_rules(terminal: Terminal, worlds: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table(*map(terminal.words, _RULES), box=None)
+    for name in worlds[0]["outcomes"]:
+        outcomes = [world["outcomes"][name] for world in worlds]
+        spent = max(
+            outcome["most_spent_in_a_day"] / world["day_micro_usd"]
+            for outcome, world in zip(outcomes, worlds, strict=True)
+        )
+        table.add_row(
+            terminal.words(_WAYS[name]),
+            f"{sum(each['regret'] for each in outcomes) / len(outcomes):.2f}",
+            f"{sum(each['late'] for each in outcomes) / len(outcomes):.2f}",
+            f"{spent:.1%}",
+        )
+    terminal.draw(table)
+
+
+def _tell_lessons(terminal: Terminal, lessons: dict[str, Any]) -> None:
+    for name, key in _HELD.items():
+        terminal.say(key, **lessons[name])
+    for kind, key in _KINDS.items():
+        told = {key: lessons["skills"][kind][key] for key in ("skills", "promoted", "retired")}
+        turns = lessons["skills"][kind]["median_turns"]
+        word = terminal.words(key)
+        terminal.say("learn_decided", kind=word, turns="-" if turns is None else turns, **told)
+    back = lessons["nights_until"]
+    terminal.say(
+        "learn_back",
+        dropped=lessons["dropped"],
+        back=lessons["taken_back"],
+        left=lessons["left"],
+        nights="-" if back is None else back,
+        wrong=lessons["taken_back_for_nothing"],
+    )
+    terminal.say("learn_undone", undone=lessons["undone"], seeds=lessons["seeds"])
+
+
+def _interval(fate: dict[str, Any]) -> str:
+    points, low, high = (fate[name] for name in ("points", "low", "high"))
+    return "-" if None in {points, low, high} else f"{points:+.1f} ({low:+.1f} … {high:+.1f})"

@@ -1,0 +1,4 @@
+"""Skills at the terminal.
+
+Everything is asked of the server over REST.
+"""

@@ -1,0 +1,225 @@
+"""Commands about an agent's skills: list, show, add, switch, approve, retire and restore them."""
+
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.agents.agents import AgentName
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import find_agent
+from opencrab.gateways.cli.program.questions import agrees
+from opencrab.gateways.cli.program.terminal import Terminal, visible
+
+SkillView = dict[str, Any]
+SkillName = Annotated[str, typer.Argument(metavar="SKILL", help="A skill's name.")]
+
+_LIVE = {"active", "candidate"}
+_STATUSES = {
+    "active": "skill_on",
+    "candidate": "skill_tried",
+    "disabled": "skill_off",
+    "quarantined": "skill_waiting",
+    "archived": "skill_archived",
+}
+_KINDS = {"standard": "skill_standard", "acquired": "skill_acquired"}
+
+
+@command
+def list_skills(terminal: Terminal, agent: AgentName) -> None:
+    """List an agent's skills, standard and learned."""
+    found = find_agent(terminal, agent)
+    skills = list(terminal.client.items("agents", found["id"], "skills"))
+    if terminal.options.json:
+        terminal.json(skills)
+    elif not skills:
+        terminal.say("no_skills", name=found["name"])
+    else:
+        _draw(terminal, skills)
+
+
+@command
+def show_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
+    """Show one skill with its text."""
+    shown = terminal.client.get(*_place(terminal, agent), skill)
+    if terminal.options.json:
+        terminal.json(shown)
+    else:
+        _tell(terminal, shown)
+
+
+@command
+def add_skill(
+    terminal: Terminal,
+    agent: AgentName,
+    skill: SkillName,
+    *,
+    description: Annotated[
+        str, typer.Option("--description", help="What it is for and when to use it.")
+    ],
+    when: Annotated[
+        str,
+        typer.Option(
+            "--when", help="When it fits: words of a message, alternatives separated by |."
+        ),
+    ] = "",
+    text: Annotated[
+        str | None,
+        typer.Option("--text", help="What to do, in Markdown; without it standard input."),
+    ] = None,
+) -> None:
+    """Give an agent a skill."""
+    place = _place(terminal, agent)
+    guidance = _guidance(terminal, text)
+    body = {
+        "name": skill,
+        "description": description,
+        "situation_pattern": when,
+        "guidance": guidance,
+    }
+    added = terminal.client.post(*place, body=body)
+    if terminal.options.json:
+        terminal.json(added)
+    else:
+        terminal.say("skill_added", name=added["name"], status=_status(terminal, added))
+
+
+@command
+def toggle_skill(
+    terminal: Terminal,
+    agent: AgentName,
+    skill: SkillName,
+    *,
+    on: Annotated[
+        bool | None, typer.Option("--on/--off", help="On or off, rather than what it is not.")
+    ] = None,
+) -> None:
+    """Switch a skill on for good or off, or to what it is not."""
+    place = (*_place(terminal, agent), skill)
+    if on is None:
+        on = terminal.client.get(*place)["status"] not in _LIVE
+    _said(terminal, terminal.client.post(*place, "toggle", body={"on": on}))
+
+
+@command
+def approve_skill(
+    terminal: Terminal,
+    agent: AgentName,
+    skill: SkillName,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Let a skill count that waits for approval."""
+    place = (*_place(terminal, agent), skill)
+    if not yes and not terminal.interactive:
+        raise typer.BadParameter(terminal.words("skill_read_first"), param_hint="--yes")
+    shown = terminal.client.get(*place)
+    if not yes:
+        _tell(terminal, shown)
+        question = terminal.words("really_approve", name=shown["name"])
+        if not agrees(question, default=False):
+            terminal.say("unchanged", name=shown["name"])
+            return
+    version = int(shown["version"]) if shown["kind"] == "acquired" else None
+    _said(terminal, terminal.client.post(*place, "approve", version=version))
+
+
+@command
+def retire_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
+    """Retire a learned skill; `restore` brings it back."""
+    _said(terminal, terminal.client.delete(*_place(terminal, agent), skill))
+
+
+@command
+def restore_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
+    """Bring a retired skill back."""
+    _said(terminal, terminal.client.post(*_place(terminal, agent), skill, "restore"))
+
+
+COMMANDS = {
+    "list": list_skills,
+    "show": show_skill,
+    "add": add_skill,
+    "toggle": toggle_skill,
+    "approve": approve_skill,
+    "retire": retire_skill,
+    "restore": restore_skill,
+}
+
+
+def _place(terminal: Terminal, agent: str) -> tuple[str, str, str]:
+    return "agents", find_agent(terminal, agent)["id"], "skills"
+
+
+def _guidance(terminal: Terminal, text: str | None) -> str:
+    if text is None and not terminal.interactive:
+        text = terminal.input.read()
+    if not (text or "").strip():
+        raise typer.BadParameter(terminal.words("skill_text_needed"), param_hint="--text")
+    return text or ""
+
+
+def _said(terminal: Terminal, skill: SkillView) -> None:
+    if terminal.options.json:
+        terminal.json(skill)
+    else:
+        terminal.say("skill_is", name=skill["name"], status=_status(terminal, skill))
+
+
+def _status(terminal: Terminal, skill: SkillView) -> str:
+    return terminal.words("skill_queued" if skill["waits"] else _STATUSES[skill["status"]])
+
+
+def _effect(terminal: Terminal, skill: SkillView) -> str:
+    """What it was measured to change, with its interval; empty before that."""
+    effect = skill["effectiveness"]
+    if effect is None:
+        return ""
+    points, low, high = (f"{effect[key]:+.0f}" for key in ("points", "low", "high"))
+    return terminal.words("skill_effect", points=points, low=low, high=high)
+
+
+def _draw(terminal: Terminal, skills: list[SkillView]) -> None:
+    from opencrab.gateways.cli.program.tables import table
+
+    words = terminal.words
+    rows = [
+        (
+            skill["name"],
+            words(_KINDS[skill["kind"]]),
+            _status(terminal, skill),
+            skill["version"],
+            skill["usage_count"] or "",
+            _effect(terminal, skill),
+            skill["description"],
+        )
+        for skill in skills
+    ]
+    heads = ("skill", "kind", "status", "skill_version", "usage", "effect", "description")
+    table(terminal, [words(f"head_{head}") for head in heads], rows)
+
+
+def _tell(terminal: Terminal, skill: SkillView) -> None:
+    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.program.tables import facts
+
+    words = terminal.words
+    source = skill["source_type"]
+    pairs = [
+        ("skill", skill["name"]),
+        ("kind", words(_KINDS[skill["kind"]])),
+        ("status", _status(terminal, skill)),
+        ("skill_version", skill["version"]),
+        ("description", skill["description"]),
+        ("situation", skill["situation_pattern"]),
+        ("actions", ", ".join(skill["actions"])),
+        ("source", words.term(source) if source else ""),
+        ("taught_by", skill["taught_by"]),
+        ("turn", skill["turn_id"]),
+        ("approved_by", skill["approved_by"]),
+        ("usage", skill["usage_count"] or ""),
+        ("effect", _effect(terminal, skill)),
+        ("changed", moment(skill["updated_at"])),
+    ]
+    facts(terminal, [(words(f"head_{head}"), value) for head, value in pairs], exact=True)
+    terminal.line()
+    terminal.line(visible(skill["guidance"]))

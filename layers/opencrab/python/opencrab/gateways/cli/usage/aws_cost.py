@@ -1,0 +1,135 @@
+"""Commands about what an installation on AWS costs; they ask no server."""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.terminal import Terminal
+
+if TYPE_CHECKING:
+    from opencrab.domain.usage.aws_cost import Bill, Estimate, Part, Sheet
+
+_MOST_TURNS = 1_000_000_000
+_LONGEST_SECONDS = 300
+_MICRO = 1_000_000
+_NAMES = {"gb": "GB", "sqs": "SQS", "http": "HTTP", "s3": "S3", "lambda": "Lambda", "kms": "KMS"}
+
+
+@command
+def estimate_cost(
+    terminal: Terminal,
+    turns: Annotated[
+        int, typer.Option("--turns", min=0, max=_MOST_TURNS, help="How many turns a month.")
+    ] = 1_000,
+    model_seconds: Annotated[
+        int | None,
+        typer.Option(
+            "--model-seconds",
+            min=0,
+            max=_LONGEST_SECONDS,
+            show_default=False,
+            help="How long a turn's model calls take together.",
+        ),
+    ] = None,
+    *,
+    waiting: Annotated[
+        bool, typer.Option("--waiting", help="Clients wait for the answer (Prefer: wait).")
+    ] = False,
+) -> None:
+    """Estimate what an installation on AWS costs, without the model's tokens."""
+    from opencrab.domain.usage.aws_cost import estimate
+
+    sheet = _sheet(terminal)
+    seconds = sheet.model_seconds if model_seconds is None else model_seconds
+    found = estimate(sheet, turns, model_seconds=seconds, waiting=waiting)
+    if terminal.options.json:
+        given = {"turns": turns, "model_seconds": seconds, "waiting": waiting}
+        terminal.json({**_of_sheet(sheet), **given, **_of_estimate(found)})
+        return
+    terminal.say("cost_prices", region=sheet.region, as_of=sheet.as_of)
+    terminal.line()
+    terminal.say("cost_idle")
+    _draw(terminal, found.idle)
+    terminal.line()
+    terminal.say("cost_beating", seconds=sheet.beat_seconds)
+    _draw(terminal, found.beating)
+    terminal.line()
+    key = "cost_turns_waiting" if waiting else "cost_turns"
+    terminal.say(key, count=f"{1_000:,}", seconds=seconds)
+    _draw(terminal, found.thousand_turns)
+    terminal.line()
+    month = found.month
+    all_of_it, rest = _dollars(month.micro_usd), _dollars(month.after_free_micro_usd)
+    terminal.say("cost_month", count=f"{turns:,}", cost=all_of_it, rest=rest)
+    terminal.say("cost_free")
+
+
+def _sheet(terminal: Terminal) -> "Sheet":
+    if terminal.options.sheet is None:
+        raise Invalid(terminal.words("no_prices"), cure=terminal.words("no_prices_cure"))
+    return terminal.options.sheet()
+
+
+def _draw(terminal: Terminal, bill: "Bill") -> None:
+    from opencrab.gateways.cli.program.tables import table
+
+    words = terminal.words
+    heads = [words(f"head_{head}") for head in ("part", "amount", "cost", "rest")]
+    rows = [
+        (_name(terminal, part.meter), _number(part.amount), *_costs(part)) for part in bill.parts
+    ]
+    table(terminal, heads, [*rows, (words("cost_total"), "", *_costs(bill))])
+
+
+def _name(terminal: Terminal, meter: str) -> str:
+    """What a meter is called: in English its own name, with abbreviations as they are written."""
+    return " ".join(_NAMES.get(word, word) for word in terminal.words.term(meter).split(" "))
+
+
+def _costs(of: "Part | Bill") -> tuple[str, str]:
+    return _dollars(of.micro_usd), _dollars(of.after_free_micro_usd)
+
+
+def _number(amount: Decimal) -> str:
+    """An amount to three places at most, without idle zeros."""
+    whole, _, places = f"{amount:,.3f}".partition(".")
+    places = places.rstrip("0")
+    return f"{whole}.{places}" if places else whole
+
+
+def _dollars(micro_usd: int) -> str:
+    return f"${Decimal(micro_usd) / _MICRO:,.4f}"
+
+
+def _of_sheet(sheet: "Sheet") -> dict[str, Any]:
+    return {"region": sheet.region, "as_of": sheet.as_of.isoformat()}
+
+
+def _of_estimate(found: "Estimate") -> dict[str, Any]:
+    bills = {
+        "idle": found.idle,
+        "agent_day": found.beating,
+        "thousand_turns": found.thousand_turns,
+        "month": found.month,
+    }
+    return {name: _of_bill(bill) for name, bill in bills.items()}
+
+
+def _of_bill(bill: "Bill") -> dict[str, Any]:
+    """A bill for scripts: money in micro-dollars, amounts as they were reckoned, in text."""
+    return {
+        "micro_usd": bill.micro_usd,
+        "after_free_micro_usd": bill.after_free_micro_usd,
+        "parts": [
+            {
+                "meter": part.meter.value,
+                "amount": f"{part.amount:f}",
+                "micro_usd": part.micro_usd,
+                "after_free_micro_usd": part.after_free_micro_usd,
+            }
+            for part in bill.parts
+        ],
+    }

@@ -1,0 +1,91 @@
+"""Explaining: a turn's money in plain lines, from what was drawn to what was given back."""
+
+from typing import Any
+
+from rich.text import Text
+
+from opencrab.gateways.cli.agents.profile_view import money
+from opencrab.gateways.cli.program.tables import facts, indented
+from opencrab.gateways.cli.program.terminal import Terminal, clean
+
+_GROUNDS = (
+    "counted",
+    "reported",
+    "free",
+    "uncounted",
+    "unknown",
+    "perhaps_billed",
+    "not_billed",
+    "running",
+)
+"""Why a call cost what it did, as far as this program knows."""
+
+
+def explain(terminal: Terminal, explanation: dict[str, Any]) -> None:
+    """Every call with its shares, then the sums, and whether they hold if every call is there."""
+    words = terminal.words
+    status = words.term(explanation["status"])
+    title = words("explain_title", id=explanation["turn_id"], status=status)
+    terminal.draw(Text(clean(title), style="bold"))
+    for number, call in enumerate(explanation["calls"], 1):
+        terminal.line()
+        _call(terminal, number, call)
+    terminal.line()
+    _sums(terminal, explanation)
+    if not explanation["complete"]:
+        terminal.note("explain_incomplete")
+    elif explanation["adds_up"]:
+        terminal.say("explain_holds")
+    else:
+        terminal.note("explain_broken")
+
+
+def _call(terminal: Terminal, number: int, call: dict[str, Any]) -> None:
+    words = terminal.words
+    state = words.term(call["state"])
+    if call["fault"]:
+        state = f"{state} ({words.term(call['fault'])})"
+    title = [
+        str(number),
+        f"{call['provider']}:{call['model']}",
+        words.term(call["purpose"]),
+        state,
+        words("explain_chosen", by=words.term(call["chosen_by"])),
+    ]
+    terminal.draw(Text(clean(" · ".join(title)), style="bold"))
+    counted = [share for share in call["shares"] if share["tokens"]]
+    for share in call["shares"]:
+        _detail(terminal, _share(terminal, share))
+    if not counted and call["ground"] in _GROUNDS:
+        _detail(terminal, words(f"ground_{call['ground']}"))
+    cost, reserved = money(call["cost_micro_usd"]), money(call["reserved_micro_usd"])
+    _detail(terminal, words("explain_cost", cost=cost, reserved=reserved))
+
+
+def _share(terminal: Terminal, share: dict[str, Any]) -> str:
+    words, cost = terminal.words, money(share["micro_usd"])
+    kind = words.term(share["kind"])
+    if not share["tokens"]:
+        return f"{kind}: {cost}"
+    price = money(share["per_million"])
+    return words("explain_share", kind=kind, tokens=f"{share['tokens']:,}", price=price, cost=cost)
+
+
+def _sums(terminal: Terminal, explanation: dict[str, Any]) -> None:
+    words = terminal.words
+    days = ", ".join(f"{one['day']} {money(one['micro_usd'])}" for one in explanation["drawn"])
+    scopes = ", ".join(explanation["scopes"])
+    drawn = money(explanation["drawn_micro_usd"])
+    returned = explanation["returned_micro_usd"]
+    back = words("sum_returned") if returned >= 0 else words("sum_taken")
+    pairs = [
+        (words("sum_drawn"), f"{drawn} ({days}; {scopes})" if days else drawn),
+        (words("sum_spent"), money(explanation["spent_micro_usd"])),
+        (words("sum_held"), money(explanation["held_micro_usd"])),
+        (back, money(abs(returned))),
+    ]
+    facts(terminal, pairs)
+
+
+def _detail(terminal: Terminal, text: str) -> None:
+    terminal.draw(indented(Text(clean(text))))

@@ -1,0 +1,223 @@
+"""Commands about money: what model calls came to, where a turn's went, what may be spent."""
+
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from opencrab.gateways.cli.program.command import command
+from opencrab.gateways.cli.program.lookup import AgentView, find_agent
+from opencrab.gateways.cli.program.terminal import Terminal
+
+_MOST, _STEP = Decimal(1_000_000), Decimal("0.000001")
+_WHOLE, _ONE = Decimal(100), Decimal(1)
+_SESSION, _NO_LIMIT = "session", "none"
+_PERCENT = "heartbeat"
+_LIMITS = {
+    "turn": "turn_micro_usd",
+    _SESSION: "session_micro_usd",
+    "agent_day": "agent_day_micro_usd",
+    "installation_day": "installation_day_micro_usd",
+    _PERCENT: "heartbeat_percent",
+    "public_user_day": "public_user_day_micro_usd",
+    "block": "block_micro_usd",
+}
+
+
+class Period(StrEnum):
+    """How far back a report looks."""
+
+    LAST_HOUR = "last_hour"
+    LAST_DAY = "last_day"
+    LAST_WEEK = "last_week"
+    LAST_MONTH = "last_month"
+    ALL = "all"
+
+
+class Grouping(StrEnum):
+    """By what a report sorts calls."""
+
+    MODEL = "model"
+    PURPOSE = "purpose"
+    TASK_TYPE = "task_type"
+    COMPLEXITY = "complexity"
+
+
+Agent = Annotated[
+    str | None, typer.Option("--agent", metavar="AGENT", help="Only this agent: an id or a name.")
+]
+
+
+@command
+def costs(
+    terminal: Terminal,
+    agent: Agent = None,
+    period: Annotated[Period, typer.Option("--period", help="How far back.")] = Period.LAST_MONTH,
+    by: Annotated[
+        Grouping | None, typer.Option("--by", show_default=False, help="Sort calls by this.")
+    ] = None,
+    turn: Annotated[
+        str | None,
+        typer.Option("--turn", metavar="ID", help="Where each micro-dollar of this turn went."),
+    ] = None,
+) -> None:
+    """Show what model calls came to, or where the money of one turn went."""
+    if turn is not None:
+        if agent is not None or by is not None:
+            raise typer.BadParameter(terminal.words("turn_alone"), param_hint="--turn")
+        _explain(terminal, turn)
+        return
+    agents = [find_agent(terminal, agent)] if agent else list(terminal.client.items("agents"))
+    query = {"period": period.value, "group_by": None if by is None else by.value}
+    reports = [
+        terminal.client.get("agents", one["id"], "llm", "metrics", "summary", **query)
+        for one in agents
+    ]
+    if terminal.options.json:
+        pairs = zip(agents, reports, strict=True)
+        terminal.json(
+            [{"agent_id": one["id"], "agent": one["name"], **report} for one, report in pairs]
+        )
+        return
+    _draw(terminal, agents, reports, by)
+
+
+@command
+def budgets(
+    terminal: Terminal,
+    agent: Agent = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=USD",
+            help=(
+                "Set a limit in US dollars (heartbeat: per cent; session=0: no limit); "
+                "may be repeated."
+            ),
+        ),
+    ] = None,
+    *,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Return all other limits to the configured ones.")
+    ] = False,
+) -> None:
+    """Show what may be spent and what is drawn today, and set limits."""
+    wanted: dict[str, int | None] = dict.fromkeys(_LIMITS.values()) if reset else {}
+    wanted |= dict(_limit(terminal, text) for text in change or ())
+    if wanted and agent is not None:
+        raise typer.BadParameter(terminal.words("limit_agent"), param_hint="--agent")
+    found = None if agent is None else find_agent(terminal, agent)
+    if wanted:
+        terminal.client.put("budgets", body={"limits": wanted if change else None})
+    shown = terminal.client.get("budgets", agent=None if found is None else found["id"])
+    if terminal.options.json:
+        terminal.json(shown)
+    else:
+        _draw_budgets(terminal, shown)
+
+
+def _limit(terminal: Terminal, text: str) -> tuple[str, int]:
+    """A limit as it is sent, from NAME=USD; heartbeats have a share in percent."""
+    name, _, value = text.partition("=")
+    name, value = name.strip(), value.strip()
+    if name not in _LIMITS:
+        known = ", ".join(_LIMITS)
+        raise typer.BadParameter(terminal.words("limit_name", names=known), param_hint="--set")
+    if name == _SESSION and value == _NO_LIMIT:
+        return _LIMITS[name], 0
+    share = name == _PERCENT
+    amount = _counted(value, _ONE, _WHOLE) if share else _counted(value, _STEP, _MOST)
+    if amount is None:
+        said = terminal.words("limit_percent" if share else "limit_value", name=name)
+        raise typer.BadParameter(said, param_hint="--set")
+    return _LIMITS[name], amount
+
+
+def _counted(text: str, step: Decimal, most: Decimal) -> int | None:
+    """How many steps an amount is; None for what is no amount, too much, or too fine."""
+    try:
+        amount = Decimal(text)
+        fits = 0 <= amount <= most and amount == amount.quantize(step)
+    except ArithmeticError:
+        return None
+    return int(amount / step) if fits else None
+
+
+def _explain(terminal: Terminal, turn: str) -> None:
+    explanation = terminal.client.get("costs", "explain", turn=turn)
+    if terminal.options.json:
+        terminal.json(explanation)
+        return
+    from opencrab.gateways.cli.usage.cost_explanation import explain
+
+    explain(terminal, explanation)
+
+
+def _draw(
+    terminal: Terminal,
+    agents: list[AgentView],
+    reports: list[dict[str, Any]],
+    by: Grouping | None,
+) -> None:
+    from opencrab.gateways.cli.program.tables import table
+
+    words = terminal.words
+    rows: list[tuple[str, ...]] = []
+    for agent, report in zip(agents, reports, strict=True):
+        name = agent["name"]
+        if by is None:
+            rows.append((name, *_figures(report["total"])))
+        else:
+            groups = report["groups"].get(by.value, {})
+            rows += ((name, words.term(key), *_figures(one)) for key, one in groups.items())
+    totals = [report["total"] for report in reports]
+    sums = {key: sum(one[key] for one in totals) for key in _FIGURES}
+    group = [] if by is None else [words(f"head_{by.value}")]
+    heads = ["agent", "calls", "failed", "input", "output", "cost"]
+    named = [words(f"head_{head}") for head in heads]
+    total = (words("cost_total"), *([""] if group else []), *_figures(sums))
+    table(terminal, [named[0], *group, *named[1:]], [*rows, total])
+    if not all(report["complete"] for report in reports):
+        terminal.note("costs_incomplete")
+
+
+_FIGURES = ("calls", "failed", "unknown", "input_tokens", "output_tokens", "cost_micro_usd")
+
+
+def _figures(summary: dict[str, Any]) -> tuple[str, ...]:
+    from opencrab.gateways.cli.agents.profile_view import money
+
+    return (
+        f"{summary['calls']:,}",
+        f"{summary['failed'] + summary['unknown']:,}",
+        f"{summary['input_tokens']:,}",
+        f"{summary['output_tokens']:,}",
+        money(summary["cost_micro_usd"]),
+    )
+
+
+def _draw_budgets(terminal: Terminal, shown: dict[str, Any]) -> None:
+    from opencrab.gateways.cli.agents.profile_view import money
+    from opencrab.gateways.cli.program.tables import table
+
+    words, limits, configured = terminal.words, shown["limits"], shown["configured"]
+
+    def amount(name: str, value: int | None) -> str:
+        if value is None:
+            return words("no_limit")
+        return f"{value}%" if name == _PERCENT else money(value)
+
+    rows = [
+        (name, amount(name, limits[field]), amount(name, configured[field]))
+        for name, field in _LIMITS.items()
+    ]
+    table(terminal, [words(f"head_{head}") for head in ("limit", "now", "configured")], rows)
+    terminal.line()
+    drawn = [
+        (one["scope"], money(one["drawn_micro_usd"]), money(one["limit_micro_usd"]))
+        for one in shown["drawn"]
+    ]
+    heads = [words("head_scope_budget"), words("head_drawn", day=shown["day"]), words("head_limit")]
+    table(terminal, heads, drawn)

@@ -1,0 +1,4 @@
+"""Workspace files at the terminal.
+
+Everything is asked of the server over REST.
+"""

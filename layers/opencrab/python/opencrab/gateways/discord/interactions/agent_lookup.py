@@ -1,0 +1,165 @@
+"""Finding: which agent somebody means, by its id or its name, or by where they ask."""
+
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.discord.community import KIND, Presence
+from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.value import Language
+from opencrab.engine.conversation.channel_bindings import session_at
+from opencrab.engine.discord.presence import presence_of, presences
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views.embeds import one_line
+from opencrab.gateways.discord.views.view_sentences import say
+
+Seen = tuple[Profile, Presence | None]
+Hears = Callable[[Presence | None], bool]
+"""Whether an agent with this presence can be asked."""
+
+_NAMED = 10
+_PAGE = 100
+
+
+def find_agent(
+    runtime: Runtime,
+    option: str | None,
+    *,
+    channel_id: str,
+    guild_id: str | None,
+    language: Language = Language.EN,
+    hears: Hears | None = None,
+) -> Seen:
+    """The agent with this id or this name that can be asked here, and its presence.
+
+    Without an option it is the one that they talk with here, the one that was placed here, or the
+    only one that there is. Raises NotFound, naming those that can be asked, and Conflict with the
+    ids of several of one name; the retired are found by id only.
+    """
+    hears = hears or partial(_hears, channel_id, guild_id)
+    wanted = (option or "").strip()
+    if not wanted:
+        return _only(runtime, channel_id, hears, language)
+    named = _by_id(runtime, wanted)
+    if named is not None and hears(named[1]):
+        return named
+    here = tuple(_askable(runtime, hears))
+    name = folded(wanted)
+    fitting = [seen for seen in here if name == folded(seen[0].agent.name)]
+    fitting = fitting or [seen for seen in here if name == folded(seen[0].identity.name)]
+    if len(fitting) > 1:
+        ids = ", ".join(profile.agent.id for profile, _ in fitting[:_NAMED])
+        raise Conflict(
+            say(language, "ambiguous", name=wanted[:100], count=len(fitting)),
+            field="agent",
+            cure=say(language, "ambiguous_cure", ids=ids),
+        )
+    if not fitting:
+        message = say(language, "unknown_agent", name=wanted[:100])
+        raise NotFound(message, field="agent", cure=_who(here, language))
+    return _whole(runtime, fitting[0])
+
+
+def agent_of(asked: Asked) -> Seen:
+    """The agent that a command is about, of those that hear its asker; raises as `find_agent`."""
+    reply = asked.reply
+    return find_agent(
+        asked.runtime,
+        asked.options.get("agent"),
+        channel_id=reply.channel_id,
+        guild_id=reply.guild_id,
+        language=asked.language,
+        hears=partial(_hears_asker, asked),
+    )
+
+
+def askable_by(asked: Asked) -> Iterator[Seen]:
+    """Every agent that would answer this asker here, in order of their ids, without their minds."""
+    return _askable(asked.runtime, partial(_hears_asker, asked))
+
+
+def is_admitted(asked: Asked) -> bool:
+    """Whether the asker is heard there: by the installation, or by any agent in private."""
+    guild_id, community = asked.reply.guild_id, asked.runtime.community
+    if community.admits(guild_id, asked.authority(None)):
+        return True
+    return guild_id is None and any(
+        community.admits(None, asked.authority(each)) for each in presences(asked.runtime)
+    )
+
+
+def living(runtime: Runtime) -> Iterator[Profile]:
+    """Every agent that has not retired, in order of their ids, without their minds."""
+    return (profile for profile in every_agent(runtime) if profile.agent.answers)
+
+
+def every_agent(runtime: Runtime) -> Iterator[Profile]:
+    """Every agent, in order of their ids, without their minds."""
+    after: str | None = None
+    while True:
+        page = runtime.home.agents.page(after=after, limit=_PAGE)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        after = page[-1].agent.id
+
+
+def folded(name: str) -> str:
+    """A name as names are compared: NFKC, without white space around it and without case."""
+    return unicodedata.normalize("NFKC", name).strip().casefold()
+
+
+def _askable(runtime: Runtime, hears: Hears) -> Iterator[Seen]:
+    kept = {presence.agent_id: presence for presence in presences(runtime)}
+    for profile in living(runtime):
+        presence = kept.get(profile.agent.id)
+        if hears(presence):
+            yield profile, presence
+
+
+def _only(runtime: Runtime, channel_id: str, hears: Hears, language: Language) -> Seen:
+    """The one that is meant when nobody is named."""
+    here = tuple(_askable(runtime, hears))
+    session = session_at(runtime, f"{KIND}.{channel_id}")
+    spoken = () if session is None else session.agent_ids
+    talking = tuple(seen for seen in here if seen[0].agent.id in spoken)
+    placed = tuple(seen for seen in here if seen[1] is not None and seen[1].spot(channel_id))
+    for group in (talking, placed, here):
+        if len(group) == 1:
+            return _whole(runtime, group[0])
+    key = "name_agent" if here else "no_agents"
+    raise NotFound(say(language, key), field="agent", cure=_who(here, language))
+
+
+def _by_id(runtime: Runtime, agent_id: str) -> Seen | None:
+    try:
+        return runtime.home.agents.get(agent_id), presence_of(runtime, agent_id)
+    except NotFound:
+        return None
+
+
+def _whole(runtime: Runtime, seen: Seen) -> Seen:
+    return runtime.home.agents.get(seen[0].agent.id), seen[1]
+
+
+def _hears(channel_id: str, guild_id: str | None, presence: Presence | None) -> bool:
+    return presence is None or presence.may_be_asked(channel_id, guild_id)
+
+
+def _hears_asker(asked: Asked, presence: Presence | None) -> bool:
+    reply, by = asked.reply, asked.authority(presence)
+    if not asked.runtime.community.admits(reply.guild_id, by):
+        return False
+    return presence is None or presence.may_be_asked(
+        reply.channel_id, reply.guild_id, by=by, among_others=reply.is_among_others
+    )
+
+
+def _who(here: tuple[Seen, ...], language: Language) -> str:
+    if not here:
+        return say(language, "no_agents_cure")
+    names = [one_line(profile.agent.name, 100) for profile, _ in here[:_NAMED]]
+    listed = ", ".join(names) + (", …" if len(here) > _NAMED else "")
+    return say(language, "agents_are", names=listed)

@@ -1,0 +1,149 @@
+"""Asking: an agent is asked in a channel, or about a message there, or is to remember one.
+
+The answer comes from the agent's turn, through the channel; here it is only admitted.
+"""
+
+from collections.abc import Callable
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.line import QUOTES
+from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.session import SessionStatus
+from opencrab.domain.discord.community import Person, channel_of
+from opencrab.domain.document import new_fact
+from opencrab.domain.errors import Changed, Conflict, Invalid, Refused
+from opencrab.domain.memory.memory import MEMORY_CHARACTERS
+from opencrab.engine.conversation.channel_bindings import settle
+from opencrab.engine.memory.curation import Memories, NewMemory
+from opencrab.engine.turn.admission import admit
+from opencrab.gateways.discord.interactions.agent_lookup import Seen
+from opencrab.gateways.discord.interactions.channel_agents import (
+    first_here,
+    meant,
+    opening,
+    place_of,
+    seen_again,
+    words_in,
+)
+from opencrab.gateways.discord.interactions.intent import KEPT, Errand, errand_of, understood_anew
+from opencrab.gateways.discord.interactions.interaction import Target
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views.embeds import cut, plain
+from opencrab.gateways.discord.views.sentences import no_words, quoted, say
+from opencrab.ports.discord import Payload
+
+REMEMBERED = "discord_remembered"
+"""The kind of an agent's facts that say of which interactions it remembers the message."""
+
+_CATEGORY = "message_summary"
+"""Under this a memory may make many claims."""
+
+_SHOWN = 500
+
+
+def ask(asked: Asked) -> Payload | None:
+    """Ask an agent something; raises NotFound, Invalid and Conflict."""
+    _admit(asked, words_in(asked, "text"), lambda: meant(asked))
+    return None
+
+
+def ask_about(asked: Asked, target: Target) -> Payload | None:
+    """Ask the first agent of the channel about a message, whose words are foreign to it."""
+    text = (
+        f"{say(asked.language, 'about', name=target.author.name)}\n{quoted(_said(asked, target))}"
+    )
+    _admit(asked, text, lambda: first_here(asked), quoting=target.author)
+    return None
+
+
+def remember(asked: Asked, target: Target) -> Payload | None:
+    """Let the first agent of the channel remember a message, as something that somebody wrote."""
+    runtime, language, said = asked.runtime, asked.language, _said(asked, target)
+    errand = errand_of(runtime, asked.reply, lambda: _to_remember(asked))
+    agent_id, session_id = str(errand.agent_id), str(errand.session_id)
+    name = runtime.home.agents.get(agent_id).identity.name
+    content = say(language, "memory", author=target.author.name, text=" ".join(said.split()))
+    new = NewMemory(
+        content=cut(content, MEMORY_CHARACTERS),
+        category=_CATEGORY,
+        hearing=runtime.home.sessions.get(session_id).hearing,
+        session_id=session_id,
+    )
+    mark = new_fact(
+        agent_id, REMEMBERED, asked.reply.id, errand, expires_at=runtime.clock.now() + KEPT
+    )
+    memories = Memories(runtime, agent_id, target.author.principal_id, foreign=True)
+    try:
+        memories.add(new, mark)
+    except Changed:
+        if runtime.home.facts.get(*mark.key) is None:
+            raise
+    except Invalid as error:
+        known = say(language, "known", name=plain(name))
+        raise Invalid(known, field=error.field) from error
+    shown = quoted(plain(cut(new.content, _SHOWN)))
+    return {"content": f"{say(language, 'remembered', name=plain(name))}\n{shown}"}
+
+
+def _admit(
+    asked: Asked, text: str, chosen: Callable[[], Seen], *, quoting: Person | None = None
+) -> None:
+    """Let the words become a turn of one agent in the channel's session, once.
+
+    A session that ended before anything was admitted to it is followed by another. Words of
+    whoever they are `quoting` are foreign to the agent, and are forgotten with that person too.
+    """
+    runtime, reply = asked.runtime, asked.reply
+    errand = errand_of(runtime, reply, lambda: _settled(asked, chosen()))
+    try:
+        _into(asked, errand, text, quoting)
+    except Conflict:
+        session = runtime.home.sessions.get(str(errand.session_id))
+        if session.status is SessionStatus.ACTIVE:
+            raise
+        again = _settled(asked, seen_again(runtime, str(errand.agent_id)))
+        _into(asked, understood_anew(runtime, reply, again), text, quoting)
+
+
+def _settled(asked: Asked, seen: Seen) -> Errand:
+    session = settle(asked.runtime, place_of(asked), opening(asked, seen))
+    return Errand(agent_id=seen[0].agent.id, session_id=session.id)
+
+
+def _into(asked: Asked, errand: Errand, text: str, quoting: Person | None) -> None:
+    runtime, reply, person = asked.runtime, asked.reply, asked.person
+    agent_id = str(errand.agent_id)
+    _, presence = seen_again(runtime, agent_id)
+    metadata = {"discord_channel": reply.channel_id}
+    if reply.guild_id is not None:
+        metadata["discord_guild"] = reply.guild_id
+    if quoting is not None:
+        metadata[QUOTES] = quoting.principal_id
+    message = Message(
+        source=Source.DISCORD,
+        source_id=reply.id,
+        principal_id=person.principal_id,
+        sender=Sender(id=person.principal_id, name=person.name),
+        authority=asked.authority(presence),
+        parts=(TextPart(text=text),),
+        channel=channel_of(reply.channel_id, reply.id, awaited=True),
+        metadata=metadata,
+    )
+    admit(runtime, str(errand.session_id), message, taint=quoting is not None, only=(agent_id,))
+
+
+def _to_remember(asked: Asked) -> Errand:
+    seen = first_here(asked)
+    if asked.authority(seen[1]) not in {Authority.OWNER, Authority.USER}:
+        name = plain(seen[0].identity.name)
+        raise Refused(say(asked.language, "remember_refused", name=name))
+    return _settled(asked, seen)
+
+
+def _said(asked: Asked, target: Target) -> str:
+    """The words of a message and the names of its files; raises Invalid when there are none."""
+    files = (say(asked.language, "file", name=each) for each in target.attachments)
+    said = "\n".join(filter(str.strip, (target.text, *files)))
+    if not said:
+        raise no_words(asked.language, "message")
+    return said

@@ -1,0 +1,127 @@
+"""Choices: the agents and models that are offered while somebody types.
+
+They are kept as one fact: the door has a second and a half, and reads nothing else.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from pydantic import ValidationError
+
+from opencrab.domain.discord.community import Presence
+from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
+from opencrab.domain.errors import Changed, Unavailable
+from opencrab.domain.value import Value
+from opencrab.engine.discord.presence import presences
+from opencrab.engine.models.preferences import current
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
+from opencrab.gateways.discord.interactions.agent_lookup import living
+
+MOST = 500
+MOST_SPOTS = 20
+MOST_BYTES = 300_000
+"""An agent in more channels is not offered, nor one that does not fit into the fact any more; both
+are named by hand. DynamoDB keeps 400 KB."""
+
+GOOD_FOR = timedelta(seconds=60)
+
+_CHARACTERS = 100
+"""Characters of a choice, in Discord's limits: what is longer is typed by hand."""
+
+
+class Choice(Value):
+    """Something that can be chosen; `channels` are the only ones in which it can, if it has any."""
+
+    id: str
+    name: str
+    channels: tuple[str, ...] = ()
+
+
+class Choices(Value):
+    """What could be chosen at a time; in other servers than `guilds`, if there are any, nothing."""
+
+    guilds: tuple[str, ...] = ()
+    agents: tuple[Choice, ...] = ()
+    models: tuple[Choice, ...] = ()
+    at: datetime
+
+
+def read(runtime: Runtime) -> dict[str, Any] | None:
+    """What is kept as the door reads it, or None."""
+    fact = _kept(runtime)
+    return None if fact is None else fact.body
+
+
+def refresh_choices(runtime: Runtime) -> bool:
+    """Keep what can be chosen now, unless what is kept is younger than a minute.
+
+    Answers whether it was kept; one of several that do so at once is enough.
+    """
+    kept, now = _kept(runtime), runtime.clock.now()
+    guilds = runtime.community.guild_ids
+    if kept is not None and _is_young(kept, now, guilds):
+        return False
+    without = Choices(guilds=guilds, models=tuple(_models(runtime)), at=now)
+    agents = _fitting(_agents(runtime), MOST_BYTES - _size(without))
+    choices = without.replaced(agents=tuple(agents))
+    fresh = new_fact(INSTALLATION_FACTS, CHOICES_KIND, CHOICES_ID, choices)
+    with suppress(Changed):
+        runtime.home.facts.commit(fresh if kept is None else kept.holding(choices))
+        return True
+    return False
+
+
+def _kept(runtime: Runtime) -> Fact | None:
+    return runtime.home.facts.get(INSTALLATION_FACTS, CHOICES_KIND, CHOICES_ID)
+
+
+def _is_young(kept: Fact, now: datetime, guilds: tuple[str, ...]) -> bool:
+    """Whether it is good for longer; one that another version kept is not."""
+    try:
+        known = kept.read(Choices)
+    except ValidationError:
+        return False
+    return known.guilds == guilds and now < known.at + GOOD_FOR
+
+
+def _agents(runtime: Runtime) -> Iterator[Choice]:
+    at = {presence.agent_id: presence for presence in presences(runtime)}
+    for profile in islice(living(runtime), MOST):
+        agent = profile.agent
+        channels = _channels(at.get(agent.id))
+        if len(channels) <= MOST_SPOTS:
+            yield Choice(id=agent.id, name=agent.name, channels=channels)
+
+
+def _fitting(choices: Iterator[Choice], left: int) -> Iterator[Choice]:
+    """Those of them that have room together in so many bytes."""
+    for choice in choices:
+        size = _size(choice) + 1
+        if size <= left:
+            left -= size
+            yield choice
+
+
+def _size(value: Value) -> int:
+    return len(value.model_dump_json().encode())
+
+
+def _channels(presence: Presence | None) -> tuple[str, ...]:
+    return () if presence is None else tuple(spot.channel_id for spot in presence.spots)
+
+
+def _models(runtime: Runtime) -> Iterator[Choice]:
+    """The aliases, then every model of a provider that is set up; some processes know no others."""
+    names = list[str]()
+    with suppress(Unavailable):
+        current(runtime)
+        names += sorted(runtime.models.routing.aliases)
+    if runtime.directory is not None:
+        ready = {each.name for each in runtime.directory.providers() if not each.missing}
+        names += sorted(info.name for info in runtime.directory.infos() if info.provider in ready)
+    fitting = (name for name in dict.fromkeys(names) if len(name) <= _CHARACTERS)
+    return (Choice(id=name, name=name) for name in islice(fitting, MOST))

@@ -1,0 +1,146 @@
+"""Pressing: what a button or a form means, by its custom id.
+
+What hangs on an old message and is known no more changes nothing.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.approvals.approval import Approval, ApprovalState
+from opencrab.domain.discord.community import KIND, address_of
+from opencrab.domain.errors import Conflict, NotFound, OpenCrabError, Refused, Unavailable
+from opencrab.domain.turn.turn import Turn
+from opencrab.engine.approvals import approvals
+from opencrab.engine.approvals.approvals import Decider
+from opencrab.engine.discord.presence import presence_of
+from opencrab.engine.discord.reactions import may_judge
+from opencrab.engine.learning import feedback
+from opencrab.engine.learning.feedback import Thumbs
+from opencrab.gateways.discord.interactions import task_command
+from opencrab.gateways.discord.interactions.acks import STEERING_TEXT
+from opencrab.gateways.discord.interactions.interaction import Interaction, Shown
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views.embeds import cut, length, plain
+from opencrab.gateways.discord.views.sentences import CONTENT, say
+from opencrab.ports.discord import Payload
+
+log = logging.getLogger(__name__)
+
+_DEPTH = 8
+_THUMBS: dict[str, Thumbs] = {"u": "up", "d": "down"}
+
+
+def press(asked: Asked, interaction: Interaction) -> Payload | None:
+    """Do what a button says; answers what only who pressed it is told, if anything.
+
+    Raises Refused, NotFound and Conflict, which are told in the same way.
+    """
+    match interaction.custom_id.split(":"):
+        case ["oc", "ap", approval_id, "y" | "n" as verdict]:
+            return _decide(asked, interaction.shown, approval_id, approved=verdict == "y")
+        case ["oc", "fb", turn_id, "u" | "d" as thumb]:
+            return _feedback(asked, turn_id, _THUMBS[thumb])
+        case ["oc", "cn" | "pa" | "re" as what, agent_id, goal_id]:
+            return task_command.press(asked, what, agent_id, goal_id)
+    return None
+
+
+def submit(asked: Asked, interaction: Interaction) -> Payload | None:
+    """Take a form; answers what who sent it is told. Raises Refused, NotFound and Conflict."""
+    match interaction.custom_id.split(":"):
+        case ["oc", "sm", agent_id, goal_id]:
+            text = interaction.values.get(STEERING_TEXT, "")
+            return task_command.steer(asked, agent_id, goal_id, text)
+    return None
+
+
+def used_up(
+    components: tuple[Mapping[str, Any], ...], begin: str, depth: int = 0
+) -> list[dict[str, Any]]:
+    """The same components; those whose custom id begins so can be used no more."""
+    switched = []
+    for component in components:
+        changed = dict(component)
+        if str(component.get("custom_id", "")).startswith(begin):
+            changed["disabled"] = True
+        inner = component.get("components")
+        if isinstance(inner, list) and depth < _DEPTH:
+            known = tuple(each for each in inner if isinstance(each, dict))
+            changed["components"] = used_up(known, begin, depth + 1)
+        switched.append(changed)
+    return switched
+
+
+def _decide(asked: Asked, shown: Shown, approval_id: str, *, approved: bool) -> Payload | None:
+    """Decide, and close the message; whoever came too late is told so beside it."""
+    runtime, person = asked.runtime, asked.person
+    try:
+        approval = approvals.find(runtime, approval_id)
+    except NotFound:
+        _close(asked, shown, approval_id, say(asked.language, "approval_gone"))
+        return None
+    is_owner = asked.authority(presence_of(runtime, approval.agent_id)) is Authority.OWNER
+    name = f"{person.name} ({person.principal_id})"
+    who = Decider(id=person.principal_id, is_owner=is_owner, name=name)
+    late: OpenCrabError | None = None
+    try:
+        approval = approvals.decide(runtime, approval_id, approved=approved, who=who)
+    except Refused as error:
+        raise Refused(say(asked.language, "approval_refused")) from error
+    except Conflict as error:
+        approval, late = approvals.find(runtime, approval_id), error
+    if approval.state is ApprovalState.PENDING:
+        raise Conflict(say(asked.language, "approval_busy")) from late
+    outcome = _outcome(asked, approval)
+    _close(asked, shown, approval_id, outcome)
+    return None if late is None else {"content": outcome}
+
+
+def _outcome(asked: Asked, approval: Approval) -> str:
+    return say(asked.language, approval.state.value, by=plain(approval.by or ""))
+
+
+def _close(asked: Asked, shown: Shown, approval_id: str, outcome: str) -> None:
+    """Show in its message what became of a question, whose buttons are used up."""
+    if asked.runtime.discord is None:
+        return
+    room = CONTENT - length(outcome) - 2
+    content = "\n\n".join(filter(None, (cut(shown.content, room), outcome)))
+    components = used_up(shown.components, f"oc:ap:{approval_id}:")
+    message = {"content": content, "components": components}
+    try:
+        asked.runtime.discord.edit_reply(asked.reply, message)
+    except Unavailable:
+        raise
+    except OpenCrabError as error:
+        log.warning("a question's message stays as it is: %s", error.message)
+
+
+def _feedback(asked: Asked, turn_id: str, thumbs: Thumbs) -> Payload | None:
+    runtime, language = asked.runtime, asked.language
+    turn = runtime.home.journal.header(turn_id)
+    if not _was_heard_here(asked, turn):
+        raise Refused(say(language, "feedback_refused"))
+    name = plain(runtime.home.agents.get(turn.agent_id).identity.name)
+    if not may_judge(runtime, asked.person, turn.agent_id):
+        raise Refused(say(language, "feedback_public", name=name))
+    by, key = asked.person.principal_id, asked.person.id
+    is_owner = asked.authority(presence_of(runtime, turn.agent_id)) is Authority.OWNER
+    if not turn.status.is_end:
+        raise Conflict(say(language, "feedback_early"))
+    try:
+        feedback.give(runtime, turn_id, by=by, thumbs=thumbs, remark="", key=key, by_owner=is_owner)
+    except Conflict as error:
+        raise Conflict(say(language, "feedback_before")) from error
+    return {"content": say(language, "thanks", name=name)}
+
+
+def _was_heard_here(asked: Asked, turn: Turn) -> bool:
+    """Whether a turn answered into this channel, where this person may talk to its agent."""
+    channel, reply = turn.channel, asked.reply
+    if channel is None or channel.kind != KIND or address_of(channel)[0] != reply.channel_id:
+        return False
+    presence = presence_of(asked.runtime, turn.agent_id)
+    return presence is None or presence.may_be_asked(reply.channel_id, reply.guild_id)

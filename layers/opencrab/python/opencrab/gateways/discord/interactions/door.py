@@ -1,0 +1,306 @@
+"""The door of Discord: what is not signed, fresh and new stays outside, the rest is kept and taken.
+
+It loads next to nothing and knows no installation. An interaction is kept before it is
+acknowledged, so that nothing which somebody saw accepted is lost.
+"""
+
+import base64
+import json
+import logging
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from opencrab.domain.errors import OpenCrabError
+from opencrab.gateways.discord.interactions import acks
+
+FRESH_SECONDS = 300
+"""How far a timestamp may be from now; a queue knows ids of messages for as long."""
+
+MOST_BYTES = 1 << 18
+MOST_CHOICES = 25
+REMEMBERED = 1_000
+
+_AMONG_OTHERS = 2
+"""The context of a private conversation that is not with the bot."""
+
+_CHOICE_CHARACTERS = 100
+_SIGNATURE_LENGTH, _TIMESTAMP_LENGTH, _ID_LENGTH, _TOKEN_LENGTH = 128, 12, 20, 2_000
+_DIGITS = frozenset("0123456789")
+_HEX = _DIGITS | frozenset("abcdef")
+_TOKEN = _DIGITS | frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.-=:+/")
+"""Sets, since each regular expression would take a part of a millisecond to compile."""
+
+_KNOWN = frozenset({acks.PING, acks.COMMAND, acks.COMPONENT, acks.AUTOCOMPLETE, acks.MODAL_SUBMIT})
+_UNCARRIED = {code: f"\\u{code:04x}" for code in (0xFFFE, 0xFFFF)}
+"""What SQS does not carry and JSON may hold: the same string when it is escaped."""
+
+log = logging.getLogger(__name__)
+
+Verify = Callable[[bytes, bytes], bool]
+"""Whether a signature is Discord's for a message."""
+
+Acknowledge = Callable[[str, str, Mapping[str, object]], None]
+"""Tell Discord, by an interaction's id and token, that it was taken; raises OpenCrabError."""
+
+Choices = Callable[[], Any]
+"""What can be chosen, as `acks.OFFERED` names its parts; raises OpenCrabError."""
+
+
+class Send(Protocol):
+    """As `ports.queue.Queue.send`."""
+
+    def __call__(self, body: str, *, group: str, deduplication: str) -> None:
+        """Keep a message; raises OpenCrabError when it cannot."""
+
+
+class Answer(NamedTuple):
+    """The answer to a request; one without a body is Discord's sign of having been called back."""
+
+    status: int
+    body: Any = None
+
+    @property
+    def content(self) -> bytes:
+        """The body as JSON, if there is one."""
+        return b"" if self.body is None else json.dumps(self.body).encode()
+
+
+class _NotOne(Exception):
+    """The request is signed and yet no interaction that we know; the message says why."""
+
+
+class Interaction(NamedTuple):
+    """What the door has to know of an interaction."""
+
+    id: str
+    token: str
+    kind: int
+    group: str
+    language: str
+    data: Mapping[str, Any]
+    guild: str = ""
+    channel: str = ""
+
+
+class Door:
+    """Answers interactions; the same in Lambda and on one's own computer."""
+
+    def __init__(
+        self, verify: Verify, send: Send, acknowledge: Acknowledge, choices: Choices
+    ) -> None:
+        self._verify = verify
+        self._send = send
+        self._acknowledge = acknowledge
+        self._choices = choices
+        self._taken: dict[str, None] = {}
+
+    def answer(self, headers: Mapping[str, str], body: bytes, now: float) -> Answer:
+        """Answer a request; names of headers are in lower case, `now` in seconds."""
+        if len(body) > MOST_BYTES:
+            return _refusal(413, f"the body has more than {MOST_BYTES} bytes")
+        if not self._is_genuine(headers, body, now):
+            return _refusal(401, "invalid request signature")
+        try:
+            text = body.decode()
+            sent = json.loads(text)
+            kind = _kind(sent)
+            if kind == acks.PING:
+                return Answer(200, {"type": acks.PONG})
+            interaction = _interaction(kind, sent)
+        except (ValueError, RecursionError):
+            return _refusal(400, "the body is no JSON")
+        except _NotOne as error:
+            return _refusal(400, str(error))
+        return self._answered(interaction, text)
+
+    def _is_genuine(self, headers: Mapping[str, str], body: bytes, now: float) -> bool:
+        signature = headers.get("x-signature-ed25519", "")
+        timestamp = headers.get("x-signature-timestamp", "")
+        if len(signature) != _SIGNATURE_LENGTH or not _HEX.issuperset(signature):
+            return False
+        if not _is_made_of(_DIGITS, timestamp, _TIMESTAMP_LENGTH):
+            return False
+        if abs(now - int(timestamp)) > FRESH_SECONDS:
+            return False
+        return self._verify(bytes.fromhex(signature), timestamp.encode() + body)
+
+    def _answered(self, interaction: Interaction, text: str) -> Answer:
+        if interaction.kind == acks.AUTOCOMPLETE:
+            return Answer(
+                200, {"type": acks.CHOICES, "data": {"choices": self._offer(interaction)}}
+            )
+        custom_id = str(interaction.data.get("custom_id", ""))
+        if interaction.kind == acks.COMPONENT and custom_id.startswith(acks.STEER):
+            return Answer(200, acks.steering_form(custom_id, interaction.language))
+        if interaction.id in self._taken:
+            return _refusal(409, "this interaction was taken before")
+        return self._kept(interaction, text)
+
+    def _kept(self, interaction: Interaction, text: str) -> Answer:
+        """Keep it, then acknowledge it: by a call of our own, or where that fails by the answer."""
+        said = text if text.isascii() else text.translate(_UNCARRIED)
+        try:
+            self._send(said, group=interaction.group, deduplication=interaction.id)
+        except OpenCrabError as error:
+            log.error("an interaction was not kept: id=%s, error=%s", interaction.id, error)  # noqa: TRY400 - what failed is named
+            return Answer(200, acks.not_taken(interaction.language))
+        self._remember(interaction.id)
+        acknowledgement = _acknowledgement(interaction)
+        try:
+            self._acknowledge(interaction.id, interaction.token, acknowledgement)
+        except OpenCrabError as error:
+            log.warning("acknowledged by the answer: id=%s, error=%s", interaction.id, error)
+            return Answer(200, acknowledgement)
+        return Answer(202)
+
+    def _remember(self, interaction_id: str) -> None:
+        self._taken[interaction_id] = None
+        if len(self._taken) > REMEMBERED:
+            self._taken.pop(next(iter(self._taken)), None)
+
+    def _offer(self, interaction: Interaction) -> list[dict[str, str]]:
+        """At most 25 of what can be chosen and fits what was typed; nothing where that fails."""
+        name, typed = _focused(interaction.data)
+        if name not in acks.OFFERED:
+            return []
+        try:
+            known = self._choices()
+        except OpenCrabError as error:
+            log.warning("no choices: id=%s, error=%s", interaction.id, error)
+            return []
+        if not isinstance(known, dict) or not _is_admitted(known.get("guilds"), interaction.guild):
+            return []
+        return _fitting(known.get(acks.OFFERED[name]), typed, interaction.channel)
+
+
+def of_event(event: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
+    """The headers and the body of an event of API Gateway; a body that is none becomes empty."""
+    headers = {name.lower(): str(text) for name, text in (event.get("headers") or {}).items()}
+    content = event.get("body") or ""
+    try:
+        if event.get("isBase64Encoded"):
+            return headers, base64.b64decode(content, validate=True)
+        return headers, content.encode()
+    except ValueError:
+        return headers, b""
+
+
+def as_result(answer: Answer) -> dict[str, Any]:
+    """An answer as API Gateway takes it."""
+    given = {} if answer.body is None else {"content-type": "application/json"}
+    return {"statusCode": answer.status, "headers": given, "body": answer.content.decode()}
+
+
+def _refusal(status: int, why: str) -> Answer:
+    return Answer(status, {"error": why})
+
+
+def _kind(sent: Any) -> int:
+    """Which type of interaction it is; raises _NotOne."""
+    kind = sent.get("type") if isinstance(sent, dict) else None
+    if type(kind) is not int or kind not in _KNOWN:
+        raise _NotOne(f"unknown type of interaction: {str(kind)[:40]}")
+    return kind
+
+
+def _interaction(kind: int, sent: Mapping[str, Any]) -> Interaction:
+    """What we know of it; raises _NotOne."""
+    person = _person(sent)
+    channel_id: Any = sent.get("channel_id")
+    guild = str(sent.get("guild_id") or "")
+    data = sent.get("data")
+    return Interaction(
+        id=_checked(sent.get("id"), "id"),
+        token=_checked(sent.get("token"), "token", _TOKEN, _TOKEN_LENGTH),
+        kind=kind,
+        group=channel_id if _is_made_of(_DIGITS, channel_id, _ID_LENGTH) else person,
+        language=acks.language_of(sent.get("locale")),
+        data=data if isinstance(data, dict) else {},
+        guild=guild,
+        channel=str(channel_id) if guild or sent.get("context") == _AMONG_OTHERS else "",
+    )
+
+
+def _person(sent: Mapping[str, Any]) -> str:
+    """The id of who did it: in a server its member, in private the user."""
+    member = sent.get("member")
+    user = member.get("user") if isinstance(member, dict) else sent.get("user")
+    if not isinstance(user, dict):
+        raise _NotOne("an interaction has a member or a user")
+    return _checked(user.get("id"), "user's id")
+
+
+def _is_made_of(letters: frozenset[str], value: object, longest: int) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= longest and letters.issuperset(value)
+
+
+def _checked(
+    value: Any, what: str, letters: frozenset[str] = _DIGITS, longest: int = _ID_LENGTH
+) -> str:
+    if not _is_made_of(letters, value, longest):
+        raise _NotOne(f"the {what} is missing or of another form")
+    return str(value)
+
+
+def _acknowledgement(interaction: Interaction) -> Mapping[str, object]:
+    if interaction.kind == acks.COMMAND:
+        return acks.of_command(str(interaction.data.get("name", "")))
+    return acks.of_component() if interaction.kind == acks.COMPONENT else acks.of_form()
+
+
+def _focused(data: Mapping[str, Any]) -> tuple[str, str]:
+    """The name of the option that somebody is typing, and what they have typed so far."""
+    for option in _options(data):
+        if option.get("focused") is True:
+            return str(option.get("name", "")), str(option.get("value", ""))
+    return "", ""
+
+
+def _options(data: Mapping[str, Any], depth: int = 3) -> Iterator[Mapping[str, Any]]:
+    """The options of a command, of its subcommand and of its group's."""
+    listed = data.get("options")
+    for option in listed if isinstance(listed, list) else []:
+        if isinstance(option, dict):
+            yield option
+            if depth > 1:
+                yield from _options(option, depth - 1)
+
+
+def _fitting(listed: Any, typed: str, channel: str) -> list[dict[str, str]]:
+    """Choices that hold what was typed, wherever and however it was written.
+
+    In a channel in which others listen, those that are placed elsewhere alone are not named.
+    """
+    wanted = _folded(typed).strip()
+    found: list[dict[str, str]] = []
+    for each in listed if isinstance(listed, list) else []:
+        if not isinstance(each, dict) or not _is_here(each.get("channels"), channel):
+            continue
+        name, value = str(each.get("name", "")), str(each.get("id", ""))
+        if not name.strip() or not 0 < len(value) <= _CHOICE_CHARACTERS:
+            continue
+        if wanted in _folded(name) or wanted in _folded(value):
+            found.append({"name": _cut(name), "value": value})
+        if len(found) == MOST_CHOICES:
+            break
+    return found
+
+
+def _is_admitted(guilds: Any, guild: str) -> bool:
+    """Where servers are listed, nothing is named outside them: who asks in private is unknown."""
+    return not guilds or guild in guilds
+
+
+def _is_here(channels: Any, channel: str) -> bool:
+    return not channels or not channel or channel in channels
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _cut(name: str) -> str:
+    """At most 100 characters as Discord may count them, which is in units of UTF-16."""
+    units = name.encode("utf-16-le", "ignore")[: 2 * _CHOICE_CHARACTERS]
+    return units.decode("utf-16-le", "ignore")

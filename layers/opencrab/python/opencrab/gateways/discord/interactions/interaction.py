@@ -1,0 +1,235 @@
+"""Interaction: what somebody did on Discord, read from Discord's own words into a frozen value.
+
+What Discord adds some day is passed over; what is needed and missing makes the whole thing Invalid.
+"""
+
+import json
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from pydantic import ValidationError
+
+from opencrab.domain.discord.community import Person, Reply
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Language, whole
+from opencrab.gateways.discord.interactions.acks import EPHEMERAL, is_ephemeral, language_of
+
+_NAME = 100
+_DEPTH = 32
+_SUBCOMMANDS = {1, 2}
+_MENU = 3
+_BOT_DM, _PRIVATE = 1, 2
+_INVISIBLE = {"Cc", "Cs", "Zl", "Zp"}
+_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""What turns the direction of the text after it."""
+
+Raw = Mapping[str, Any]
+
+
+class Kind(IntEnum):
+    """Discord's types of interactions, as far as they reach a worker."""
+
+    COMMAND = 2
+    COMPONENT = 3
+    MODAL = 5
+
+
+@dataclass(frozen=True)
+class Target:
+    """A message that somebody points at, and who wrote it; `attachments` are names of files."""
+
+    id: str
+    author: Person
+    text: str
+    attachments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The message that a button hangs on, as it is shown."""
+
+    content: str = ""
+    components: tuple[Raw, ...] = ()
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """One interaction; `name` is the command with its subcommand, `values` a modal's inputs."""
+
+    kind: Kind
+    person: Person
+    reply: Reply
+    name: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    target: Target | None = None
+    custom_id: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    shown: Shown = field(default_factory=Shown)
+
+
+def parse(body: str) -> Interaction:
+    """An interaction from its JSON; raises Invalid for one that cannot be worked on."""
+    try:
+        raw = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Invalid("an interaction that is no JSON") from error
+    if not isinstance(raw, dict):
+        raise Invalid("an interaction that is no object")
+    data = _object(raw, "data")
+    try:
+        kind = Kind(raw.get("type", 0))
+        person = _person(raw)
+        name, options = _command(data)
+        return Interaction(
+            kind=kind,
+            person=person,
+            reply=_reply(raw, kind, person),
+            name=name,
+            options=options,
+            target=_target(data),
+            custom_id=_text(data, "custom_id"),
+            values=dict(_inputs(data)),
+            shown=_shown(_object(raw, "message")),
+        )
+    except (ValidationError, ValueError, TypeError) as error:
+        raise Invalid("an interaction of unknown form") from error
+
+
+def plain(text: str) -> str:
+    """Somebody's words, of whole characters and without NUL."""
+    return str(whole(text)).replace("\x00", "")
+
+
+def name_of(*wanted: str) -> str:
+    """The first of these that can be a name: one line of at most 100 characters."""
+    for text in wanted:
+        composed = unicodedata.normalize("NFC", str(whole(text)))
+        kept = (
+            " " if unicodedata.category(each) in _INVISIBLE else each
+            for each in composed
+            if each not in _TURNING
+        )
+        name = " ".join("".join(kept).split())[:_NAME].strip()
+        if name:
+            return name
+    return "?"
+
+
+def _person(raw: Raw) -> Person:
+    """Who did it: a member of a server, or somebody in private, and never both."""
+    member, user = _object(raw, "member"), _object(raw, "user")
+    if bool(member) == bool(user):
+        raise ValueError("it comes from nobody, or from two at once")
+    return _somebody(_object(member, "user") if member else user, member)
+
+
+def _somebody(user: Raw, member: Raw) -> Person:
+    shown = (_text(member, "nick"), _text(user, "global_name"), _text(user, "username"))
+    roles = tuple(each for each in _list(member, "roles") if isinstance(each, str))
+    identifier = _text(user, "id")
+    return Person(
+        id=identifier,
+        name=name_of(*shown, identifier),
+        role_ids=roles,
+        is_bot=user.get("bot") is True,
+    )
+
+
+def _reply(raw: Raw, kind: Kind, person: Person) -> Reply:
+    channel_id = _text(raw, "channel_id") or _text(_object(raw, "channel"), "id") or person.id
+    return Reply(
+        id=_text(raw, "id"),
+        application_id=_text(raw, "application_id"),
+        token=_text(raw, "token"),
+        channel_id=channel_id,
+        guild_id=_text(raw, "guild_id") or None,
+        language=Language(language_of(raw.get("locale"))),
+        is_ephemeral=_is_quiet(raw, kind),
+        is_guest=_is_guest(raw),
+    )
+
+
+def _is_quiet(raw: Raw, kind: Kind) -> bool:
+    """Whether only this person sees the answer: a button's is the message that it hangs on."""
+    if kind is Kind.COMMAND:
+        return is_ephemeral(_text(_object(raw, "data"), "name"))
+    flags = _object(raw, "message").get("flags")
+    return kind is Kind.MODAL or (isinstance(flags, int) and bool(flags & EPHEMERAL))
+
+
+def _is_guest(raw: Raw) -> bool:
+    """Whether the bot is no member there, because only its user installed it.
+
+    In a conversation with the bot itself it always is; "0" there stands for no server at all.
+    """
+    owners, context = _object(raw, "authorizing_integration_owners"), raw.get("context")
+    if context == _PRIVATE:
+        return True
+    if context == _BOT_DM or "1" not in owners:
+        return False
+    return owners.get("0") in {None, "0"}
+
+
+def _command(data: Raw) -> tuple[str, dict[str, Any]]:
+    """A command's name with those of its subcommands, and its options by name."""
+    names, options = [_text(data, "name")], _list(data, "options")
+    for _ in range(2):
+        first = options[0] if options and isinstance(options[0], dict) else {}
+        if first.get("type") not in _SUBCOMMANDS:
+            break
+        names.append(_text(first, "name"))
+        options = _list(first, "options")
+    given = (each for each in options if isinstance(each, dict))
+    return " ".join(names).strip(), {
+        _text(each, "name"): plain(value) if isinstance(value, str) else value
+        for each in given
+        if isinstance(value := each.get("value"), str | int | float)
+    }
+
+
+def _target(data: Raw) -> Target | None:
+    if data.get("type") != _MENU:
+        return None
+    target_id = _text(data, "target_id")
+    message = _object(_object(_object(data, "resolved"), "messages"), target_id)
+    files = (each for each in _list(message, "attachments") if isinstance(each, dict))
+    return Target(
+        id=target_id,
+        author=_somebody(_object(message, "author"), {}),
+        text=plain(_text(message, "content")),
+        attachments=tuple(name_of(_text(each, "filename")) for each in files),
+    )
+
+
+def _shown(message: Raw) -> Shown:
+    components = tuple(each for each in _list(message, "components") if isinstance(each, dict))
+    return Shown(content=plain(_text(message, "content")), components=components)
+
+
+def _inputs(component: Raw, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """The inputs of a modal, wrapped in labels or in rows."""
+    if isinstance(component.get("value"), str):
+        yield _text(component, "custom_id"), plain(component["value"])
+    if depth < _DEPTH:
+        inner = (*_list(component, "components"), component.get("component"))
+        for each in inner:
+            if isinstance(each, dict):
+                yield from _inputs(each, depth + 1)
+
+
+def _object(raw: Raw, key: str) -> Raw:
+    value = raw.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _list(raw: Raw, key: str) -> list[Any]:
+    value = raw.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _text(raw: Raw, key: str) -> str:
+    value = raw.get(key)
+    return value if isinstance(value, str) else ""

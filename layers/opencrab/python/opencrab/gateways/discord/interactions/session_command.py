@@ -1,0 +1,152 @@
+"""Sessions: a channel's conversation is started, joined, left, looked at and ended."""
+
+from contextlib import suppress
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.session import PARTICIPANTS, Session, SessionStatus
+from opencrab.domain.errors import Invalid, NotFound, Refused
+from opencrab.engine.conversation import channel_bindings
+from opencrab.engine.conversation.channel_bindings import session_at, settle
+from opencrab.engine.discord.presence import presence_of
+from opencrab.gateways.discord.interactions.channel_agents import (
+    is_trusted,
+    meant,
+    opening,
+    place_of,
+    placed_here,
+    seen_again,
+)
+from opencrab.gateways.discord.interactions.intent import Errand, errand_of
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views.embeds import cut, plain
+from opencrab.gateways.discord.views.sentences import CONTENT, say
+from opencrab.ports.discord import Payload
+
+_THEME = 500
+
+
+def start(asked: Asked) -> Payload | None:
+    """Begin a new session here in place of the one there is; raises Refused, NotFound, Invalid.
+
+    Without an agent it is for all that were placed in the channel. Agents take a theme as their
+    own, so only whom all of them trust may set one.
+    """
+    theme = str(asked.options.get("theme", "")).strip()
+    if len(theme) > _THEME:
+        cure = say(asked.language, "theme_cure", most=_THEME)
+        raise Invalid(say(asked.language, "theme_long"), field="theme", cure=cure)
+    errand = errand_of(asked.runtime, asked.reply, lambda: _to_start(asked, theme))
+    session = asked.runtime.home.sessions.get(str(errand.session_id))
+    return _told(asked, "started", session, theme=True)
+
+
+def join(asked: Asked) -> Payload | None:
+    """Let an agent take part in the session here, which is opened if there is none.
+
+    Raises Refused where others opened it, or it has a theme, unless the agent trusts the asker.
+    """
+    errand = errand_of(asked.runtime, asked.reply, lambda: _to_join(asked))
+    seen = seen_again(asked.runtime, str(errand.agent_id))
+    session = settle(asked.runtime, place_of(asked), opening(asked, seen))
+    return _told(asked, "joined", session, name=plain(seen[0].identity.name))
+
+
+def leave(asked: Asked) -> Payload | None:
+    """Send an agent away; the last one ends the session. Raises Refused, NotFound."""
+    runtime = asked.runtime
+    errand = errand_of(runtime, asked.reply, lambda: _to_leave(asked))
+    agent_id, session = str(errand.agent_id), runtime.home.sessions.get(str(errand.session_id))
+    if agent_id in session.agent_ids and session.status is SessionStatus.ACTIVE:
+        with suppress(NotFound):
+            channel_bindings.leave(runtime, place_of(asked), agent_id)
+    return {"content": say(asked.language, "left", name=_name(asked, agent_id))}
+
+
+def end(asked: Asked) -> Payload | None:
+    """End the session here; raises Refused unless this is who opened it or the owner of all."""
+    errand = errand_of(asked.runtime, asked.reply, lambda: _to_end(asked))
+    asked.runtime.home.sessions.end(str(errand.session_id), asked.runtime.clock.now())
+    return {"content": say(asked.language, "ended")}
+
+
+def status(asked: Asked) -> Payload | None:
+    """Who takes part in the session here, and how far it has come."""
+    session = _here(asked)
+    phase = say(asked.language, session.phase.value)
+    return _told(asked, "status", session, theme=True, turns=session.turn_number, phase=phase)
+
+
+def _to_start(asked: Asked, theme: str) -> Errand:
+    named = asked.options.get("agent") is not None
+    seen = () if named else placed_here(asked)[:PARTICIPANTS]
+    current = session_at(asked.runtime, place_of(asked))
+    if current is not None:
+        _require_rule(asked, current)
+    seen = seen or (meant(asked),)
+    if theme and not all(is_trusted(asked, presence) for _, presence in seen):
+        cure = say(asked.language, "theme_refused_cure")
+        raise Refused(say(asked.language, "theme_refused"), cure=cure)
+    opened = opening(asked, *seen, theme=theme)
+    session = settle(asked.runtime, place_of(asked), opened, key=asked.reply.id)
+    return Errand(session_id=session.id)
+
+
+def _to_join(asked: Asked) -> Errand:
+    profile, presence = meant(asked)
+    current = session_at(asked.runtime, place_of(asked))
+    if current is not None and profile.agent.id not in current.agent_ids:
+        is_own = current.created_by == asked.person.principal_id and not current.theme
+        if not is_own and not is_trusted(asked, presence):
+            raise Refused(say(asked.language, "join_refused", name=plain(profile.identity.name)))
+    return Errand(agent_id=profile.agent.id)
+
+
+def _to_leave(asked: Asked) -> Errand:
+    profile, presence = meant(asked)
+    session = _here(asked)
+    is_own = session.created_by == asked.person.principal_id
+    if not is_own and not is_trusted(asked, presence):
+        raise Refused(say(asked.language, "leave_refused", name=plain(profile.identity.name)))
+    return Errand(agent_id=profile.agent.id, session_id=session.id)
+
+
+def _to_end(asked: Asked) -> Errand:
+    session = _here(asked)
+    _require_rule(asked, session)
+    return Errand(session_id=session.id)
+
+
+def _here(asked: Asked) -> Session:
+    session = session_at(asked.runtime, place_of(asked))
+    if session is None:
+        cure = say(asked.language, "no_session_cure")
+        raise NotFound(say(asked.language, "no_session"), cure=cure)
+    return session
+
+
+def _require_rule(asked: Asked, session: Session) -> None:
+    """Raise Refused unless they opened the session, or own the installation or all agents in it."""
+    if session.created_by == asked.person.principal_id:
+        return
+    if asked.authority(None) is Authority.OWNER:
+        return
+    presences = (presence_of(asked.runtime, each) for each in session.agent_ids)
+    if not all(asked.authority(each) is Authority.OWNER for each in presences):
+        raise Refused(say(asked.language, "session_refused"))
+
+
+def _told(
+    asked: Asked, key: str, session: Session, *, theme: bool = False, **values: object
+) -> Payload:
+    names = ", ".join(_name(asked, each) for each in session.agent_ids)
+    told = say(asked.language, key, names=names, **values)
+    if theme and session.theme:
+        told += "\n" + say(asked.language, "theme", theme=plain(session.theme))
+    return {"content": cut(told, CONTENT)}
+
+
+def _name(asked: Asked, agent_id: str) -> str:
+    try:
+        return plain(asked.runtime.home.agents.get(agent_id).identity.name)
+    except NotFound:
+        return agent_id

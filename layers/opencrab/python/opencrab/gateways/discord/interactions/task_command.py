@@ -1,0 +1,107 @@
+"""Tasking: instructions given in a channel, and the buttons of the panel that shows them."""
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.discord.community import channel_of
+from opencrab.domain.errors import Refused
+from opencrab.domain.goals.goal import Goal
+from opencrab.engine.conversation.panel_notice import tell_panel
+from opencrab.engine.discord.presence import presence_of
+from opencrab.engine.goals import instructions
+from opencrab.engine.goals.instructions import Asker, NewInstruction
+from opencrab.engine.goals.pausing import goal_fact
+from opencrab.gateways.discord.interactions.channel_agents import (
+    is_trusted,
+    meant,
+    seen_again,
+    words_in,
+)
+from opencrab.gateways.discord.interactions.intent import Errand, errand_of
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views.embeds import plain
+from opencrab.gateways.discord.views.sentences import no_words, say
+from opencrab.ports.discord import Payload
+
+CANCEL, PAUSE, RESUME = "cn", "pa", "re"
+"""What the buttons of a panel want."""
+
+
+def task(asked: Asked) -> Payload | None:
+    """Give an agent an instruction; its panel is the answer.
+
+    Raises Refused, NotFound, Conflict, and Unavailable when the panel cannot be told of yet.
+    """
+    runtime, reply = asked.runtime, asked.reply
+    instruction = words_in(asked, "instruction")
+    errand = errand_of(runtime, reply, lambda: _given_to(asked))
+    agent_id = str(errand.agent_id)
+    new = NewInstruction(instruction=instruction)
+    asker = _asker(asked, agent_id, answered=True)
+    goal = instructions.undertake(runtime, agent_id, new, asker, key=reply.id)
+    tell_panel(runtime, goal.channel, agent_id, goal.id, key=reply.id, surely=True)
+    return None
+
+
+def press(asked: Asked, what: str, agent_id: str, goal_id: str) -> Payload | None:
+    """Cancel, pause or resume an instruction; its panel tells. Raises Refused, NotFound."""
+    runtime, by = asked.runtime, asked.person.principal_id
+    goal = _own_goal(asked, agent_id, goal_id, cancels=what == CANCEL)
+    if what == CANCEL:
+        instructions.cancel(runtime, agent_id, goal.id, by=by)
+    elif what == PAUSE:
+        instructions.pause(runtime, agent_id, goal.id, by=by)
+    elif what == RESUME:
+        instructions.resume(runtime, agent_id, goal.id)
+    return None
+
+
+def steer(asked: Asked, agent_id: str, goal_id: str, text: str) -> Payload | None:
+    """Tell the agent something before its next step; raises Refused, NotFound, Conflict."""
+    goal = _own_goal(asked, agent_id, goal_id)
+    if not text.strip():
+        raise no_words(asked.language, "text")
+    asker = _asker(asked, agent_id, answered=False)
+    instructions.steer(asked.runtime, agent_id, goal.id, text, asker=asker, key=asked.reply.id)
+    name = asked.runtime.home.agents.get(agent_id).identity.name
+    return {"content": say(asked.language, "steered", name=plain(name))}
+
+
+def _given_to(asked: Asked) -> Errand:
+    profile, presence = meant(asked)
+    if not is_trusted(asked, presence):
+        raise Refused(
+            say(asked.language, "task_refused", name=plain(profile.identity.name)),
+            cure=say(asked.language, "ask_instead"),
+        )
+    return Errand(agent_id=profile.agent.id)
+
+
+def _own_goal(asked: Asked, agent_id: str, goal_id: str, *, cancels: bool = False) -> Goal:
+    """The goal, if it is this person's to change: an owner's, or who gave it and is a user still.
+
+    Who gave it may always cancel it.
+    """
+    goal = goal_fact(asked.runtime, agent_id, goal_id).read(Goal)
+    presence = presence_of(asked.runtime, agent_id)
+    if asked.authority(presence) is Authority.OWNER:
+        return goal
+    if goal.principal_id != asked.person.principal_id:
+        raise Refused(say(asked.language, "goal_refused"))
+    if not cancels and not is_trusted(asked, presence):
+        name = asked.runtime.home.agents.get(agent_id).identity.name
+        raise Refused(
+            say(asked.language, "goal_no_more", name=plain(name)),
+            cure=say(asked.language, "goal_no_more_cure"),
+        )
+    return goal
+
+
+def _asker(asked: Asked, agent_id: str, *, answered: bool) -> Asker:
+    reply, person = asked.reply, asked.person
+    _, presence = seen_again(asked.runtime, agent_id)
+    return Asker(
+        principal_id=person.principal_id,
+        name=person.name,
+        source=Source.DISCORD,
+        authority=asked.authority(presence),
+        channel=channel_of(reply.channel_id, reply.id) if answered else None,
+    )

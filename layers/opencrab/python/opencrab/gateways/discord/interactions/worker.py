@@ -1,0 +1,184 @@
+"""Worker: what becomes of an interaction after the door has queued it.
+
+What it asks for is done once, however often its message comes; what cannot be done soon is told.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from opencrab.domain.discord.community import Reply
+from opencrab.domain.errors import (
+    Changed,
+    Invalid,
+    NeverSent,
+    NotFound,
+    OpenCrabError,
+    Refused,
+    Unavailable,
+)
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.run import Outcome
+from opencrab.gateways.discord.interactions import (
+    ask_command,
+    buttons,
+    session_command,
+    task_command,
+)
+from opencrab.gateways.discord.interactions.acks import EPHEMERAL
+from opencrab.gateways.discord.interactions.agent_lookup import is_admitted
+from opencrab.gateways.discord.interactions.autocomplete import refresh_choices
+from opencrab.gateways.discord.interactions.intent import told_mark
+from opencrab.gateways.discord.interactions.interaction import Interaction, Kind, Target, parse
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views.sentences import problem, say
+from opencrab.gateways.discord.views.view_commands import ANSWERS
+from opencrab.ports.discord import Discord, Payload
+from opencrab.ports.turn.queue import Delivery, Queue
+
+log = logging.getLogger(__name__)
+
+TRIES = 5
+"""Deliveries until it is told that something cannot be done now; they take half a minute."""
+
+_BACKOFF_SECONDS = 2
+
+COMMANDS: Mapping[str, Callable[[Asked], Payload | None]] = {
+    "ask": ask_command.ask,
+    "task": task_command.task,
+    "session start": session_command.start,
+    "session join": session_command.join,
+    "session leave": session_command.leave,
+    "session status": session_command.status,
+    "session end": session_command.end,
+    **ANSWERS,
+}
+"""By name; what answers nothing is answered later, through its channel."""
+
+MENUS: Mapping[str, Callable[[Asked, Target], Payload | None]] = {
+    "Ask about this": ask_command.ask_about,
+    "Remember this": ask_command.remember,
+}
+
+
+def handle(runtime: Runtime, delivery: Delivery) -> Outcome:
+    """Do what an interaction asks for; a queue that brings it again changes nothing more."""
+    discord, queue = runtime.discord, runtime.home.interactions
+    try:
+        interaction = parse(delivery.body)
+    except Invalid as error:
+        return _buried(queue, delivery, error.message)
+    if discord is None or queue is None:
+        return _buried(queue, delivery, "Discord is switched off here")
+    if delivery.count > TRIES:
+        return _given_up(runtime, discord, queue, interaction, delivery)
+    try:
+        _handled(runtime, discord, interaction)
+    except Unavailable as error:
+        log.warning("an interaction must wait: %s", error.message)
+        if delivery.count >= TRIES:
+            return _given_up(runtime, discord, queue, interaction, delivery)
+        queue.continue_later(delivery.receipt, _BACKOFF_SECONDS**delivery.count)
+        return Outcome.CONTINUE
+    return Outcome.FINISHED
+
+
+def _buried(queue: Queue | None, delivery: Delivery, why: str) -> Outcome:
+    """Keep what cannot be worked on for whoever looks after the installation."""
+    log.warning("an interaction is put aside: %s", why)
+    if queue is not None:
+        queue.bury(delivery.body, group=delivery.group, reason=why)
+    return Outcome.FINISHED
+
+
+def _handled(runtime: Runtime, discord: Discord, interaction: Interaction) -> None:
+    try:
+        payload = _answer(runtime, interaction)
+    except Unavailable:
+        raise
+    except OpenCrabError as error:
+        payload = {"content": problem(error, interaction.reply.language)}
+    if payload is not None:
+        _send(runtime, discord, interaction, payload)
+    if interaction.kind is Kind.COMMAND:
+        with suppress(OpenCrabError):
+            refresh_choices(runtime)
+
+
+def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
+    """What is to be said at once, if anything; raises any OpenCrabError."""
+    reply = interaction.reply
+    asked = Asked(runtime, interaction.name, interaction.options, interaction.person, reply)
+    if not is_admitted(asked):
+        key = "private" if reply.guild_id is None else "guild"
+        raise Refused(say(reply.language, key), cure=say(reply.language, f"{key}_cure"))
+    match interaction.kind:
+        case Kind.COMMAND:
+            return _command(asked, interaction)
+        case Kind.COMPONENT:
+            return buttons.press(asked, interaction)
+        case Kind.MODAL:
+            return buttons.submit(asked, interaction)
+
+
+def _command(asked: Asked, interaction: Interaction) -> Payload | None:
+    menu, command = MENUS.get(asked.name), COMMANDS.get(asked.name)
+    if menu is not None and interaction.target is not None:
+        return menu(asked, interaction.target)
+    if command is not None:
+        return command(asked)
+    language = asked.language
+    raise NotFound(say(language, "unknown"), cure=say(language, "unknown_cure"))
+
+
+def _send(runtime: Runtime, discord: Discord, interaction: Interaction, payload: Payload) -> None:
+    """Answer: a button beside its message, everything else in its place; raises Unavailable."""
+    try:
+        _sent(runtime, discord, interaction, payload)
+    except Unavailable:
+        raise
+    except Invalid as error:
+        log.warning("Discord does not take an answer: %s", error.message)
+        with suppress(OpenCrabError):
+            _sent(runtime, discord, interaction, _apology(interaction))
+    except OpenCrabError as error:
+        log.warning("an interaction can be answered no more: %s", error.message)
+
+
+def _sent(runtime: Runtime, discord: Discord, interaction: Interaction, payload: Payload) -> None:
+    if interaction.kind is Kind.COMPONENT:
+        _whisper(runtime, discord, interaction.reply, payload)
+    else:
+        discord.edit_reply(interaction.reply, payload)
+
+
+def _whisper(runtime: Runtime, discord: Discord, reply: Reply, payload: Payload) -> None:
+    """Tell who pressed a button, and them alone; what may have been seen is not said again."""
+    facts = runtime.home.facts
+    mark = told_mark(runtime, reply)
+    try:
+        facts.commit(mark)
+    except Changed:
+        return
+    try:
+        discord.follow_up(reply, {**payload, "flags": EPHEMERAL})
+    except NeverSent:
+        facts.commit(mark.removed())
+        raise
+    except Unavailable as error:
+        log.warning("nobody knows whether a button was answered: %s", error.message)
+
+
+def _given_up(
+    runtime: Runtime, discord: Discord, queue: Queue, interaction: Interaction, delivery: Delivery
+) -> Outcome:
+    """Tell whoever asked, and keep a copy for whoever looks after the installation."""
+    with suppress(OpenCrabError):
+        _sent(runtime, discord, interaction, _apology(interaction))
+    reason = f"could not be done in {delivery.count} deliveries"
+    queue.bury(delivery.body, group=delivery.group, reason=reason)
+    return Outcome.FINISHED
+
+
+def _apology(interaction: Interaction) -> Payload:
+    return {"content": f"⚠️ {say(interaction.reply.language, 'given_up')}"}

@@ -1,0 +1,183 @@
+"""Showing agents: who one is, what it does now, and how far its goals have come."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.agents.identity import Role
+from opencrab.domain.discord.community import KIND, Presence, address_of
+from opencrab.domain.errors import NotFound
+from opencrab.domain.goals.goal import Goal, TaskStatus
+from opencrab.domain.models.routing import Use
+from opencrab.domain.money.budget import INSTALLATION
+from opencrab.engine.goals.instructions import goals
+from opencrab.engine.goals.pausing import goal_fact
+from opencrab.engine.goals.progress import Standing, Summary, progress, summary
+from opencrab.engine.insight.agent_state import State, state
+from opencrab.engine.models.effective_choice import effective
+from opencrab.engine.models.preferences import current
+from opencrab.gateways.discord.interactions.agent_lookup import agent_of
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views.embeds import (
+    FIELD_VALUE,
+    Colour,
+    Field,
+    embed,
+    lines,
+    message,
+    moment,
+    one_line,
+    plain,
+)
+from opencrab.gateways.discord.views.view_sentences import say, term
+
+_LOOKED_AT, _SHOWN = 50, 8
+_TEXT = 500
+_NAME = 120
+_MARKS = {
+    TaskStatus.PENDING: "▫️",
+    TaskStatus.ACTIVE: "▶️",
+    TaskStatus.DONE: "✅",
+    TaskStatus.FAIL: "❌",
+}
+_COLOURS = {
+    Standing.WAITING: Colour.WAITING,
+    Standing.ACTIVE: Colour.GOOD,
+    Standing.PAUSED: Colour.QUIET,
+}
+
+
+def show_agent(asked: Asked) -> dict[str, Any]:
+    """Who an agent is: for everybody who may ask it."""
+    profile, _ = agent_of(asked)
+    agent, identity, language = profile.agent, profile.identity, asked.language
+    role = term(language, identity.role.value)
+    if identity.role is Role.CUSTOM and identity.custom_role:
+        role = plain(identity.custom_role)
+    current(asked.runtime)
+    model = effective(asked.runtime, agent)[Use.CONVERSATION].model
+    fields: list[Field] = [(say(language, "role"), role)]
+    for key, value in (("job", identity.job_title), ("organization", identity.organization)):
+        if value:
+            fields.append((say(language, key), plain(value)))
+    fields += [
+        (say(language, "status"), term(language, _status(asked, profile))),
+        (say(language, "language"), term(language, agent.language.value)),
+        (say(language, "model"), plain(model)),
+    ]
+    purpose = plain(agent.purpose) or say(language, "no_purpose")
+    return message(embed(plain(agent.name), purpose, fields=fields, footer=agent.id))
+
+
+def show_state(asked: Asked) -> dict[str, Any]:
+    """What an agent does now; what it hears, thinks and has done only for its owner."""
+    profile, presence = agent_of(asked)
+    language, owner = asked.language, asked.authority(presence) is Authority.OWNER
+    now = state(asked.runtime, profile.agent.id)
+    fields = [(say(language, "now"), _now(asked, profile, presence, now))]
+    if owner:
+        fields += [
+            (say(language, key), one_line(text, _TEXT))
+            for key, text in (
+                ("heard", now.input.text),
+                ("thought", now.thought.judgment),
+                ("intent", now.thought.intent),
+                ("last_action", None if now.action.phase else now.action.summary),
+                ("last_result", now.result.summary),
+            )
+            if text
+        ]
+    open_goals = (_goal(asked, profile, goal.id) for goal in now.plan.goals)
+    seen = [goal for goal in open_goals if goal and _may_see(asked, presence, goal)]
+    if seen:
+        rows = (f"**{goal.id}** {one_line(goal.name, _NAME)}" for goal in seen)
+        fields.append((say(language, "open_goals"), lines(rows)))
+    phase = now.action.phase
+    colour = {"approving": Colour.WAITING, "executing": Colour.GOOD, None: Colour.QUIET}[phase]
+    title = say(language, "state_of", name=plain(profile.agent.name))
+    return message(embed(title, fields=fields, colour=colour))
+
+
+def show_goals(asked: Asked) -> dict[str, Any]:
+    """An agent's newest goals and how far they have come.
+
+    Outsiders are shown what they asked for themselves, and what was asked for where they are.
+    """
+    profile, presence = agent_of(asked)
+    language = asked.language
+    found = goals(asked.runtime, profile.agent.id, limit=_LOOKED_AT)
+    seen = [goal for goal in found if _may_see(asked, presence, goal)]
+    seen.sort(key=lambda goal: goal.status.is_end)
+    title = say(language, "goals_of", name=plain(profile.agent.name))
+    if not seen:
+        return message(embed(title, say(language, "no_goals"), colour=Colour.QUIET))
+    told = [(goal, summary(asked.runtime, goal)) for goal in seen[:_SHOWN]]
+    fields = [_told(asked, goal, figures) for goal, figures in told]
+    left = len(seen) - len(told)
+    footer = say(language, "older_goals", count=left) if left else ""
+    colour = _COLOURS.get(told[0][1].status, Colour.CALM)
+    return message(embed(title, fields=fields, footer=footer, colour=colour))
+
+
+def _status(asked: Asked, profile: Profile) -> str:
+    switches, agent = asked.runtime.home.switches, profile.agent
+    if agent.answers and (switches.frozen(INSTALLATION) or switches.frozen(agent.id)):
+        return "frozen"
+    return agent.status.value
+
+
+def _now(asked: Asked, profile: Profile, presence: Presence | None, now: State) -> str:
+    """What it does now in a line; in words of its own only for whoever may see what it is for."""
+    language = asked.language
+    status = _status(asked, profile)
+    if status != "active":
+        return term(language, status)
+    if now.action.phase == "approving":
+        return say(language, "waits_for_approval")
+    owner = asked.authority(presence) is Authority.OWNER
+    if owner and now.action.phase and now.action.summary:
+        return one_line(now.action.summary, _TEXT)
+    goal = _goal(asked, profile, profile.mind.agenda.current)
+    if goal is not None and _may_see(asked, presence, goal):
+        doing = progress(asked.runtime, goal, private=owner).current
+        if doing is not None:
+            return one_line(doing.sentence, _TEXT)
+    return say(language, "works" if now.action.phase else "rests")
+
+
+def _goal(asked: Asked, profile: Profile, goal_id: str | None) -> Goal | None:
+    if goal_id is None:
+        return None
+    try:
+        return goal_fact(asked.runtime, profile.agent.id, goal_id).read(Goal)
+    except NotFound:
+        return None
+
+
+def _may_see(asked: Asked, presence: Presence | None, goal: Goal) -> bool:
+    """Whether somebody may know that there is a goal; outsiders know of their own and this place's.
+
+    Whoever is a user here may read them over REST too.
+    """
+    if asked.authority(presence) in {Authority.OWNER, Authority.USER}:
+        return True
+    if goal.principal_id == asked.person.principal_id:
+        return True
+    channel = goal.channel
+    here = channel is not None and channel.kind == KIND
+    return here and channel is not None and address_of(channel)[0] == asked.reply.channel_id
+
+
+def _told(asked: Asked, goal: Goal, told: Summary) -> Field:
+    figures = [term(asked.language, told.status.value), f"{told.completion} %"]
+    if told.tasks_total:
+        figures.append(f"{told.tasks_over}/{told.tasks_total}")
+    figures.append(moment(goal.ended_at or goal.created_at))
+    rows = [" · ".join(figures), *_tasks(goal)]
+    return f"{goal.id} {one_line(goal.name, _NAME)}", lines(rows, FIELD_VALUE // 2)
+
+
+def _tasks(goal: Goal) -> Iterator[str]:
+    if not goal.status.is_end:
+        yield from (f"{_MARKS[task.status]} {one_line(task.name, _NAME)}" for task in goal.tasks)

@@ -1,0 +1,111 @@
+"""Showing approvals: what waits for the asker's decision, with buttons to decide by."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.approvals.approval import Approval
+from opencrab.domain.errors import NotFound, Refused
+from opencrab.engine.approvals.approvals import Decider, page, require_decider
+from opencrab.engine.discord.presence import presence_of
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views.embeds import (
+    ROWS,
+    Colour,
+    Embed,
+    Style,
+    button,
+    embed,
+    message,
+    moment,
+    one_line,
+    plain,
+)
+from opencrab.gateways.discord.views.view_sentences import say, term
+
+_PAGE = 100
+_NAME, _WHAT, _TOUCHES = 100, 400, 350
+"""Units of each: five approvals fit one message whole, with their warnings."""
+
+
+def show_approvals(asked: Asked) -> dict[str, Any]:
+    """The oldest approvals that the asker may decide now, each with its two buttons."""
+    language = asked.language
+    found = list(islice(_theirs(asked), ROWS + 1))
+    if not found:
+        nothing = say(language, "no_approvals")
+        return message(embed(say(language, "approvals"), nothing, colour=Colour.QUIET))
+    shown = found[:ROWS]
+    embeds = [
+        _embed(asked, place, approval, profile)
+        for place, (approval, profile) in enumerate(shown, start=1)
+    ]
+    if len(found) > len(shown):
+        embeds[-1]["footer"] = {"text": say(language, "more_approvals")}
+    rows = [
+        (
+            button(f"{say(language, 'approve')} {place}", f"oc:ap:{approval.id}:y", Style.YES),
+            button(f"{say(language, 'reject')} {place}", f"oc:ap:{approval.id}:n", Style.NO),
+        )
+        for place, (approval, _) in enumerate(shown, start=1)
+    ]
+    return message(*embeds, rows=rows)
+
+
+def _theirs(asked: Asked) -> Iterator[tuple[Approval, Profile]]:
+    """What is open and theirs to decide, the oldest turns' first."""
+    deciders = dict[str, tuple[Profile, Decider] | None]()
+    for approval in _open(asked):
+        if approval.agent_id not in deciders:
+            deciders[approval.agent_id] = _decider(asked, approval.agent_id)
+        known = deciders[approval.agent_id]
+        if known is not None and _may_decide(asked, approval, *known):
+            yield approval, known[0]
+
+
+def _open(asked: Asked) -> Iterator[Approval]:
+    after = ""
+    while found := page(asked.runtime, decided=False, after=after, limit=_PAGE):
+        yield from found
+        after = found[-1].id
+
+
+def _decider(asked: Asked, agent_id: str) -> tuple[Profile, Decider] | None:
+    """An agent with what the asker is to it; None when it is gone."""
+    try:
+        profile = asked.runtime.home.agents.get(agent_id)
+    except NotFound:
+        return None
+    authority = asked.authority(presence_of(asked.runtime, agent_id))
+    is_owner = authority is Authority.OWNER
+    return profile, Decider(id=asked.person.principal_id, is_owner=is_owner)
+
+
+def _may_decide(asked: Asked, approval: Approval, profile: Profile, who: Decider) -> bool:
+    now = asked.runtime.clock.now()
+    if approval.expires_at is not None and now >= approval.expires_at:
+        return False
+    try:
+        require_decider(approval, profile.agent, who, now)
+    except Refused:
+        return False
+    return True
+
+
+def _embed(asked: Asked, place: int, approval: Approval, profile: Profile) -> Embed:
+    language = asked.language
+    told = [f"**{one_line(approval.what, _WHAT)}**"]
+    if approval.touches.strip():
+        told.append(f"{say(language, 'touches')}: {one_line(approval.touches, _TOUCHES)}")
+    told.append(
+        f"{plain(approval.action)} · {term(language, approval.impact.value)}"
+        f" · {moment(approval.created_at)}"
+    )
+    if approval.expires_at is not None:
+        told.append(f"{say(language, 'expires')} {moment(approval.expires_at)}")
+    if approval.tainted:
+        told.append(f"⚠️ {say(language, 'tainted')}")
+    title = f"{place}. {one_line(profile.agent.name, _NAME)}"
+    return embed(title, "\n".join(told), colour=Colour.WAITING)

@@ -1,0 +1,192 @@
+"""Showing memory: what an agent can find again of its past, and letting it forget."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.conversation.session import Hearing, Session
+from opencrab.domain.discord.community import KIND, Presence
+from opencrab.domain.erasure.request import Scope, Wish
+from opencrab.domain.errors import Invalid
+from opencrab.domain.memory.memory import MEMORY
+from opencrab.domain.memory.search_row import EPOCH, EVERYTHING, Clearance, Row, RowKind
+from opencrab.engine.conversation.channel_bindings import session_at
+from opencrab.engine.erasure import erase
+from opencrab.engine.memory import reading
+from opencrab.engine.memory.curation import Memories
+from opencrab.gateways.discord.interactions.agent_lookup import agent_of
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views.embeds import (
+    Colour,
+    Field,
+    embed,
+    lines,
+    message,
+    moment,
+    one_line,
+    plain,
+)
+from opencrab.gateways.discord.views.view_sentences import say, term
+from opencrab.ports.memory.search import Query
+
+_FOUND = 8
+_TEXT = 500
+_QUOTED = 300
+_CALLS = 2
+"""So often one command says a wish again that takes longer than one call works."""
+
+_OPEN = frozenset(Hearing) - {Hearing.PRIVATE}
+_MEMORY_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
+
+
+def search(asked: Asked) -> dict[str, Any]:
+    """What fits a query, as far as the asker may hear of it; only owners find what is private."""
+    profile, presence = agent_of(asked)
+    text, language = str(asked.options.get("query", "")), asked.language
+    if not text.strip():
+        raise Invalid(say(language, "blank_query"), field="query")
+    clearance = _clearance(asked, profile, presence)
+    query = Query(
+        text=text,
+        clearance=clearance,
+        limit=_FOUND,
+        hearings=frozenset() if clearance.whole else _OPEN,
+    )
+    found = reading.search(asked.runtime, profile.agent.id, query)
+    title = say(language, "found_of", name=plain(profile.agent.name))
+    asked_for = f"🔎 {one_line(text, _QUOTED)}"
+    if not found:
+        nothing = f"{asked_for}\n{say(language, 'found_nothing')}"
+        return message(embed(title, nothing, colour=Colour.QUIET))
+    fields = [_found(asked, each.row) for each in found]
+    return message(embed(title, asked_for, fields=fields))
+
+
+def forget(asked: Asked) -> dict[str, Any]:
+    """Forget a memory, or everything of a person; without `confirm` only show what would go."""
+    profile, presence = agent_of(asked)
+    asked.require_owner(profile, presence)
+    wish = _wish(asked)
+    if asked.options.get("confirm") is True:
+        return _forgotten(asked, profile, wish)
+    return _preview(asked, profile, wish)
+
+
+def _clearance(asked: Asked, profile: Profile, presence: Presence | None) -> Clearance:
+    """On whose behalf is searched, and where: in the session of this place, if the agent has one.
+
+    A user is told what they heard in conversations elsewhere as well.
+    """
+    authority = asked.authority(presence)
+    if authority is Authority.OWNER:
+        return EVERYTHING
+    session = _session(asked, profile)
+    return Clearance(
+        session_id="" if session is None else session.id,
+        guild_id=asked.reply.guild_id or "",
+        person_id=asked.person.principal_id if authority is Authority.USER else "",
+    )
+
+
+def _session(asked: Asked, profile: Profile) -> Session | None:
+    session = session_at(asked.runtime, f"{KIND}.{asked.reply.channel_id}")
+    present = session is not None and profile.agent.id in session.agent_ids
+    return session if present else None
+
+
+def _found(asked: Asked, row: Row) -> Field:
+    """What was found, with when and by whom; an owner sees the id that `/memory forget` takes."""
+    head = [term(asked.language, row.kind.value)]
+    if row.speaker.strip():
+        head.append(one_line(row.speaker, 100))
+    told = one_line(row.text, _TEXT)
+    at = "" if row.at == EPOCH else f"\n{moment(row.at)}"
+    named = f" · `{row.ref}`" if row.kind is RowKind.MEMORY and row.ref else ""
+    return " · ".join(head), f"{told}{at}{named}"
+
+
+def _wish(asked: Asked) -> Wish:
+    memory, person = asked.options.get("memory"), asked.options.get("person")
+    if bool(memory) == bool(person):
+        raise Invalid(
+            say(asked.language, "forget_what"),
+            field="memory",
+            cure=say(asked.language, "forget_what_cure"),
+        )
+    if person:
+        return Wish(scope=Scope.PERSON, id=f"{KIND}-{person}")
+    wanted = str(memory).strip().removeprefix(f"{RowKind.MEMORY}:")
+    if not _MEMORY_ID.fullmatch(wanted):
+        raise Invalid(
+            say(asked.language, "no_memory_id"),
+            field="memory",
+            cure=say(asked.language, "no_memory_id_cure"),
+        )
+    return Wish(scope=Scope.MEMORY, id=wanted)
+
+
+def _preview(asked: Asked, profile: Profile, wish: Wish) -> dict[str, Any]:
+    language = asked.language
+    lineage = erase.lineage(asked.runtime, profile.agent.id, wish)
+    fields = [
+        (say(language, "lines"), f"{lineage.lines:,}"),
+        (say(language, "repeated"), f"{lineage.repeated:,}"),
+        (say(language, "turns"), f"{lineage.turns:,}"),
+        *_named(asked, "kept", lineage.kept),
+        *_named(asked, "files_stay", lineage.files),
+        *_named(asked, "skills_stay", lineage.skills),
+        *_named(asked, "schedules_stay", lineage.schedules),
+    ]
+    title = say(language, "would_forget", name=plain(profile.agent.name))
+    told = f"{_what(asked, profile, wish)}\n\n{say(language, 'confirm')}"
+    return message(embed(title, told, fields=fields, colour=Colour.WAITING))
+
+
+def _forgotten(asked: Asked, profile: Profile, wish: Wish) -> dict[str, Any]:
+    language, what = asked.language, _what(asked, profile, wish, quoted=False)
+    reports = list(_reports(asked, profile, wish))
+    removed = dict.fromkeys(name for each in reports for name in each.removed)
+    report = reports[-1]
+    fields = [
+        (say(language, "lines"), f"{sum(each.lines for each in reports):,}"),
+        (say(language, "turns"), f"{sum(each.turns for each in reports):,}"),
+        *_named(asked, "kept", tuple(removed)),
+        *_named(asked, "files_stay", report.files),
+        *_named(asked, "skills_stay", report.skills),
+        *_named(asked, "schedules_stay", report.schedules),
+    ]
+    key = "forgotten" if report.done else "forgotten_partly"
+    colour = Colour.GOOD if report.done else Colour.WAITING
+    told = what if report.done else f"{what}\n\n{say(language, 'forget_again')}"
+    title = say(language, key, name=plain(profile.agent.name))
+    return message(embed(title, told, fields=fields, colour=colour))
+
+
+def _reports(asked: Asked, profile: Profile, wish: Wish) -> Iterator[erase.Report]:
+    """What each call did, until all is done or they have worked long enough."""
+    for _ in range(_CALLS):
+        report = erase.forget(asked.runtime, profile.agent.id, wish)
+        yield report
+        if report.done:
+            return
+
+
+def _what(asked: Asked, profile: Profile, wish: Wish, *, quoted: bool = True) -> str:
+    """What is to be forgotten; the words of a memory only while it is still there."""
+    if wish.scope is Scope.PERSON:
+        return say(asked.language, "of_person", id=str(wish.id).removeprefix(f"{KIND}-"))
+    named = say(asked.language, "of_memory", id=str(wish.id))
+    if not quoted or asked.runtime.home.facts.get(profile.agent.id, MEMORY, str(wish.id)) is None:
+        return named
+    memory = Memories(asked.runtime, profile.agent.id).get(str(wish.id)).memory
+    return f"{named}\n> {one_line(memory.content, _QUOTED)}"
+
+
+def _named(asked: Asked, key: str, names: tuple[str, ...]) -> list[Field]:
+    """A field with some names, if there are any."""
+    if not names:
+        return []
+    title = f"{say(asked.language, key)} ({len(names)})"
+    return [(title, lines(one_line(name, 150) for name in names))]

@@ -1,0 +1,84 @@
+"""Showing models: which ones an agent thinks with, and choosing others from its next turn on."""
+
+from typing import Any
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.errors import Invalid
+from opencrab.domain.models.routing import Use
+from opencrab.engine.agents.settings import choose_model
+from opencrab.engine.models.effective_choice import effective
+from opencrab.engine.models.preferences import current
+from opencrab.gateways.discord.interactions.agent_lookup import agent_of
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views.embeds import Colour, embed, lines, message, one_line, plain
+from opencrab.gateways.discord.views.view_sentences import say, term
+
+ALL_USES = "all"
+"""What stands for every use that has no model of its own."""
+
+_NAME = 264
+
+
+def list_models(asked: Asked) -> dict[str, Any]:
+    """For each use the model that the next turn asks first, and the aliases."""
+    profile, presence = agent_of(asked)
+    private = asked.authority(presence) is Authority.OWNER
+    return _shown(asked, profile, colour=Colour.CALM, private=private)
+
+
+def set_model(asked: Asked) -> dict[str, Any]:
+    """Let an agent think with a model for one use, or for all that have none of their own."""
+    profile, presence = agent_of(asked)
+    asked.require_owner(profile, presence)
+    wanted = str(asked.options.get("model", "")).strip()
+    if not wanted:
+        raise Invalid(
+            say(asked.language, "which_model"),
+            field="model",
+            cure=say(asked.language, "which_model_cure"),
+        )
+    after = choose_model(asked.runtime, profile.agent.id, _use(asked), wanted)
+    return _shown(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
+
+
+def reset_model(asked: Asked) -> dict[str, Any]:
+    """Leave a use, or all of them, to the installation again."""
+    profile, presence = agent_of(asked)
+    asked.require_owner(profile, presence)
+    after = choose_model(asked.runtime, profile.agent.id, _use(asked), None)
+    return _shown(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
+
+
+def _use(asked: Asked) -> Use | None:
+    """The use that is meant; None for all."""
+    wanted = str(asked.options.get("use") or ALL_USES).strip().lower()
+    if wanted == ALL_USES:
+        return None
+    if wanted not in set(Use):
+        raise Invalid(
+            say(asked.language, "no_use", use=wanted[:100]),
+            field="use",
+            cure=say(asked.language, "uses_are", uses=", ".join((*Use, ALL_USES))),
+        )
+    return Use(wanted)
+
+
+def _shown(
+    asked: Asked, profile: Profile, *, colour: Colour, private: bool, note: str = ""
+) -> dict[str, Any]:
+    language, runtime = asked.language, asked.runtime
+    current(runtime)
+    fields = []
+    for use, chosen in effective(runtime, profile.agent).items():
+        rows = [one_line(chosen.model, _NAME), f"-# {term(language, f'by_{chosen.by}')}"]
+        if chosen.problem and private:
+            rows.append(f"⚠️ {one_line(chosen.problem, _NAME)}")
+        fields.append((term(language, use.value), lines(rows)))
+    aliases = runtime.models.routing.aliases
+    named = [f"**{plain(name)}** → {one_line(to, _NAME)}" for name, to in sorted(aliases.items())]
+    if named:
+        fields.append((say(language, "aliases"), lines(named)))
+    title = say(language, "models_of", name=plain(profile.agent.name))
+    told = say(language, note) if note else ""
+    return message(embed(title, told, fields=fields, colour=colour))

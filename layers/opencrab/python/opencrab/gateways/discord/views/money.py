@@ -1,0 +1,176 @@
+"""Showing money and switches: what model calls came to, and freezing an agent or everything."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.errors import Invalid
+from opencrab.domain.money.budget import INSTALLATION, agent_scope, heartbeat_scope
+from opencrab.domain.usage.ledger import Grouping, Period
+from opencrab.domain.value import Language, MicroUsd
+from opencrab.engine.agents.settings import switch
+from opencrab.engine.insight.costs import Report, report
+from opencrab.engine.money.budgets import Drawn, budgets
+from opencrab.gateways.discord.interactions.agent_lookup import Seen, agent_of, every_agent
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views.embeds import (
+    NOTHING,
+    Colour,
+    Field,
+    embed,
+    lines,
+    message,
+    money,
+    one_line,
+    plain,
+)
+from opencrab.gateways.discord.views.view_sentences import say, term
+
+_ROWS = 2_000
+"""Calls of each agent that are counted: what is older is left out, and that is said."""
+
+_NAME = 100
+_BAR = 10
+_NEARLY, _PER_CENT = 80, 100
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What the calls of some agents came to; the dearest model and the dearest agent come first."""
+
+    cost: MicroUsd
+    calls: int
+    unknown: int
+    complete: bool
+    models: tuple[tuple[str, MicroUsd], ...]
+    agents: tuple[tuple[str, MicroUsd], ...]
+
+
+def show_costs(asked: Asked) -> dict[str, Any]:
+    """What the calls of a period came to, and what is drawn of today's budgets; for owners."""
+    seen = _meant(asked)
+    language, period = asked.language, _period(asked)
+    profiles = list(every_agent(asked.runtime)) if seen is None else [seen[0]]
+    sums = _sums(asked, profiles, period)
+    agent = None if seen is None else seen[0].agent
+    drawn = budgets(asked.runtime, agent).drawn
+    fields = [
+        (say(language, "cost"), money(sums.cost)),
+        (say(language, "calls"), f"{sums.calls:,}"),
+        (say(language, "budgets"), lines(_budget(language, each) for each in drawn)),
+    ]
+    fields += _ranked(language, "by_model", sums.models)
+    if agent is None:
+        fields += _ranked(language, "by_agent", sums.agents)
+    if sums.unknown:
+        fields.append((say(language, "unknown_calls"), f"{sums.unknown:,}"))
+    footer = "" if sums.complete else say(language, "not_all_calls", count=f"{_ROWS:,}")
+    whose = say(language, "installation") if agent is None else plain(agent.name)
+    title = say(language, "costs_of", name=whose, period=term(language, period.value))
+    return message(embed(title, fields=fields, footer=footer, colour=_colour(drawn)))
+
+
+def freeze(asked: Asked) -> dict[str, Any]:
+    """Stop an agent, or all of them, before the next model call; queued work too."""
+    return _switched(asked, frozen=True)
+
+
+def unfreeze(asked: Asked) -> dict[str, Any]:
+    """Let an agent, or all of them, work again."""
+    return _switched(asked, frozen=False)
+
+
+def _meant(asked: Asked) -> Seen | None:
+    """The agent that is named, or None for the installation; raises Refused unless it is theirs."""
+    if not asked.options.get("agent"):
+        asked.require_owner()
+        return None
+    profile, presence = agent_of(asked)
+    asked.require_owner(profile, presence)
+    return profile, presence
+
+
+def _period(asked: Asked) -> Period:
+    wanted = str(asked.options.get("period") or Period.LAST_MONTH)
+    if wanted not in set(Period):
+        raise Invalid(
+            say(asked.language, "no_period", period=wanted[:100]),
+            field="period",
+            cure=say(asked.language, "periods_are", periods=", ".join(Period)),
+        )
+    return Period(wanted)
+
+
+def _sums(asked: Asked, profiles: list[Profile], period: Period) -> _Sums:
+    models, agents = dict[str, MicroUsd](), list[tuple[str, MicroUsd]]()
+    told = list[Report]()
+    for profile in profiles:
+        found = report(asked.runtime, profile.agent.id, period, (Grouping.MODEL,), most=_ROWS)
+        told.append(found)
+        if found.total.calls:
+            agents.append((profile.agent.name, found.total.cost_micro_usd))
+        for name, group in found.groups[Grouping.MODEL].items():
+            models[name] = models.get(name, 0) + group.cost_micro_usd
+    return _Sums(
+        cost=sum(each.total.cost_micro_usd for each in told),
+        calls=sum(each.total.calls for each in told),
+        unknown=sum(each.total.unknown for each in told),
+        complete=all(each.complete for each in told),
+        models=_dearest(list(models.items())),
+        agents=_dearest(agents),
+    )
+
+
+def _dearest(costs: list[tuple[str, MicroUsd]]) -> tuple[tuple[str, MicroUsd], ...]:
+    return tuple(sorted(costs, key=lambda cost: (-cost[1], cost[0])))
+
+
+def _ranked(language: Language, key: str, costs: tuple[tuple[str, MicroUsd], ...]) -> list[Field]:
+    rows = [f"{one_line(name, _NAME)}: {money(cost)}" for name, cost in costs]
+    return [(say(language, key), lines(rows))] if rows else []
+
+
+def _budget(language: Language, drawn: Drawn) -> str:
+    """A budget in a line, with a bar of how much of it is drawn today."""
+    keys = {
+        INSTALLATION: "installation",
+        agent_scope(""): "agent",
+        heartbeat_scope(""): "heartbeat",
+    }
+    name = next(key for scope, key in keys.items() if drawn.scope.startswith(scope))
+    share = _share(drawn)
+    full = min(share, _PER_CENT) * _BAR // _PER_CENT
+    bar = "▰" * full + "▱" * (_BAR - full)
+    spent = f"{money(drawn.drawn_micro_usd)} / {money(drawn.limit_micro_usd)}"
+    return f"{say(language, name)} {bar} {spent}"
+
+
+def _share(drawn: Drawn) -> int:
+    """How much of a budget is drawn, in percent; all of one that is nothing."""
+    if drawn.limit_micro_usd <= 0:
+        return _PER_CENT
+    return max(drawn.drawn_micro_usd, 0) * _PER_CENT // drawn.limit_micro_usd
+
+
+def _colour(drawn: tuple[Drawn, ...]) -> Colour:
+    share = _share(drawn[0] if len(drawn) == 1 else drawn[1])
+    if share >= _PER_CENT:
+        return Colour.BAD
+    return Colour.WAITING if share >= _NEARLY else Colour.GOOD
+
+
+def _switched(asked: Asked, *, frozen: bool) -> dict[str, Any]:
+    seen, language = _meant(asked), asked.language
+    agent = None if seen is None else seen[0].agent
+    by = asked.person.principal_id
+    stopped = switch(asked.runtime, agent.id if agent else None, frozen=frozen, by=by)
+    name = NOTHING if agent is None else plain(agent.name)
+    key = f"{'all' if agent is None else 'agent'}_{'frozen' if frozen else 'unfrozen'}"
+    rows = []
+    others = [scope for scope in stopped if scope != INSTALLATION]
+    if not frozen and INSTALLATION in stopped:
+        rows.append(say(language, "still_frozen"))
+    elif not frozen and agent is None and others:
+        rows.append(say(language, "some_frozen", ids=", ".join(others)))
+    colour = Colour.BAD if frozen else Colour.GOOD
+    return message(embed(say(language, key, name=name), "\n".join(rows), colour=colour))

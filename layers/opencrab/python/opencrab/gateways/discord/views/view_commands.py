@@ -1,0 +1,26 @@
+"""Answers: which function answers which of the commands that show or set something."""
+
+from collections.abc import Callable, Mapping
+
+from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.views import agents, approvals, memory, models, money
+from opencrab.ports.discord import Payload
+
+Handler = Callable[[Asked], Payload]
+"""Answers a command with the message to show; raises any OpenCrabError."""
+
+ANSWERS: Mapping[str, Handler] = {
+    "approve": approvals.show_approvals,
+    "agent show": agents.show_agent,
+    "agent state": agents.show_state,
+    "agent goals": agents.show_goals,
+    "memory search": memory.search,
+    "memory forget": memory.forget,
+    "model list": models.list_models,
+    "model set": models.set_model,
+    "model reset": models.reset_model,
+    "costs": money.show_costs,
+    "freeze": money.freeze,
+    "unfreeze": money.unfreeze,
+}
+"""By the command's name, with its subcommand."""

@@ -1,0 +1,92 @@
+"""Keeps the local home's indexes up to date: catches up at the start, then follows the feed."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from opencrab.domain.errors import OpenCrabError
+from opencrab.ports.agents import Agents
+from opencrab.ports.conversation.feed import ChangeFeed
+from opencrab.ports.memory.search import Indexing
+
+log = logging.getLogger(__name__)
+
+PAUSE_SECONDS = 5.0
+"""Between two publications: they write a whole index, and nobody waits for them."""
+
+RETRY_SECONDS = 10.0
+_AGENTS = 100
+_BATCH = 2_000
+_WAIT_SECONDS = 1.0
+
+
+class IndexFollower:
+    """One thread; what it misses by a crash is caught up with at the next start."""
+
+    def __init__(
+        self,
+        feed: ChangeFeed,
+        indexing: Indexing,
+        agents: Agents,
+        *,
+        pause_seconds: float = PAUSE_SECONDS,
+        retry_seconds: float = RETRY_SECONDS,
+    ) -> None:
+        self._feed = feed
+        self._indexing = indexing
+        self._agents = agents
+        self._pause_seconds = pause_seconds
+        self._retry_seconds = retry_seconds
+        self._position = feed.position()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="index", daemon=True)
+
+    def start(self) -> None:
+        """Begin in the background."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after what is being published."""
+        self._stopping.set()
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        self._until_done(self._catch_up)
+        while not self._stopping.is_set():
+            if self._until_done(self._follow):
+                self._stopping.wait(self._pause_seconds)
+
+    def _catch_up(self) -> bool:
+        after: str | None = None
+        while page := self._agents.page(after=after, limit=_AGENTS):
+            for profile in page:
+                if self._stopping.is_set():
+                    return False
+                self._indexing.catch_up(profile.agent.id)
+            after = page[-1].agent.id
+        return True
+
+    def _follow(self) -> bool:
+        """Whether anything was told."""
+        self._feed.wait(after=self._position, seconds=_WAIT_SECONDS)
+        entries = self._feed.read(after=self._position, limit=_BATCH)
+        if entries:
+            self._indexing.follow(entries)
+            self._position = entries[-1].position
+        return bool(entries)
+
+    def _until_done(self, work: Callable[[], bool]) -> bool:
+        """Try until it succeeds: the feed keeps what was not taken in."""
+        while not self._stopping.is_set():
+            try:
+                return work()
+            except OpenCrabError as error:
+                log.warning("indexes cannot be brought up to date now: %s", error.message)
+            except Exception:
+                log.exception("indexing failed and will be tried again")
+            self._stopping.wait(self._retry_seconds)
+        return False

@@ -1,0 +1,110 @@
+"""API keys: list, make and revoke them; a secret is shown once, to whoever asked for it."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+from pydantic import Field
+
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.access.principal import ApiKey
+from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.value import Name, Value
+from opencrab.engine.access.api_keys import create_key
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+
+LISTING = "keys"
+
+router = APIRouter(prefix="/api/keys", tags=["keys"], route_class=JsonRoute)
+
+
+class NewKey(Value, defer_build=False):
+    """A key to make."""
+
+    name: Name
+    scope: Scope = Scope.CHAT
+
+
+class KeyView(Value):
+    """A key without its secret."""
+
+    id: str
+    name: str
+    scope: Scope
+    created_at: datetime
+    revoked_at: datetime | None
+
+    @classmethod
+    def of(cls, key: ApiKey) -> "KeyView":
+        """A stored key as it is shown."""
+        return cls(**key.model_dump(exclude={"hash"}))
+
+
+class NewKeyView(KeyView):
+    """A new key; its secret is in the first answer only, null in a repeated one."""
+
+    secret: str | None = Field(description="shown this once; keep it safe")
+
+
+@router.get("", summary="List API keys", operation_id="list_keys")
+def list_keys(api: Api, _caller: Owner, query: Paged) -> Page[KeyView]:
+    """Keys, oldest first, revoked ones too."""
+    after, keys = place_in(LISTING, query.cursor), api.runtime.home.keys.list()
+    ids = [key.id for key in keys]
+    if after is not None and after not in ids:
+        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+    start = 0 if after is None else ids.index(after) + 1
+    items, cursor = paged(LISTING, keys[start:], query.limit, lambda key: key.id)
+    return Page(items=tuple(map(KeyView.of, items)), next_cursor=cursor)
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=NewKeyView,
+    summary="Make an API key",
+    operation_id="create_key",
+)
+def create(
+    api: Api, _caller: Owner, once: Repeatable, body: Annotated[NewKey, strictly(NewKey)]
+) -> Response:
+    """Make a key and show its secret, this once."""
+
+    def make() -> NewKeyView:
+        secret, key = create_key(api.runtime, name=body.name, scope=body.scope)
+        return NewKeyView(**dict(KeyView.of(key)), secret=secret)
+
+    return once.answer(
+        body,
+        make,
+        status=201,
+        again=_unknown_outcome,
+        remembered=lambda made: made.replaced(secret=None),
+    )
+
+
+@router.delete("/{key_id}", summary="Revoke an API key", operation_id="revoke_key")
+def revoke(api: Api, _caller: Owner, key_id: Id) -> KeyView:
+    """Revoke a key at once and for good; the last owner key stays."""
+    keys = api.runtime.home.keys.list()
+    owners = {key.id for key in keys if key.scope is Scope.OWNER and key.revoked_at is None}
+    if owners == {key_id}:
+        raise Conflict(
+            "this is the last owner key; without it nobody could make another",
+            field="key_id",
+            cure="make another owner key first",
+        )
+    return KeyView.of(api.runtime.home.keys.revoke(key_id, api.runtime.clock.now()))
+
+
+def _unknown_outcome() -> NewKeyView:
+    raise Conflict(
+        "an earlier request with this Idempotency-Key has not finished; its secret is lost if it "
+        "never does",
+        field="Idempotency-Key",
+        cure="look at the list of keys, revoke what you do not know, and use a new key",
+    )

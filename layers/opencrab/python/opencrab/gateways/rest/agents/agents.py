@@ -1,0 +1,265 @@
+"""Agents: list, create, look at, change and retire them, with their souls and identities."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Response
+from pydantic import Field
+
+from opencrab.domain.agents.agent import AgentStatus, ModelName, Profile
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.approvals.approval import ApprovalRules
+from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.turn.action import ApprovalPolicy, Policy
+from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
+from opencrab.engine.agents.creation import NewAgent, create_agent
+from opencrab.engine.agents.settings import change_agent
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.etag import IfMatch
+from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+
+LISTING = "agents"
+
+router = APIRouter(prefix="/api/agents", tags=["agents"], route_class=JsonRoute)
+
+Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
+
+
+class AgentView(Value):
+    """An agent with its soul and identity; `version` grows with every change."""
+
+    id: str
+    name: str
+    status: AgentStatus
+    language: Language
+    owner: str | None
+    purpose: str
+    model: str | None
+    policy: Policy
+    approvals: ApprovalRules
+    day_limit_micro_usd: int | None
+    created_at: datetime
+    updated_at: datetime
+    version: int
+    soul: Soul
+    identity: Identity
+
+    @classmethod
+    def of(cls, profile: Profile) -> "AgentView":
+        """A stored agent as it is shown."""
+        shown = {name: value for name, value in profile.agent if name in cls.model_fields}
+        return cls(**shown, soul=profile.soul, identity=profile.identity)
+
+
+class AgentPut(Value, defer_build=False):
+    """An agent's settings as a whole; what is left out gets its default."""
+
+    name: Name
+    language: Language = Language.EN
+    purpose: ShortText = ""
+    model: ModelName | None = None
+    policy: Policy = ApprovalPolicy.GUARDED
+    approvals: ApprovalRules = ApprovalRules()
+    day_limit_micro_usd: Limit | None = None
+
+
+class AgentPatch(Value, defer_build=False):
+    """Some of an agent's settings.
+
+    null returns `model` and `day_limit_micro_usd` to the installation's; elsewhere it changes
+    nothing.
+    """
+
+    name: Name | None = None
+    status: AgentStatus | None = Field(default=None, description="active or dormant")
+    language: Language | None = None
+    purpose: ShortText | None = None
+    model: ModelName | None = None
+    policy: Policy | None = Field(
+        default=None,
+        description="strict, guarded, open, or the impacts and actions that run unasked",
+    )
+    approvals: ApprovalRules | None = None
+    day_limit_micro_usd: Limit | None = None
+
+    def changes(self) -> dict[str, Any]:
+        """The fields that change, with their new values."""
+        resettable = {"model", "day_limit_micro_usd"}
+        return {
+            field: value
+            for field in self.model_fields_set
+            if (value := getattr(self, field)) is not None or field in resettable
+        }
+
+
+@router.get("", summary="List agents", operation_id="list_agents")
+def list_agents(api: Api, _caller: Reader, query: Paged) -> Page[AgentView]:
+    """Agents in order of their ids."""
+    after = place_in(LISTING, query.cursor)
+    found = api.runtime.home.agents.page(after=after, limit=query.limit + 1)
+    items, cursor = paged(LISTING, found, query.limit, lambda profile: profile.agent.id)
+    return Page(items=tuple(map(AgentView.of, items)), next_cursor=cursor)
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=AgentView,
+    summary="Create an agent",
+    operation_id="create_agent",
+)
+def create(
+    api: Api,
+    caller: Owner,
+    once: Repeatable,
+    body: Annotated[NewAgent, strictly(NewAgent)],
+    accept_language: Annotated[
+        str | None, Header(description="the agent's language, unless the body names one")
+    ] = None,
+) -> Response:
+    """Create an agent with its soul and identity; only the name is needed."""
+    language = preferred(accept_language or "")
+    asked = body.replaced(language=body.language or language)
+
+    def make() -> AgentView:
+        agent_id = once.id_of("agent")
+        owner = caller.principal.id
+        return AgentView.of(create_agent(api.runtime, asked, owner=owner, agent_id=agent_id))
+
+    return once.answer(asked, make, status=201)
+
+
+@router.get("/{agent_id}", summary="Look at an agent", operation_id="get_agent")
+def get(api: Api, _caller: Reader, agent_id: Id, response: Response) -> AgentView:
+    """One agent with its soul and identity; ETag holds its version."""
+    return _tagged(response, api.runtime.home.agents.get(agent_id))
+
+
+@router.put("/{agent_id}", summary="Replace an agent's settings", operation_id="put_agent")
+def put(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    body: Annotated[AgentPut, strictly(AgentPut)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> AgentView:
+    """Replace all settings of an agent; soul and identity stay."""
+    changes = dict(body)
+    return _tagged(response, changed(api.runtime, agent_id, if_match, changes))
+
+
+@router.patch("/{agent_id}", summary="Change an agent's settings", operation_id="patch_agent")
+def patch(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    body: Annotated[AgentPatch, strictly(AgentPatch)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> AgentView:
+    """Change the given settings of an agent; status wakes it or sends it to sleep."""
+    if body.status is AgentStatus.RETIRED:
+        raise Invalid(
+            "status: retiring is for good", field="status", cure="use DELETE to retire an agent"
+        )
+    return _tagged(response, changed(api.runtime, agent_id, if_match, body.changes()))
+
+
+@router.delete("/{agent_id}", summary="Retire an agent", operation_id="retire_agent")
+def retire(api: Api, _caller: Owner, agent_id: Id) -> AgentView:
+    """Retire an agent for good: it answers no more; what it said and wrote stays."""
+    profile = api.runtime.home.agents.get(agent_id)
+    if profile.agent.answers:
+        profile = change_agent(api.runtime, profile, {"status": AgentStatus.RETIRED})
+    return AgentView.of(profile)
+
+
+@router.get("/{agent_id}/soul", summary="Look at a soul", operation_id="get_soul")
+def get_soul(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Soul:
+    """An agent's personality."""
+    profile = api.runtime.home.agents.get(agent_id)
+    response.headers["ETag"] = etag(profile)
+    return profile.soul
+
+
+@router.put("/{agent_id}/soul", summary="Replace a soul", operation_id="put_soul")
+def put_soul(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    body: Annotated[Soul, strictly(Soul)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> Soul:
+    """Replace an agent's personality; it counts from its next turn on."""
+    profile = changed(api.runtime, agent_id, if_match, {}, soul=body)
+    response.headers["ETag"] = etag(profile)
+    return profile.soul
+
+
+@router.get("/{agent_id}/identity", summary="Look at an identity", operation_id="get_identity")
+def get_identity(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Identity:
+    """Who an agent is to others."""
+    profile = api.runtime.home.agents.get(agent_id)
+    response.headers["ETag"] = etag(profile)
+    return profile.identity
+
+
+@router.put("/{agent_id}/identity", summary="Replace an identity", operation_id="put_identity")
+def put_identity(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    body: Annotated[Identity, strictly(Identity)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> Identity:
+    """Replace who an agent is to others; it counts from its next turn on."""
+    profile = changed(api.runtime, agent_id, if_match, {}, identity=body)
+    response.headers["ETag"] = etag(profile)
+    return profile.identity
+
+
+def preferred(accept_language: str) -> Language:
+    """The first language of an Accept-Language header that OpenCrab speaks, else English."""
+    for choice in accept_language.split(","):
+        spoken = choice.partition(";")[0].strip().lower().partition("-")[0]
+        if spoken in set(Language):
+            return Language(spoken)
+    return Language.EN
+
+
+def changed(
+    runtime: Runtime,
+    agent_id: str,
+    if_match: str | None,
+    changes: dict[str, Any],
+    *,
+    soul: Soul | None = None,
+    identity: Identity | None = None,
+) -> Profile:
+    """Save changes of an agent that has not retired, if this is still its version."""
+    profile = runtime.home.agents.get(agent_id)
+    if if_match is not None and if_match.strip() not in {etag(profile), "*"}:
+        raise Conflict(
+            f"agent {agent_id!r} is at version {profile.agent.version} now",
+            field="If-Match",
+            cure="load it again and repeat the change",
+        )
+    return change_agent(runtime, profile, changes, soul=soul, identity=identity)
+
+
+def etag(profile: Profile) -> str:
+    """An agent's version as a header."""
+    return f'"{profile.agent.version}"'
+
+
+def _tagged(response: Response, profile: Profile) -> AgentView:
+    response.headers["ETag"] = etag(profile)
+    return AgentView.of(profile)

@@ -1,0 +1,165 @@
+"""An agent's models: its own say in which it thinks with, and what its calls came to."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import Field, model_validator
+
+from opencrab.domain.agents.agent import ModelName, Profile
+from opencrab.domain.errors import Invalid
+from opencrab.domain.models.optimization import Aim
+from opencrab.domain.models.preferences import ALIASES, AliasName
+from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
+from opencrab.domain.usage.ledger import Grouping, Period, UsageRow, is_row_id
+from opencrab.domain.value import Value
+from opencrab.engine.insight.costs import Report, report
+from opencrab.engine.models.effective_choice import Effective, effective
+from opencrab.engine.models.preferences import current, require_config
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.agents.agents import changed, etag
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.etag import IfMatch
+from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
+
+LISTING = "calls"
+
+router = APIRouter(prefix="/api/agents/{agent_id}/llm", tags=["models"], route_class=JsonRoute)
+
+
+class LlmConfigPut(Value, defer_build=False):
+    """An agent's whole say in routing; what is left out is left to the installation.
+
+    `model` is for every use that `models` does not name. A private agent thinks with private
+    models only. `aim` is what may be learned about the choice of models, and to what end; left
+    out, it is what it is for a new agent: changes are proposed, none is made.
+    """
+
+    model: ModelName | None = None
+    models: dict[Use, ModelReference] = Field(default_factory=dict)
+    self_selection: bool | None = None
+    selectable: Annotated[tuple[AliasName, ...], Field(max_length=ALIASES)] | None = None
+    private: bool = False
+    aim: Aim = Field(default_factory=Aim)
+
+    @model_validator(mode="after")
+    def _distinct(self) -> "LlmConfigPut":
+        if self.selectable and len(set(self.selectable)) != len(self.selectable):
+            raise ValueError("selectable must be distinct: name each alias once")
+        return self
+
+    @property
+    def config(self) -> LlmConfig:
+        """It, without the model for every use."""
+        return LlmConfig(**{name: getattr(self, name) for name in LlmConfig.model_fields})
+
+
+class LlmConfigView(Value):
+    """An agent's say in routing, and what comes of it for each use."""
+
+    model: str | None
+    models: dict[Use, str]
+    self_selection: bool | None
+    selectable: tuple[str, ...] | None
+    private: bool
+    aim: Aim
+    effective: dict[Use, Effective]
+    version: int
+
+
+class MetricsQuery(PageQuery, defer_build=False):
+    """Which of an agent's model calls."""
+
+    period: Period = Period.ALL
+
+
+class CallMetrics(UsageRow):
+    """One model call of an agent; `metrics_id` names it for good."""
+
+    metrics_id: str
+
+    @classmethod
+    def of(cls, row: UsageRow) -> "CallMetrics":
+        """A row of the ledger as it is shown."""
+        return cls(**dict(row), metrics_id=row.id)
+
+
+class ReportQuery(Value, defer_build=False):
+    """How far back a report looks, and by what it sorts calls."""
+
+    period: Period = Period.ALL
+    group_by: Grouping | None = Field(default=None, description="by default by all four")
+
+
+Asked = Annotated[ReportQuery, Query()]
+
+
+@router.get("/config", summary="Which models does it use?", operation_id="get_llm_config")
+def get_config(api: Api, _caller: Owner, agent_id: Id, response: Response) -> LlmConfigView:
+    """An agent's say in routing; ETag holds the agent's version."""
+    current(api.runtime)
+    return _shown(api.runtime, api.runtime.home.agents.get(agent_id), response)
+
+
+@router.put("/config", summary="Replace which models it uses", operation_id="put_llm_config")
+def put_config(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    body: Annotated[LlmConfigPut, strictly(LlmConfigPut)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> LlmConfigView:
+    """Replace an agent's say in routing; it counts from its next turn on."""
+    current(api.runtime)
+    api.runtime.home.agents.get(agent_id)
+    require_config(api.runtime, body.config, body.model)
+    changes = {"model": body.model, "llm": body.config}
+    return _shown(api.runtime, changed(api.runtime, agent_id, if_match, changes), response)
+
+
+@router.get("/metrics", summary="List its model calls", operation_id="list_llm_metrics")
+def list_metrics(
+    api: Api, _caller: Owner, agent_id: Id, query: Annotated[MetricsQuery, Query()]
+) -> Page[CallMetrics]:
+    """An agent's model calls with their tokens, costs and times, the newest first."""
+    runtime, place = api.runtime, place_in(LISTING, query.cursor)
+    if place is not None and not is_row_id(place):
+        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+    runtime.home.agents.get(agent_id)
+    since = query.period.since(runtime.clock.now())
+    found = runtime.home.usage.rows(agent_id, since=since, after=place, limit=query.limit + 1)
+    items, cursor = paged(LISTING, found, query.limit, lambda row: row.id)
+    return Page(items=tuple(map(CallMetrics.of, items)), next_cursor=cursor)
+
+
+@router.get("/metrics/summary", summary="Sum its calls up", operation_id="llm_metrics_summary")
+def metrics_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) -> Report:
+    """What an agent's calls came to, by model, purpose, task type or complexity.
+
+    At most 10,000 calls are looked at, the newest; `complete` is false when there were more.
+    """
+    return _report(api, agent_id, query)
+
+
+@router.get("/summary", summary="Sum its calls up (short)", operation_id="llm_summary")
+def short_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) -> Report:
+    """The same as `metrics/summary`."""
+    return _report(api, agent_id, query)
+
+
+def _report(api: Api, agent_id: str, query: ReportQuery) -> Report:
+    groupings = tuple(Grouping) if query.group_by is None else (query.group_by,)
+    return report(api.runtime, agent_id, query.period, groupings)
+
+
+def _shown(runtime: Runtime, profile: Profile, response: Response) -> LlmConfigView:
+    agent = profile.agent
+    response.headers["ETag"] = etag(profile)
+    return LlmConfigView(
+        **dict(agent.llm),
+        model=agent.model,
+        effective=effective(runtime, agent, profile.mind.mixes),
+        version=agent.version,
+    )

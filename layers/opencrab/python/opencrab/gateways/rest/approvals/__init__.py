@@ -1,0 +1,4 @@
+"""Routes for approvals, grants and signed links.
+
+Deciding is `engine/approvals`.
+"""

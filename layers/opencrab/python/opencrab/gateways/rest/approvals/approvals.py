@@ -1,0 +1,209 @@
+"""Approvals: what waits for a human, what was decided, the decision itself, and links to it."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from opencrab.domain.approvals.approval import Approval, ApprovalState
+from opencrab.domain.errors import Conflict
+from opencrab.domain.turn.action import Impact
+from opencrab.domain.turn.record import called_with
+from opencrab.domain.value import ShortText, Value
+from opencrab.engine.approvals import approvals
+from opencrab.engine.approvals.approvals import Decider
+from opencrab.engine.approvals.signed_links import link_to
+from opencrab.gateways.rest.goals.task_views import named_only, sees_questions
+from opencrab.gateways.rest.http.access import Caller, Reader, Talker
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
+
+router = APIRouter(prefix="/api/approvals", tags=["approvals"], route_class=JsonRoute)
+
+PATH = "/approve?t="
+"""Where links lead, on the same host as the API and outside of it.
+
+What a link proves is in its query, as logs of requests are written without that.
+"""
+
+
+class Listed(StrEnum):
+    """Which approvals."""
+
+    OPEN = "open"
+    DECIDED = "decided"
+
+
+class ApprovalsQuery(PageQuery, defer_build=False):
+    """Which approvals, and which part of them."""
+
+    state: Listed = Listed.OPEN
+
+
+class Verdict(Value, defer_build=False):
+    """Whether the call may run."""
+
+    approved: bool
+    reason: ShortText = ""
+
+
+class LinkWish(Value, defer_build=False):
+    """How long a link is good for."""
+
+    hours: Annotated[int, Field(ge=1, le=168)] = 24
+
+
+class OpenedView(Value):
+    """A call that waits, or waited, for a human: what it does and what it touches.
+
+    `tainted` says that the turn has read words from outside. `by` is an id of a key, or `link:` and
+    the beginning of one, or `nobody` where time or the turn's end decided. Those who may not decide
+    are told what action it is, and nothing of what it is done with.
+    """
+
+    id: str
+    agent_id: str
+    session_id: str
+    turn_id: str
+    action: str
+    impact: Impact
+    what: str
+    touches: str
+    tainted: bool
+    goal: str | None
+    state: ApprovalState
+    by: str | None
+    reason: str
+    created_at: datetime
+    escalates_at: datetime | None
+    escalated: bool
+    expires_at: datetime | None
+    decided_at: datetime | None
+
+    @classmethod
+    def of(cls, approval: Approval, *, whole: bool = True) -> "OpenedView":
+        """A stored approval as it is shown."""
+        shown = {name: getattr(approval, name) for name in OpenedView.model_fields}
+        if not whole:
+            shown |= {"what": named_only(approval.action, approval.impact.value), "touches": ""}
+        return cls(**shown)
+
+
+class WholeView(OpenedView):
+    """An approval with the exact arguments of its call, which only owners are shown.
+
+    They are null for others, and when the turn's records have expired.
+    """
+
+    arguments: dict[str, Any] | None
+
+
+class LinkView(Value):
+    """A link by which one approval can be decided without a key, in the name of its maker.
+
+    `url` begins with the address that this request came to; `path` is for any other.
+    """
+
+    url: str
+    path: str
+    expires_at: datetime
+
+
+@router.get("", summary="List approvals", operation_id="list_approvals")
+def list_approvals(
+    api: Api, caller: Reader, query: Annotated[ApprovalsQuery, Query()]
+) -> Page[OpenedView]:
+    """What waits for a human, the oldest first; or what was decided lately, the newest first."""
+    listing = f"{query.state.value}_approvals"
+    found = approvals.page(
+        api.runtime,
+        decided=query.state is Listed.DECIDED,
+        after=place_in(listing, query.cursor) or "",
+        limit=query.limit + 1,
+    )
+    items, cursor = paged(listing, found, query.limit, lambda approval: approval.id)
+    agents = {approval.agent_id for approval in items}
+    seen = {agent_id for agent_id in agents if sees_questions(api.runtime, agent_id, caller)}
+    shown = (OpenedView.of(approval, whole=approval.agent_id in seen) for approval in items)
+    return Page(items=tuple(shown), next_cursor=cursor)
+
+
+@router.get("/{approval_id}", summary="Look at an approval", operation_id="get_approval")
+def get(api: Api, caller: Reader, approval_id: Id) -> WholeView:
+    """One approval, open or decided; owners see the exact arguments as well."""
+    approval = approvals.find(api.runtime, approval_id)
+    call = approvals.call_of(api.runtime, approval) if caller.is_owner else None
+    arguments = None if call is None else called_with(call)
+    whole = sees_questions(api.runtime, approval.agent_id, caller)
+    return WholeView(**dict(OpenedView.of(approval, whole=whole)), arguments=arguments)
+
+
+@router.post(
+    "/{approval_id}/decide",
+    response_model=OpenedView,
+    summary="Approve or reject",
+    operation_id="decide_approval",
+)
+def decide(
+    api: Api,
+    caller: Talker,
+    approval_id: Id,
+    once: Repeatable,
+    body: Annotated[Verdict, strictly(Verdict)],
+) -> Response:
+    """Decide, once: an owner always, a delegate of the agent as its rules say.
+
+    The same decision by the same key again is answered the same.
+    """
+
+    def make() -> OpenedView:
+        approval = approvals.decide(
+            api.runtime,
+            approval_id,
+            approved=body.approved,
+            who=_decider(caller),
+            reason=body.reason,
+        )
+        return OpenedView.of(approval)
+
+    return once.answer(body, make)
+
+
+@router.post(
+    "/{approval_id}/link", summary="Make a link to decide by", operation_id="link_approval"
+)
+def link(
+    api: Api,
+    caller: Talker,
+    request: Request,
+    approval_id: Id,
+    _once: Repeatable,
+    body: Annotated[LinkWish, strictly(LinkWish)] | None = None,
+) -> LinkView:
+    """Sign a link for somebody without a key; whoever holds it decides in your name, once.
+
+    It changes nothing, so a repeat makes it anew.
+    """
+    runtime, wish = api.runtime, body or LinkWish()
+    approval = approvals.find(runtime, approval_id)
+    if approval.state is not ApprovalState.PENDING:
+        raise Conflict(
+            f"approval {approval_id!r} is {approval.state.value} already",
+            cure="nothing is left to decide",
+        )
+    agent = runtime.home.agents.get(approval.agent_id).agent
+    approvals.require_delegate(approval, agent, _decider(caller))
+    until = runtime.clock.now() + timedelta(hours=wish.hours)
+    if approval.expires_at is not None:
+        until = min(until, approval.expires_at)
+    path = f"{PATH}{link_to(runtime, approval_id, key_id=caller.principal.id, until=until)}"
+    url = f"{str(request.base_url).rstrip('/')}{path}"
+    return LinkView(url=url, path=path, expires_at=until)
+
+
+def _decider(caller: Caller) -> Decider:
+    return Decider(id=caller.principal.id, is_owner=caller.is_owner)

@@ -1,0 +1,91 @@
+"""Grants: leave that an owner gives an agent beforehand, with a budget of calls and an end."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+
+from opencrab.domain.approvals.approval import Grant
+from opencrab.domain.errors import Invalid
+from opencrab.domain.turn.action import Impact
+from opencrab.domain.value import Value
+from opencrab.engine.approvals import grants
+from opencrab.engine.approvals.grants import NewGrant
+from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+
+LISTING = "grants"
+
+router = APIRouter(
+    prefix="/api/agents/{agent_id}/grants", tags=["approvals"], route_class=JsonRoute
+)
+
+
+class GrantView(Value):
+    """A grant, and how many of its calls are used."""
+
+    id: str
+    agent_id: str
+    actions: tuple[str, ...]
+    impacts: tuple[Impact, ...]
+    touches: str
+    calls: int
+    used: int
+    until: datetime
+    by: str
+    created_at: datetime
+
+    @classmethod
+    def of(cls, grant: Grant) -> "GrantView":
+        """A stored grant as it is shown."""
+        return cls(**dict(grant))
+
+
+@router.get("", summary="List grants", operation_id="list_grants")
+def list_grants(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[GrantView]:
+    """An agent's grants that have not ended, the oldest first."""
+    place, found = place_in(LISTING, query.cursor), grants.grants(api.runtime, agent_id)
+    ids = [grant.id for grant in found]
+    if place is not None and place not in ids:
+        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+    start = 0 if place is None else ids.index(place) + 1
+    items, cursor = paged(LISTING, found[start:], query.limit, lambda grant: grant.id)
+    return Page(items=tuple(map(GrantView.of, items)), next_cursor=cursor)
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=GrantView,
+    summary="Give leave beforehand",
+    operation_id="create_grant",
+)
+def create(
+    api: Api,
+    caller: Owner,
+    agent_id: Id,
+    once: Repeatable,
+    body: Annotated[NewGrant, strictly(NewGrant)],
+) -> Response:
+    """Let so many calls run unasked until a time; a turn with words from outside asks anyway."""
+    if Impact.SPEECH in body.impacts:
+        raise Invalid(
+            "no leave is needed to speak, nor can it be given",
+            field="impacts",
+            cure="name read, self, shared or external",
+        )
+
+    def make() -> GrantView:
+        grant_id, by = once.id_of("grant"), caller.principal.id
+        return GrantView.of(grants.grant(api.runtime, agent_id, body, by=by, grant_id=grant_id))
+
+    return once.answer(body, make, status=201)
+
+
+@router.delete("/{grant_id}", summary="Take a grant back", operation_id="revoke_grant")
+def revoke(api: Api, _caller: Owner, agent_id: Id, grant_id: Id) -> GrantView:
+    """Revoke a grant: no call begins by it any more."""
+    return GrantView.of(grants.revoke(api.runtime, agent_id, grant_id))

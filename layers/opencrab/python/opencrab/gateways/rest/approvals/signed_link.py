@@ -1,0 +1,112 @@
+"""The address of a signed link: it shows what is asked, and only its buttons decide.
+
+The proof is in the query, which no log of requests holds; the form goes back to the same address.
+To look changes nothing, as programs that scan mails look at every link.
+"""
+
+from collections.abc import Callable
+from typing import Annotated
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from opencrab.domain.approvals.approval import Approval, ApprovalState
+from opencrab.domain.errors import Conflict, NotFound, Refused, Unavailable
+from opencrab.domain.value import Language
+from opencrab.engine.approvals import approvals
+from opencrab.engine.approvals.signed_links import Link, decider_by, read_link
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.agents.agents import preferred
+from opencrab.gateways.rest.approvals.signed_link_page import (
+    APPROVE,
+    DECISION,
+    REJECT,
+    asking,
+    decided,
+    telling,
+)
+from opencrab.gateways.rest.http.dependencies import Api
+
+router = APIRouter(include_in_schema=False)
+
+_FORM = "application/x-www-form-urlencoded"
+_MOST = 1_000
+
+Token = Annotated[str, Query(alias="t")]
+
+
+@router.get("/approve")
+def show(api: Api, request: Request, token: Token = "") -> Response:
+    """The question behind a link, or why it can no longer be answered."""
+    return _reached(api.runtime, token, request, _asked)
+
+
+@router.post("/approve")
+async def answer(api: Api, request: Request, token: Token = "") -> Response:
+    """Decide as the button says."""
+    choice = _choice(request.headers.get("content-type", ""), await request.body())
+    return await run_in_threadpool(_answered, api.runtime, token, request, choice)
+
+
+def _answered(runtime: Runtime, token: str, request: Request, choice: str | None) -> Response:
+    def decide(runtime: Runtime, link: Link, approval: Approval) -> Response:
+        language = _agent(runtime, approval)[1]
+        if choice is None:
+            return telling("unclear", language, 422)
+        approved = choice == APPROVE
+        try:
+            who = decider_by(runtime, link)
+            made = approvals.decide(runtime, approval.id, approved=approved, who=who)
+        except Refused:
+            return telling("refused", language, 403)
+        except Conflict:
+            return decided(approvals.find(runtime, approval.id), language, 409)
+        return decided(made, language, 200)
+
+    return _reached(runtime, token, request, decide)
+
+
+def _reached(
+    runtime: Runtime,
+    token: str,
+    request: Request,
+    then: Callable[[Runtime, Link, Approval], Response],
+) -> Response:
+    """What a link leads to, if it was made here, its time is not over, and it has an approval."""
+    theirs = preferred(request.headers.get("accept-language", ""))
+    try:
+        link = read_link(runtime, token)
+        approval = approvals.find(runtime, link.approval_id)
+    except (Refused, NotFound):
+        return telling("forged", theirs, 403)
+    except Unavailable:
+        return telling("busy", theirs, 503)
+    language = _agent(runtime, approval)[1]
+    if approval.state is ApprovalState.PENDING and runtime.clock.now() >= link.until:
+        return telling("over", language, 410)
+    return then(runtime, link, approval)
+
+
+def _asked(runtime: Runtime, link: Link, approval: Approval) -> Response:
+    name, language = _agent(runtime, approval)
+    if approval.state is not ApprovalState.PENDING:
+        return decided(approval, language, 410)
+    try:
+        decider_by(runtime, link)
+    except Refused:
+        return telling("refused", language, 403)
+    return asking(approval, name, language)
+
+
+def _agent(runtime: Runtime, approval: Approval) -> tuple[str, Language]:
+    agent = runtime.home.agents.get(approval.agent_id).agent
+    return agent.name, agent.language
+
+
+def _choice(media_type: str, content: bytes) -> str | None:
+    """The button that was pressed; None for anything that no button sends."""
+    if media_type.partition(";")[0].strip().lower() != _FORM or len(content) > _MOST:
+        return None
+    chosen = parse_qs(content.decode("ascii", "replace")).get(DECISION, [])
+    return chosen[0] if chosen in ([APPROVE], [REJECT]) else None

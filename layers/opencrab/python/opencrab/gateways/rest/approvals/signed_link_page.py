@@ -1,0 +1,139 @@
+"""The page behind a signed link: what an agent asks, and two buttons; HTML without any script."""
+
+import base64
+import hashlib
+from html import escape
+
+from fastapi import Response
+
+from opencrab.domain.approvals.approval import Approval, ApprovalState
+from opencrab.domain.value import Language
+from opencrab.ports.turn.action import one_line
+
+DECISION = "decision"
+APPROVE, REJECT = "approve", "reject"
+
+_LINE = 400
+_STYLE = (
+    "body{font:1rem/1.6 system-ui,sans-serif;max-width:38rem;margin:3rem auto;padding:0 1rem;"
+    "color:#1b1b1b;background:#fff}h1{font-size:1.3rem}dt{color:#666;font-size:.85rem}"
+    "dd{margin:0 0 1rem;overflow-wrap:anywhere}button{font:inherit;padding:.5rem 1.5rem;"
+    "margin-right:1rem;border:1px solid #888;border-radius:.4rem;background:#f4f4f4}"
+    "button[value=approve]{background:#1f6f43;border-color:#1f6f43;color:#fff}"
+    ".warn{border-left:4px solid #b35c00;padding-left:.8rem}"
+)
+_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        f"default-src 'none'; style-src 'sha256-{_HASH}'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "X-Robots-Tag": "noindex",
+}
+_WORDS: dict[str, dict[Language, str]] = {
+    "title": {Language.JA: "承認のお願い", Language.EN: "Approval needed"},
+    "asks": {
+        Language.JA: "{agent} が次のことを行う許可を求めています。",
+        Language.EN: "{agent} asks for leave to do this.",
+    },
+    "what": {Language.JA: "内容", Language.EN: "What"},
+    "touches": {Language.JA: "対象", Language.EN: "What it touches"},
+    "action": {Language.JA: "行動と影響", Language.EN: "Action and impact"},
+    "tainted": {
+        Language.JA: "このターンは外部の文章を読んでいます。内容をよく確かめてください。",
+        Language.EN: "This turn has read words from outside. Look closely.",
+    },
+    "approve": {Language.JA: "承認する", Language.EN: "Approve"},
+    "reject": {Language.JA: "却下する", Language.EN: "Reject"},
+    "once": {
+        Language.JA: "決定は一度だけで、取り消せません。",
+        Language.EN: "You decide once, and it cannot be taken back.",
+    },
+    "approved": {Language.JA: "承認されました。", Language.EN: "This was approved."},
+    "rejected": {Language.JA: "却下されました。", Language.EN: "This was rejected."},
+    "expired": {
+        Language.JA: "期限が切れたため、却下されました。",
+        Language.EN: "This was rejected because its time was over.",
+    },
+    "withdrawn": {
+        Language.JA: "もう決定の必要はありません。",
+        Language.EN: "Nobody waits for this any more.",
+    },
+    "forged": {
+        Language.JA: "このリンクは正しくありません。新しいリンクを頼んでください。",
+        Language.EN: "This link is not right. Ask for a new one.",
+    },
+    "over": {
+        Language.JA: "このリンクは期限切れです。新しいリンクを頼んでください。",
+        Language.EN: "The time of this link is over. Ask for a new one.",
+    },
+    "refused": {
+        Language.JA: "このリンクでは決定できません。",
+        Language.EN: "This link cannot decide this.",
+    },
+    "unclear": {
+        Language.JA: "決定が届きませんでした。戻って、もう一度選んでください。",
+        Language.EN: "No decision arrived. Go back and choose again.",
+    },
+    "busy": {
+        Language.JA: "今は決定できません。少し待って、もう一度試してください。",
+        Language.EN: "This cannot be decided just now. Wait a moment and try again.",
+    },
+}
+
+
+def asking(approval: Approval, agent: str, language: Language) -> Response:
+    """The question: who asks, what it does, what it touches, and the two answers."""
+    rows = (
+        ("what", approval.what),
+        ("touches", approval.touches),
+        ("action", f"{approval.action} ({approval.impact.value})"),
+    )
+    said = "".join(f"<dt>{_word(key, language)}</dt><dd>{_told(text)}</dd>" for key, text in rows)
+    warning = f'<p class="warn">{_word("tainted", language)}</p>' if approval.tainted else ""
+    buttons = "".join(
+        f'<button name="{DECISION}" value="{value}">{_word(value, language)}</button>'
+        for value in (APPROVE, REJECT)
+    )
+    asks = _word("asks", language).format(agent=f"<strong>{_told(agent)}</strong>")
+    body = (
+        f"<p>{asks}</p><dl>{said}</dl>{warning}"
+        f'<form method="post">{buttons}</form><p>{_word("once", language)}</p>'
+    )
+    return _page(body, language, 200)
+
+
+def decided(approval: Approval, language: Language, status: int) -> Response:
+    """What became of an approval."""
+    state = approval.state
+    key = "busy" if state is ApprovalState.PENDING else state.value
+    body = f"<p>{_word(key, language)}</p><dl><dd>{_told(approval.what)}</dd></dl>"
+    return _page(body, language, status)
+
+
+def telling(key: str, language: Language, status: int) -> Response:
+    """One sentence, where nothing can be decided."""
+    return _page(f"<p>{_word(key, language)}</p>", language, status)
+
+
+def _page(body: str, language: Language, status: int) -> Response:
+    title = _word("title", language)
+    content = (
+        f'<!doctype html><html lang="{language.value}"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>OpenCrab</title><style>{_STYLE}</style><h1>{title}</h1>{body}</html>"
+    )
+    return Response(content, status, _HEADERS, media_type="text/html; charset=utf-8")
+
+
+def _word(key: str, language: Language) -> str:
+    return _WORDS[key][language]
+
+
+def _told(text: str) -> str:
+    """Words of an agent or a person: one visible line that cannot turn the rest around."""
+    return f"<bdi>{escape(one_line(text, _LINE))}</bdi>"

@@ -1,0 +1,4 @@
+"""Routes for heartbeats, schedules and events.
+
+What they do is `engine/autonomy`.
+"""

@@ -1,0 +1,32 @@
+"""Happenings: what an owner's systems tell an agent, which looks at it with its next beat."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+
+from opencrab.engine.autonomy.agent_events import News, Told, tell
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Repeatable
+
+router = APIRouter(prefix="/api/agents/{agent_id}", tags=["agents"], route_class=JsonRoute)
+
+
+@router.post(
+    "/events",
+    status_code=202,
+    response_model=Told,
+    summary="Tell it that something happened",
+    operation_id="tell_event",
+)
+def tell_event(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    once: Repeatable,
+    body: Annotated[News, strictly(News)],
+) -> Response:
+    """Let an agent know of an event; its words are a stranger's unless the owner trusts them."""
+    key = once.id_of("event")
+    return once.answer(body, lambda: tell(api.runtime, agent_id, body, key=key), status=202)

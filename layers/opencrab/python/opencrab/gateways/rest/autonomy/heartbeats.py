@@ -1,0 +1,158 @@
+"""Heartbeats: how an agent lives on its own, what its beats were for, and whether it is awake."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+
+from opencrab.domain.agents.agent import AgentStatus, Profile
+from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.autonomy.heartbeat_gate import Beat, BeatReason
+from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.value import Value
+from opencrab.engine.autonomy.heartbeat import beats
+from opencrab.engine.autonomy.vital_signs import stored_signs
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.agents.agents import changed, etag
+from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.etag import IfMatch
+from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged
+
+LISTING = "heartbeats"
+
+router = APIRouter(prefix="/api/agents/{agent_id}", tags=["agents"], route_class=JsonRoute)
+
+
+class HeartbeatPut(Heartbeat, defer_build=False):
+    """How an agent is to live on its own, as a whole; what is left out gets its default."""
+
+
+class BeatView(Value):
+    """A beat that had a reason, and the turn that it began; `slot` is its second since 1970."""
+
+    slot: int
+    at: datetime
+    reasons: tuple[BeatReason, ...]
+    turn_id: str
+    session_id: str
+
+    @classmethod
+    def of(cls, told: Beat) -> "BeatView":
+        """A logged beat as it is shown."""
+        return cls(**{name: getattr(told, name) for name in cls.model_fields})
+
+
+class TotalsView(Value):
+    """All beats that there ever were: most are idle and leave nothing but their number."""
+
+    beats: int = 0
+    idle: int = 0
+    turns: int = 0
+    next_beat_at: datetime | None = None
+
+    @classmethod
+    def of(cls, signs: VitalSigns | None) -> "TotalsView":
+        """The counters of an agent's vital signs."""
+        if signs is None:
+            return cls()
+        coming = signs.next_beat_at if signs.beats_at_all else None
+        return cls(beats=signs.beats, idle=signs.idle, turns=signs.turns, next_beat_at=coming)
+
+
+class BeatsView(Page[BeatView]):
+    """The newest beats that had a reason, and how many there were of all kinds."""
+
+    totals: TotalsView
+
+
+class StatusPut(Value, defer_build=False):
+    """What an agent is to be: active, dormant, or retired for good."""
+
+    status: AgentStatus
+
+
+class StatusView(Value):
+    """Whether an agent is awake; `nop_count` is how many turns in a row brought nothing usable."""
+
+    status: AgentStatus
+    nop_count: int
+    warning: bool
+    next_beat_at: datetime | None
+
+
+@router.get("/heartbeat", summary="How does it live on its own?", operation_id="get_heartbeat")
+def get_heartbeat(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Heartbeat:
+    """How often an agent wakes, and what it does then; ETag holds the agent's version."""
+    return _heartbeat(response, api.runtime.home.agents.get(agent_id))
+
+
+@router.put("/heartbeat", summary="Set how it lives on its own", operation_id="put_heartbeat")
+def put_heartbeat(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    body: Annotated[HeartbeatPut, strictly(HeartbeatPut)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> Heartbeat:
+    """Replace an agent's heartbeat; with another interval its next beat is one interval away."""
+    heartbeat = Heartbeat(**dict(body))
+    return _heartbeat(response, changed(api.runtime, agent_id, if_match, {"heartbeat": heartbeat}))
+
+
+@router.get("/heartbeats", summary="What were its beats for?", operation_id="list_heartbeats")
+def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> BeatsView:
+    """Beats of the last 35 days that had a reason, newest first, and the number of all."""
+    api.runtime.home.agents.get(agent_id)
+    after = id_in(LISTING, query.cursor)
+    found = beats(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    items, cursor = paged(LISTING, found, query.limit, lambda fact: fact.id)
+    return BeatsView(
+        items=tuple(BeatView.of(fact.read(Beat)) for fact in items),
+        next_cursor=cursor,
+        totals=TotalsView.of(_signs(api.runtime, agent_id)),
+    )
+
+
+@router.get("/status", summary="Is it awake?", operation_id="get_status")
+def get_status(api: Api, _caller: Reader, agent_id: Id, response: Response) -> StatusView:
+    """Whether an agent is active, dormant or retired; ETag holds the agent's version."""
+    return _status(api.runtime, response, api.runtime.home.agents.get(agent_id))
+
+
+@router.put("/status", summary="Wake it, or send it to sleep", operation_id="put_status")
+def put_status(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    body: Annotated[StatusPut, strictly(StatusPut)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> StatusView:
+    """Let an agent be active or dormant, or retire it: that is for good."""
+    profile = changed(api.runtime, agent_id, if_match, {"status": body.status})
+    return _status(api.runtime, response, profile)
+
+
+def _heartbeat(response: Response, profile: Profile) -> Heartbeat:
+    response.headers["ETag"] = etag(profile)
+    return profile.agent.heartbeat
+
+
+def _status(runtime: Runtime, response: Response, profile: Profile) -> StatusView:
+    response.headers["ETag"] = etag(profile)
+    signs = _signs(runtime, profile.agent.id)
+    in_vain = 0 if signs is None else signs.in_vain
+    return StatusView(
+        status=profile.agent.status,
+        nop_count=in_vain,
+        warning=in_vain >= runtime.rules.autonomy.warn_after,
+        next_beat_at=TotalsView.of(signs).next_beat_at,
+    )
+
+
+def _signs(runtime: Runtime, agent_id: str) -> VitalSigns | None:
+    stored = stored_signs(runtime, agent_id)
+    return None if stored is None else stored.read(VitalSigns)

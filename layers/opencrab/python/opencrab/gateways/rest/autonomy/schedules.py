@@ -1,0 +1,144 @@
+"""Schedules: an agent's instructions for set times, listed, written, switched and run at once."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+
+from opencrab.domain.autonomy.schedule import Schedule, ScheduleDraft, WhyOff
+from opencrab.domain.conversation.message import Channel
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Value
+from opencrab.engine.autonomy import schedules
+from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
+from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+
+LISTING = "schedules"
+
+router = APIRouter(prefix="/api/agents/{agent_id}/schedules", tags=["tasks"], route_class=JsonRoute)
+
+
+class ScheduleView(Value):
+    """A schedule; `channel` is only the owner's to read, `version` grows with every change."""
+
+    id: str
+    name: str
+    when: str
+    zone: str
+    instructions: str
+    enabled: bool
+    why_off: WhyOff | None
+    session_id: str | None
+    channel: Channel | None
+    next_at: datetime | None
+    last_at: datetime | None
+    last_turn_id: str | None
+    fired: int
+    created_at: datetime
+    updated_at: datetime
+    version: int
+
+    @classmethod
+    def of(cls, schedule: Schedule, *, private: bool) -> "ScheduleView":
+        """A stored schedule as it is shown."""
+        shown = {name: getattr(schedule, name) for name in cls.model_fields}
+        return cls(**shown | ({} if private else {"channel": None}))
+
+
+class Begun(Value):
+    """The turns that have begun."""
+
+    turn_ids: tuple[str, ...]
+
+
+@router.get("", summary="List schedules", operation_id="list_schedules")
+def list_schedules(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[ScheduleView]:
+    """An agent's schedules, the oldest first; there are 50 at most."""
+    place, private = place_in(LISTING, query.cursor), caller.is_owner
+    found = schedules.schedules(api.runtime, agent_id)
+    ids = [each.id for each in found]
+    if place is not None and place not in ids:
+        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+    start = 0 if place is None else ids.index(place) + 1
+    items, cursor = paged(LISTING, found[start:], query.limit, lambda each: each.id)
+    shown = tuple(ScheduleView.of(each, private=private) for each in items)
+    return Page(items=shown, next_cursor=cursor)
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=ScheduleView,
+    summary="Create a schedule",
+    operation_id="create_schedule",
+)
+def create(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    once: Repeatable,
+    body: Annotated[ScheduleDraft, strictly(ScheduleDraft)],
+) -> Response:
+    """Give an agent instructions for set times; the first is the next one after now."""
+    schedule_id = once.id_of("schedule")
+
+    def make() -> ScheduleView:
+        made = schedules.create(api.runtime, agent_id, schedule_id, body)
+        return ScheduleView.of(made, private=True)
+
+    return once.answer(body, make, status=201)
+
+
+@router.get("/{schedule_id}", summary="Look at a schedule", operation_id="get_schedule")
+def get(
+    api: Api, caller: Reader, agent_id: Id, schedule_id: Id, response: Response
+) -> ScheduleView:
+    """One schedule; ETag holds the version of what its owner wrote."""
+    found = schedules.get(api.runtime, agent_id, schedule_id)
+    tag(response, found.version)
+    return ScheduleView.of(found, private=caller.is_owner)
+
+
+@router.put("/{schedule_id}", summary="Replace a schedule", operation_id="put_schedule")
+def put(
+    *,
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    schedule_id: Id,
+    body: Annotated[ScheduleDraft, strictly(ScheduleDraft)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> ScheduleView:
+    """Replace all of what a schedule says; nothing begins by that, and nothing comes again."""
+    version = version_in(if_match)
+    changed = schedules.change(api.runtime, agent_id, schedule_id, body, version=version)
+    tag(response, changed.version)
+    return ScheduleView.of(changed, private=True)
+
+
+@router.delete("/{schedule_id}", summary="Delete a schedule", operation_id="delete_schedule")
+def delete(api: Api, _caller: Owner, agent_id: Id, schedule_id: Id) -> ScheduleView:
+    """Keep a schedule no more; what it has begun goes on."""
+    return ScheduleView.of(schedules.delete(api.runtime, agent_id, schedule_id), private=True)
+
+
+@router.post(
+    "/{schedule_id}/run",
+    status_code=202,
+    response_model=Begun,
+    summary="Run a schedule now",
+    operation_id="run_schedule",
+)
+def run(api: Api, _caller: Owner, agent_id: Id, schedule_id: Id, once: Repeatable) -> Response:
+    """Do at once what a schedule says, switched off or not; its times stay as they are."""
+    key = once.id_of("run")
+
+    def make() -> Begun:
+        return Begun(turn_ids=schedules.run_now(api.runtime, agent_id, schedule_id, key=key))
+
+    return once.answer(None, make, status=202)

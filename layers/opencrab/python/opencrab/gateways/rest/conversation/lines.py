@@ -1,0 +1,74 @@
+"""Lines: which part of a session's journal somebody may read, and how it is shown."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Value
+from opencrab.engine.conversation.live import Visible, visible
+from opencrab.gateways.rest.http.access import Caller
+from opencrab.gateways.rest.http.page import PageQuery
+
+LAST = 9_999_999_998
+"""The greatest sequence that a reader may name."""
+
+_KINDS = Annotated[str, Field(max_length=100)] | None
+
+Sequence = Annotated[int, Field(ge=0, le=LAST)]
+
+
+class LinesQuery(PageQuery, defer_build=False):
+    """Which lines, and in which order."""
+
+    kinds: _KINDS = Field(
+        default=None,
+        description="comma-separated kinds; with an owner key also inner_voice and action, and "
+        "lines that are not for everybody",
+    )
+    order: Literal["oldest", "newest"] = "oldest"
+    after: Sequence = Field(default=0, description="only lines after this sequence")
+
+
+class LineView(Value):
+    """One line of a session; `sequence` is its place, and `thread` that of what it answers."""
+
+    sequence: int
+    thread: int | None
+    at: datetime
+    kind: LineKind
+    audience: Audience
+    speaker_id: str
+    speaker_name: str
+    from_agent: bool
+    authority: Authority
+    text: str
+    data: dict[str, Any] | None
+    turn_id: str | None
+    message_id: str | None
+
+    @classmethod
+    def of(cls, line: Line) -> "LineView":
+        """A stored line as it is shown."""
+        shown = line.model_dump(exclude={"session_id", "group", "group_line", "taint"})
+        return cls(**shown, thread=line.group_line)
+
+
+def visible_to(caller: Caller, kinds: str | None) -> Visible:
+    """What a caller sees who asks for some kinds; naming kinds shows an owner private lines too.
+
+    Raises Invalid for a kind that does not exist, Refused for one that is only the owner's.
+    """
+    asked = None if kinds is None else [_kind(name.strip()) for name in kinds.split(",")]
+    return visible(asked, is_owner=caller.is_owner)
+
+
+def _kind(name: str) -> LineKind:
+    try:
+        return LineKind(name)
+    except ValueError:
+        known = ", ".join(LineKind)
+        raise Invalid("this is no kind of line", field="kinds", cure=f"use {known}") from None

@@ -1,0 +1,216 @@
+"""Messages: what was said in a session, and the way in for what is said next."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import Field, ValidationError, model_validator
+
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import (
+    METADATA_ENTRIES,
+    PARTS,
+    Message,
+    Part,
+    Sender,
+    TextPart,
+)
+from opencrab.domain.errors import Invalid
+from opencrab.domain.turn.turn import Turn
+from opencrab.domain.value import MESSAGE_BYTES, MessageText, Name, ShortText, Value
+from opencrab.engine.conversation.live import collect
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.admission import admit
+from opencrab.gateways.rest.conversation.lines import LinesQuery, LineView, visible_to
+from opencrab.gateways.rest.conversation.replies import Replies, wait_for
+from opencrab.gateways.rest.http.access import Caller, Reader, Talker
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Once, Repeatable
+from opencrab.gateways.rest.http.page import Page, cursor_of, place_in
+
+LISTING = "lines"
+LONGEST_WAIT = 60
+
+router = APIRouter(
+    prefix="/api/sessions/{session_id}/messages", tags=["messages"], route_class=JsonRoute
+)
+
+
+class NewMessage(Value, defer_build=False):
+    """Something to say to everybody in a session: text, parts, or text followed by parts."""
+
+    text: MessageText | None = None
+    parts: Annotated[tuple[Part, ...], Field(max_length=PARTS)] = ()
+    sender_name: Name | None = Field(
+        default=None, description="who speaks, as agents see it; by default the key's name"
+    )
+    metadata: dict[Name, ShortText] = Field(default_factory=dict, max_length=METADATA_ENTRIES)
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "NewMessage":
+        if not self.content:
+            raise ValueError("text is missing: write something")
+        return self
+
+    @property
+    def content(self) -> tuple[Part, ...]:
+        """Text and parts in the order in which they are said."""
+        said = () if self.text is None else (TextPart(text=self.text),)
+        return (*said, *self.parts)
+
+
+class Accepted(Value):
+    """A message was stored, and its turns are queued: nothing of it can be lost any more."""
+
+    turn_ids: tuple[str, ...]
+    message_id: str
+
+
+class ReplyView(Value):
+    """What one agent answered."""
+
+    agent_id: str
+    agent_name: str
+    text: str
+    kind: LineKind
+    turn_id: str
+    sequence: int
+    at: datetime
+
+
+class Answered(Accepted):
+    """A message with the replies that came in time; pending turns go on without us."""
+
+    replies: tuple[ReplyView, ...]
+    pending: tuple[str, ...]
+
+
+@router.get("", summary="Read a session", operation_id="list_messages")
+def list_messages(
+    api: Api, caller: Reader, session_id: Id, query: Annotated[LinesQuery, Query()]
+) -> Page[LineView]:
+    """Lines of a session in order: what people and agents said, and what OpenCrab reports."""
+    runtime = api.runtime
+    visible = visible_to(caller, query.kinds)
+    place = _place(query)
+    runtime.home.sessions.get(session_id)
+    newest = query.order == "newest"
+    lines, last = collect(
+        runtime.home.journal,
+        session_id,
+        visible,
+        limit=query.limit,
+        after=query.after if newest else max(place or 0, query.after),
+        before=place if newest else None,
+        newest_first=newest,
+    )
+    cursor = None if last is None else cursor_of(f"{LISTING}-{query.order}", str(last))
+    return Page(items=tuple(map(LineView.of, lines)), next_cursor=cursor)
+
+
+@router.post(
+    "",
+    status_code=202,
+    response_model=Accepted,
+    responses={200: {"model": Answered, "description": "With `Prefer: wait`: what was answered"}},
+    summary="Say something",
+    operation_id="post_message",
+)
+async def post_message(
+    *,
+    api: Api,
+    caller: Talker,
+    session_id: Id,
+    once: Repeatable,
+    body: Annotated[NewMessage, strictly(NewMessage)],
+    prefer: Annotated[
+        str | None,
+        Header(description="`wait=25`: answer with the replies that come within 25 seconds"),
+    ] = None,
+) -> Response:
+    """Say something to every agent of the session; each answers in a turn of its own.
+
+    The same Idempotency-Key with the same message answers the same turns.
+    """
+    wanted = wanted_wait(prefer)
+    seconds = None if wanted is None else api.within(wanted)
+    turns = await run_in_threadpool(_admit, api.runtime, caller, session_id, once, body)
+    accepted = Accepted(turn_ids=tuple(turn.id for turn in turns), message_id=turns[0].group)
+    if seconds is None:
+        return _json(accepted, 202)
+    replies = await wait_for(api.runtime, api.watch, turns, seconds)
+    return _json(_answered(accepted, replies), 200, {"Preference-Applied": f"wait={seconds}"})
+
+
+def wanted_wait(prefer: str | None) -> int | None:
+    """The seconds of `Prefer: wait=N`, at most 60; None when nobody asks to wait.
+
+    Raises Invalid for a wait that is no whole number; other preferences are left alone.
+    """
+    for preference in (prefer or "").split(","):
+        name, _, value = preference.partition(";")[0].partition("=")
+        if name.strip().lower() == "wait":
+            value = value.strip().strip('"')
+            if not re.fullmatch(r"[0-9]{1,9}", value):
+                raise Invalid(
+                    "wait must be a whole number of seconds",
+                    field="Prefer",
+                    cure="send `Prefer: wait=25`, or leave it out",
+                )
+            return min(int(value), LONGEST_WAIT)
+    return None
+
+
+def _admit(
+    runtime: Runtime, caller: Caller, session_id: str, once: Once, body: NewMessage
+) -> tuple[Turn, ...]:
+    principal = caller.principal
+    try:
+        message = Message(
+            source=caller.source,
+            source_id=once.key or runtime.clock.new_id(),
+            principal_id=principal.id,
+            sender=Sender(id=principal.id, name=body.sender_name or principal.name),
+            authority=caller.authority,
+            parts=body.content,
+            metadata=body.metadata,
+        )
+    except ValidationError as error:
+        raise Invalid(
+            "text and parts together are too much for one message",
+            field="parts",
+            cure=f"send at most {PARTS} parts and {MESSAGE_BYTES} bytes of text in all",
+        ) from error
+    return admit(runtime, session_id, message)
+
+
+def _place(query: LinesQuery) -> int | None:
+    place = place_in(f"{LISTING}-{query.order}", query.cursor)
+    if place is None:
+        return None
+    if not re.fullmatch(r"[1-9][0-9]{0,9}", place):
+        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+    return int(place)
+
+
+def _answered(accepted: Accepted, replies: Replies) -> Answered:
+    views = (
+        ReplyView(
+            agent_id=line.speaker_id,
+            agent_name=line.speaker_name,
+            text=line.text,
+            kind=line.kind,
+            turn_id=line.turn_id or "",
+            sequence=line.sequence,
+            at=line.at,
+        )
+        for line in replies.lines
+    )
+    return Answered(**dict(accepted), replies=tuple(views), pending=replies.pending)
+
+
+def _json(value: Value, status: int, headers: dict[str, Any] | None = None) -> Response:
+    return Response(value.model_dump_json(), status, headers, media_type="application/json")

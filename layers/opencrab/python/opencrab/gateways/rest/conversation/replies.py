@@ -1,0 +1,75 @@
+"""Replies: waiting for what a message's turns have to say, without holding a thread."""
+
+import asyncio
+from datetime import timedelta
+
+from fastapi.concurrency import run_in_threadpool
+
+from opencrab.domain.conversation.line import Line
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.conversation.live import Visible
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.http.polling import Watch
+
+_READ = 100
+_SLACK = timedelta(minutes=1)
+
+
+class Replies:
+    """What some turns of one message have said so far; it only ever reads what is new."""
+
+    def __init__(self, runtime: Runtime, turns: tuple[Turn, ...]) -> None:
+        self._journal = runtime.home.journal
+        self._turns = {turn.id: turn for turn in turns}
+        self._session_id = turns[0].session_id
+        self._place = min(turn.trigger_line for turn in turns)
+        self.lines: list[Line] = []
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """The turns that have not ended."""
+        return tuple(turn.id for turn in self._turns.values() if not turn.status.is_end)
+
+    def look(self) -> bool:
+        """Look at the turns' headers; True when nothing more comes unless a human acts."""
+        for turn_id in self.pending:
+            self._turns[turn_id] = self._journal.header(turn_id)
+        still = (TurnStatus.QUEUED, TurnStatus.RUNNING)
+        return all(turn.status not in still for turn in self._turns.values())
+
+    def read(self) -> None:
+        """Read the lines, after the last look: a turn that had ended has all of them there."""
+        visible = Visible()
+        while True:
+            rows = self._journal.lines(self._session_id, after=self._place, limit=_READ)
+            for line in rows:
+                if line.turn_id in self._turns and visible.shows(line):
+                    self.lines.append(line)
+            if rows:
+                self._place = rows[-1].sequence
+            if len(rows) < _READ or self._is_past(rows[-1]):
+                return
+
+    def _is_past(self, line: Line) -> bool:
+        """Whether all turns had long ended when a line was written; clocks may differ a little."""
+        return all(
+            turn.ended_at and turn.ended_at + _SLACK < line.at for turn in self._turns.values()
+        )
+
+
+async def wait_for(
+    runtime: Runtime, watch: Watch, turns: tuple[Turn, ...], seconds: float
+) -> Replies:
+    """Wait until all turns have ended or wait for a human, or the server ends; at most so long."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    replies = Replies(runtime, turns)
+    async with watch.watching(turns[0].session_id) as next_change:
+        ending = False
+        while True:
+            settled = await run_in_threadpool(replies.look)
+            left = deadline - loop.time()
+            if settled or ending or left <= 0:
+                await run_in_threadpool(replies.read)
+                return replies
+            ending = bool(await next_change(left))

@@ -1,0 +1,234 @@
+"""Events: a session as it happens, as server-sent events that resume without loss.
+
+Lines carry their sequence as event id, so a client that reconnects names the last one it saw and
+gets everything after it. Changes of turns are news only: whoever missed one asks for the turn. In
+the format `agui` they are the events that a WebSocket tells as well.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Query
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+from pydantic import Field
+
+from opencrab.domain.conversation.line import Line
+from opencrab.domain.errors import Invalid, NotFound, OpenCrabError
+from opencrab.domain.value import Value
+from opencrab.engine.conversation import live_events
+from opencrab.engine.conversation.live import Visible, collect, moved
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.conversation.lines import LAST, LineView, visible_to
+from opencrab.gateways.rest.http.access import Reader
+from opencrab.gateways.rest.http.dependencies import Api, Id, Rest
+from opencrab.gateways.rest.http.problem import of_error
+
+HEARTBEAT_SECONDS = 15.0
+RETRY_MS = 1_000
+_BATCH = 100
+
+router = APIRouter(prefix="/api", tags=["messages"])
+
+_STREAM = {
+    "description": "Events `line` (id: its sequence; data: a line as in GET messages) and `turn` "
+    "(data: turn_id, agent_id, status), with a comment at least every 15 seconds. In the format "
+    "`agui` there are events of AG-UI instead; the last one of a line has its sequence as id.",
+    "content": {"text/event-stream": {"schema": {"type": "string"}}},
+}
+
+
+class EventsQuery(Value, defer_build=False):
+    """Which events, from where and for how long."""
+
+    after: Annotated[int, Field(ge=0, le=LAST)] | None = Field(
+        default=None, description="begin after this sequence; by default with what comes next"
+    )
+    kinds: Annotated[str, Field(max_length=100)] | None = Field(
+        default=None, description="kinds of lines, as in GET messages"
+    )
+    seconds: Annotated[int, Field(ge=1, le=86_400)] | None = Field(
+        default=None, description="end after so long; the client reconnects"
+    )
+    format: Literal["opencrab", "agui"] = Field(
+        default="opencrab",
+        description="`agui`: the events of a WebSocket, as docs/live.md has them",
+    )
+
+
+class Progress:
+    """How far one client has come in one session; it is read in a thread, event by event."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        session_id: str,
+        visible: Visible,
+        place: int,
+        *,
+        agui: bool = False,
+    ) -> None:
+        self._runtime = runtime
+        self._agui = agui
+        self._home = runtime.home
+        self._session_id = session_id
+        self._visible = visible
+        self._place = place
+        self._position = runtime.home.feed.position() if runtime.home.feed else 0
+        self._turns: dict[str, tuple[str, str]] = {}
+        self._speaking: set[str] = set()
+
+    def news(self) -> list[str]:
+        """Everything that happened since the last call and may be shown, as events."""
+        return self._lines() + self._moves()
+
+    def _lines(self) -> list[str]:
+        events: list[str] = []
+        while True:
+            lines, place = collect(
+                self._home.journal,
+                self._session_id,
+                self._visible,
+                after=self._place,
+                limit=_BATCH,
+            )
+            for line in lines:
+                if line.turn_id:
+                    self._speaking.add(line.turn_id)
+                events.append(_line_event(line, agui=self._agui))
+            self._place = place or (lines[-1].sequence if lines else self._place)
+            if place is None or len(events) >= _BATCH:
+                return events
+
+    def _moves(self) -> list[str]:
+        """The turns of this session that changed, each with its newest status."""
+        feed, moved = self._home.feed, dict[str, str]()
+        if feed is None:
+            return self._asked()
+        while entries := feed.read(after=self._position, limit=_BATCH):
+            self._position = entries[-1].position
+            for entry in entries:
+                if entry.kind == "turn" and entry.session_id == self._session_id and entry.turn_id:
+                    moved[entry.turn_id] = entry.body
+        return [event for item in moved.items() if (event := self._turn_event(*item))]
+
+    def _asked(self) -> list[str]:
+        """Without a feed: the turns that have spoken here, each asked for until it has ended."""
+        told: list[str] = []
+        for turn_id in sorted(self._speaking):
+            try:
+                turn = self._home.journal.header(turn_id)
+            except NotFound:
+                # Lines stay for ever; turns are kept for some weeks.
+                self._speaking.discard(turn_id)
+                continue
+            if turn.status.is_end:
+                self._speaking.discard(turn_id)
+            told.append(self._turn_event(turn_id, turn.status.value, turn.agent_id))
+        return [event for event in told if event]
+
+    def _turn_event(self, turn_id: str, status: str, agent_id: str = "") -> str:
+        known_id, known = self._turns.get(turn_id, ("", ""))
+        if known == status:
+            return ""
+        agent_id = agent_id or known_id or self._home.journal.load(turn_id).turn.agent_id
+        self._turns[turn_id] = (agent_id, status)
+        if self._agui:
+            found = moved(self._runtime, turn_id, status)
+            return "" if found is None else "".join(map(_data, live_events.of_turn(found)))
+        data = json.dumps({"turn_id": turn_id, "agent_id": agent_id, "status": status})
+        return f"event: turn\ndata: {data}\n\n"
+
+
+@router.get(
+    "/sessions/{session_id}/events",
+    response_class=StreamingResponse,
+    responses={200: _STREAM},
+    summary="Follow a session",
+    operation_id="session_events",
+)
+async def session_events(
+    api: Api,
+    caller: Reader,
+    session_id: Id,
+    query: Annotated[EventsQuery, Query()],
+    last_event_id: Annotated[
+        str | None, Header(description="the last event seen; it comes before `after`")
+    ] = None,
+) -> StreamingResponse:
+    """Server-sent events of a session, until the client leaves or the seconds are over."""
+    visible = visible_to(caller, query.kinds)
+    after = query.after if last_event_id is None else sequence_of(last_event_id)
+    agui = query.format == "agui"
+    progress = await run_in_threadpool(_begin, api.runtime, session_id, visible, after, agui=agui)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    stream = events(api, session_id, progress, api.within(query.seconds))
+    return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
+
+
+async def events(
+    api: Rest, session_id: str, progress: Progress, seconds: float | None
+) -> AsyncIterator[str]:
+    """The stream itself: whatever is new, then a sleep until there may be more."""
+    loop = asyncio.get_running_loop()
+    deadline = None if seconds is None else loop.time() + seconds
+    yield f"retry: {RETRY_MS}\n\n"
+    async with api.watch.watching(session_id) as next_change:
+        quiet_since = loop.time()
+        while deadline is None or loop.time() < deadline:
+            try:
+                news = await run_in_threadpool(progress.news)
+            except OpenCrabError as error:
+                yield _problem_event(error)
+                return
+            for event in news:
+                yield event
+            if news:
+                quiet_since = loop.time()
+                continue
+            if loop.time() - quiet_since >= HEARTBEAT_SECONDS:
+                yield ": still here\n\n"
+                quiet_since = loop.time()
+            heartbeat = quiet_since + HEARTBEAT_SECONDS - loop.time()
+            left = heartbeat if deadline is None else min(heartbeat, deadline - loop.time())
+            if await next_change(max(left, 0.0)):
+                return
+
+
+def sequence_of(event_id: str) -> int:
+    """The sequence that a Last-Event-ID names; raises Invalid."""
+    if not (event_id.isascii() and event_id.isdecimal() and len(event_id) <= len(str(LAST))):
+        raise Invalid(
+            "this is no id of an event of ours",
+            field="Last-Event-ID",
+            cure="send the id of the last event you saw, or leave it out",
+        )
+    return min(int(event_id), LAST)
+
+
+def _begin(
+    runtime: Runtime, session_id: str, visible: Visible, after: int | None, *, agui: bool
+) -> Progress:
+    runtime.home.sessions.get(session_id)
+    if after is None:
+        newest = runtime.home.journal.lines(session_id, limit=1, newest_first=True)
+        after = newest[0].sequence if newest else 0
+    return Progress(runtime, session_id, visible, after, agui=agui)
+
+
+def _line_event(line: Line, *, agui: bool) -> str:
+    if agui:
+        *others, last = map(_data, live_events.of_line(line))
+        return "".join((*others, f"id: {line.sequence}\n{last}"))
+    data = LineView.of(line).model_dump_json()
+    return f"id: {line.sequence}\nevent: line\ndata: {data}\n\n"
+
+
+def _data(event: live_events.Event) -> str:
+    return f"data: {json.dumps(event, ensure_ascii=False)}\n\n"
+
+
+def _problem_event(error: OpenCrabError) -> str:
+    return f"event: problem\ndata: {bytes(of_error(error).body).decode()}\n\n"

@@ -1,0 +1,196 @@
+"""Sessions: list, open, look at and end conversations, and instruct their agents."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+
+from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.session import (
+    Ending,
+    Hearing,
+    Mode,
+    Participant,
+    Phase,
+    Session,
+    SessionStatus,
+)
+from opencrab.domain.errors import Refused
+from opencrab.domain.value import MessageText, Value
+from opencrab.engine.agents.creation import NewSession, create_session
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.admission import instruct
+from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+
+LISTING = "sessions"
+
+router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=JsonRoute)
+
+
+class SessionView(Value):
+    """A conversation: its participants, its counters, and who may hear of it later."""
+
+    id: str
+    name: str | None
+    theme: str
+    mode: Mode
+    phase: Phase
+    status: SessionStatus
+    turn_number: int
+    done_count: int
+    max_turns: int | None
+    hop_limit: int | None
+    hops: int
+    quorum: int | None
+    budget_micro_usd: int | None
+    spent_micro_usd: int
+    ended_by: Ending | None
+    participants: tuple[Participant, ...]
+    facilitator_id: str | None
+    goal: str | None
+    hearing: Hearing
+    guild_id: str | None
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, session: Session) -> "SessionView":
+        """A stored session as it is shown."""
+        return cls(**{name: value for name, value in session if name in cls.model_fields})
+
+
+class Mentor(Value, defer_build=False):
+    """An instruction to a session's agents."""
+
+    text: MessageText
+
+
+class MentorView(Value):
+    """An instruction as it was given; `line` is its place in the session."""
+
+    id: str
+    line: int
+    at: datetime
+
+
+@router.get("", summary="List sessions", operation_id="list_sessions")
+def list_sessions(api: Api, _caller: Reader, query: Paged) -> Page[SessionView]:
+    """Sessions in order of their ids, ended ones too."""
+    after = place_in(LISTING, query.cursor)
+    found = api.runtime.home.sessions.page(after=after, limit=query.limit + 1)
+    items, cursor = paged(LISTING, found, query.limit, lambda session: session.id)
+    return Page(items=tuple(map(SessionView.of, items)), next_cursor=cursor)
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=SessionView,
+    summary="Open a session",
+    operation_id="create_session",
+)
+def create(
+    api: Api,
+    caller: Talker,
+    once: Repeatable,
+    body: Annotated[NewSession, strictly(NewSession)],
+) -> Response:
+    """Open a conversation with one or more agents; only owner keys may choose its models."""
+    if body.models and not caller.is_owner:
+        raise Refused("only an owner key may choose a session's models", field="models")
+
+    def make() -> SessionView:
+        session_id, creator = once.id_of("session"), caller.principal.id
+        return SessionView.of(
+            create_session(api.runtime, body, created_by=creator, session_id=session_id)
+        )
+
+    return once.answer(body, make, status=201)
+
+
+@router.get("/{session_id}", summary="Look at a session", operation_id="get_session")
+def get(api: Api, _caller: Reader, session_id: Id) -> SessionView:
+    """One conversation."""
+    return SessionView.of(api.runtime.home.sessions.get(session_id))
+
+
+@router.delete("/{session_id}", summary="End a session", operation_id="delete_session")
+def delete(api: Api, caller: Talker, session_id: Id) -> SessionView:
+    """End a conversation: it takes no more messages, and stays readable."""
+    return _ended(api.runtime, caller, session_id)
+
+
+@router.post(
+    "/{session_id}/end",
+    response_model=SessionView,
+    summary="End a session",
+    operation_id="end_session",
+)
+def end(api: Api, caller: Talker, session_id: Id, once: Repeatable) -> Response:
+    """End a conversation: it takes no more messages, and stays readable."""
+    return once.answer(None, lambda: _ended(api.runtime, caller, session_id))
+
+
+@router.post(
+    "/{session_id}/mentor",
+    status_code=201,
+    response_model=MentorView,
+    summary="Instruct the agents",
+    operation_id="mentor",
+)
+def mentor(
+    api: Api,
+    caller: Owner,
+    session_id: Id,
+    once: Repeatable,
+    body: Annotated[Mentor, strictly(Mentor)],
+) -> Response:
+    """Give the session's agents an instruction that only they and the owner see.
+
+    A running turn hears it before its next step, later turns find it in their history; it starts
+    no turn.
+    """
+    instruction_id = once.id_of("instruction")
+
+    def make() -> MentorView:
+        placed = _instruct(api.runtime, caller, session_id, instruction_id, body.text)
+        return MentorView(id=placed.id, line=placed.line, at=placed.at)
+
+    return once.answer(body, make, status=201)
+
+
+def _ended(runtime: Runtime, caller: Caller, session_id: str) -> SessionView:
+    session = runtime.home.sessions.get(session_id)
+    if not caller.is_owner and session.created_by != caller.principal.id:
+        raise Refused(
+            "only the key that opened a session, or an owner key, may end it",
+            cure="use that key, or one with scope owner",
+        )
+    return SessionView.of(runtime.home.sessions.end(session_id, runtime.clock.now()))
+
+
+def _instruct(
+    runtime: Runtime, caller: Caller, session_id: str, instruction_id: str, text: str
+) -> Instruction:
+    now, principal = runtime.clock.now(), caller.principal
+    instruction = Instruction(
+        id=instruction_id, session_id=session_id, text=text, by=principal.id, at=now
+    )
+    line = Line(
+        session_id=session_id,
+        group=instruction_id,
+        kind=LineKind.SYSTEM,
+        audience=Audience.AGENTS,
+        speaker_id=principal.id,
+        speaker_name=principal.name,
+        authority=caller.authority,
+        text=text,
+        message_id=instruction_id,
+        at=now,
+    )
+    return instruct(runtime, instruction, line)

@@ -1,0 +1,113 @@
+"""Turns: read one step by step, ask it to stop, and decide what it waits for."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+
+from opencrab.domain.errors import Conflict, Refused
+from opencrab.domain.turn.record import ApprovalDecision
+from opencrab.domain.value import ShortText, Value
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn import control
+from opencrab.engine.turn.stored_record import resolved
+from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.insight.turn_story import StoryView, TurnView
+
+router = APIRouter(prefix="/api/turns", tags=["turns"], route_class=JsonRoute)
+
+
+class Cancel(Value, defer_build=False):
+    """Why a turn is to stop."""
+
+    reason: ShortText = ""
+
+
+class Decision(Value, defer_build=False):
+    """Whether a waiting turn may do what it asks for."""
+
+    approved: bool
+    reason: ShortText = ""
+
+
+@router.get("/{turn_id}", summary="Read a turn's story", operation_id="get_turn")
+def get(api: Api, caller: Reader, turn_id: Id) -> StoryView:
+    """A turn's state, and every step that it took."""
+    recorded = api.runtime.home.journal.load(turn_id)
+    records = resolved(recorded.records, api.runtime.home.blobs)
+    return StoryView.told(recorded.turn, records, private=caller.is_owner)
+
+
+@router.post(
+    "/{turn_id}/cancel",
+    response_model=TurnView,
+    summary="Stop a turn",
+    operation_id="cancel_turn",
+)
+def cancel(
+    api: Api,
+    caller: Talker,
+    turn_id: Id,
+    once: Repeatable,
+    body: Annotated[Cancel, strictly(Cancel)] | None = None,
+) -> Response:
+    """Ask a turn to stop before its next call; one that has ended is answered as it is."""
+    wish = body or Cancel()
+    return once.answer(wish, lambda: _cancelled(api.runtime, caller, turn_id, wish.reason))
+
+
+@router.post(
+    "/{turn_id}/decide",
+    response_model=TurnView,
+    summary="Decide an approval",
+    operation_id="decide_turn",
+)
+def decide(
+    api: Api,
+    caller: Owner,
+    turn_id: Id,
+    once: Repeatable,
+    body: Annotated[Decision, strictly(Decision)],
+) -> Response:
+    """Approve or reject what a waiting turn asks for; it goes on with exactly that call."""
+
+    def make() -> TurnView:
+        turn = control.decide(
+            api.runtime,
+            turn_id,
+            approved=body.approved,
+            by=caller.principal.id,
+            reason=body.reason,
+        )
+        return TurnView.of(turn)
+
+    def again() -> TurnView:
+        try:
+            return make()
+        except Conflict:
+            return _decided_before(api.runtime, caller, turn_id, approved=body.approved)
+
+    return once.answer(body, make, again=again)
+
+
+def _cancelled(runtime: Runtime, caller: Caller, turn_id: str, reason: str) -> TurnView:
+    turn = runtime.home.journal.load(turn_id).turn
+    if not caller.is_owner and turn.principal_id != caller.principal.id:
+        raise Refused(
+            "only the key whose message started a turn, or an owner key, may stop it",
+            cure="use that key, or one with scope owner",
+        )
+    by = caller.principal.id
+    return TurnView.of(control.stop(runtime, turn_id, by=by, reason=reason))
+
+
+def _decided_before(runtime: Runtime, caller: Caller, turn_id: str, *, approved: bool) -> TurnView:
+    """The turn, if this caller's decision reached it before its answer was lost."""
+    recorded = runtime.home.journal.load(turn_id)
+    decisions = [item for item in recorded.records if isinstance(item, ApprovalDecision)]
+    wanted = (caller.principal.id, approved)
+    if not decisions or (decisions[-1].by, decisions[-1].approved) != wanted:
+        raise Conflict(f"turn {turn_id!r} does not wait for an approval")
+    return TurnView.of(recorded.turn)

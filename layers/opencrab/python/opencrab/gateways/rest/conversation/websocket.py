@@ -1,0 +1,213 @@
+"""Live: the local home's WebSocket at /ws, and the tickets with which browsers come to one.
+
+What is said over it is the conversation's business; here its frames are bounded, and whoever takes
+nothing, says too much or may not stay is cut. Nobody is sent anything before they proved who they
+are.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from typing import Any, Protocol
+
+from fastapi import APIRouter, FastAPI, Request, Response, WebSocket, WebSocketDisconnect
+from fastapi.concurrency import run_in_threadpool
+from pydantic import Field
+
+from opencrab.domain.errors import (
+    NotFound,
+    OpenCrabError,
+    Unavailable,
+)
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.value import Value
+from opencrab.engine.conversation.connections import issue_ticket
+from opencrab.gateways.rest.http.access import Reader, secret_in
+from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.dependencies import Api
+from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.polling import EVERY, Watch
+from opencrab.gateways.rest.http.problem import of_error
+
+FRAME_BYTES = 32_768
+TAKE_SECONDS = 10.0
+"""A client that does not take a frame within so long is cut."""
+
+CLOSE_SECONDS = 1.0
+LOOK_SECONDS = 15.0
+"""Between two looks at a client's key when nothing happens."""
+
+_BATCH = 50
+_REASON = 120
+_BYTES, _LARGE, _REFUSED, _RESTART, _LATER = 1003, 1009, 1008, 1012, 1013
+
+router = APIRouter(tags=["messages"], route_class=JsonRoute)
+
+
+class Conversation(Protocol):
+    """One client over one connection; it is asked by one thread at a time."""
+
+    def hear(self, text: str) -> Iterator[dict[str, Any]]:
+        """What there is to send because of a frame; raises an OpenCrabError to end it all."""
+
+    def news(self) -> Iterator[dict[str, Any]]:
+        """What there is to send because of what happened; raises an OpenCrabError to end it all."""
+
+
+class Talk(Protocol):
+    """Begins conversations."""
+
+    def enter(self, headers: Mapping[str, str], query: str) -> Conversation:
+        """A conversation with whoever sent these; raises Refused, Unauthenticated."""
+
+
+class TicketView(Value):
+    """A ticket that opens one WebSocket as `?ticket=`, once, within a minute."""
+
+    ticket: str | None = Field(description="shown this once; null in a repeated answer")
+    expires_at: datetime
+
+
+def offer(app: FastAPI, talk: Talk | None) -> None:
+    """Let an application hold conversations; without any it has no WebSocket."""
+    app.state.talk = talk
+    logging.getLogger("uvicorn.error").addFilter(no_refusal)
+
+
+def no_refusal(record: logging.LogRecord) -> bool:
+    """Whether a record is no error of uvicorn about a WebSocket that we refused with an answer."""
+    return record.msg != "ASGI callable returned without completing handshake."
+
+
+@router.post(
+    "/api/tickets",
+    status_code=201,
+    response_model=TicketView,
+    summary="Get a ticket for a WebSocket",
+    operation_id="create_ticket",
+)
+def create_ticket(api: Api, request: Request, _caller: Reader, once: Repeatable) -> Response:
+    """A ticket with this key's scope, for pages, whose WebSockets cannot send a header."""
+    key = content_hash(secret_in(request.scope["headers"]).encode())
+
+    def make() -> TicketView:
+        ticket, expires_at = issue_ticket(api.runtime, key)
+        return TicketView(ticket=ticket, expires_at=expires_at)
+
+    return once.answer(None, make, status=201, remembered=lambda made: made.replaced(ticket=None))
+
+
+@router.websocket("/ws")
+async def talk(websocket: WebSocket) -> None:
+    """Answer a client and tell it what happens, until it leaves or has to."""
+    try:
+        conversation = await run_in_threadpool(_enter, websocket)
+    except OpenCrabError as error:
+        await websocket.send_denial_response(of_error(error))
+        return
+    await websocket.accept()
+    await Held(websocket, conversation).until_over(websocket.app.state.rest.watch)
+
+
+class Held:
+    """A connection as long as it lasts; one thing at a time is said over it."""
+
+    def __init__(
+        self,
+        websocket: WebSocket,
+        conversation: Conversation,
+        *,
+        take_seconds: float = TAKE_SECONDS,
+        close_seconds: float = CLOSE_SECONDS,
+    ) -> None:
+        self._take_seconds = take_seconds
+        self._close_seconds = close_seconds
+        self._websocket = websocket
+        self._conversation = conversation
+        self._speaking = asyncio.Lock()
+
+    async def until_over(self, watch: Watch) -> None:
+        """Answer and tell until one side ends it."""
+        tasks = {asyncio.create_task(self._hear()), asyncio.create_task(self._tell(watch))}
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for task in done:
+            code, reason = task.result()
+            if code is not None:
+                await self._close(code, reason)
+
+    async def _hear(self) -> tuple[int | None, str]:
+        """Answer frames until there are no more; the code to close with, if one is called for."""
+        while True:
+            message = await self._websocket.receive()
+            if message["type"] == "websocket.disconnect":
+                return None, ""
+            text = message.get("text")
+            if text is None:
+                return _BYTES, "binary frames say nothing here"
+            if len(text.encode(errors="replace")) > FRAME_BYTES:
+                return _LARGE, f"a frame has at most {FRAME_BYTES} bytes"
+            ended = await self._speak(lambda said=text: self._conversation.hear(said))
+            if ended is not None:
+                return ended
+
+    async def _tell(self, watch: Watch) -> tuple[int | None, str]:
+        """Tell what happens, as it happens."""
+        async with watch.watching(EVERY) as next_change:
+            while True:
+                ended = await self._speak(self._conversation.news)
+                if ended is not None:
+                    return ended
+                if await next_change(LOOK_SECONDS):
+                    return _RESTART, "the server ends"
+
+    async def _speak(self, ask: Any) -> tuple[int | None, str] | None:
+        """Send everything that the conversation has to say to this; what ends it, if that does."""
+        try:
+            async with self._speaking:
+                events = await run_in_threadpool(ask)
+                while batch := await run_in_threadpool(lambda: list(islice(events, _BATCH))):
+                    for event in batch:
+                        await self._send(event)
+        except OpenCrabError as error:
+            code = _LATER if isinstance(error, Unavailable) else _REFUSED
+            return code, f"{error.code}: {error.message}"
+        except TimeoutError:
+            return _LATER, "you take nothing"
+        except WebSocketDisconnect:
+            return None, ""
+        return None
+
+    async def _send(self, event: dict[str, Any]) -> None:
+        async with asyncio.timeout(self._take_seconds):
+            await self._websocket.send_text(
+                json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+            )
+
+    async def _close(self, code: int, reason: str) -> None:
+        """Say why, if the client still listens."""
+        cut = reason.encode()[:_REASON].decode(errors="ignore")
+        try:
+            async with asyncio.timeout(self._close_seconds):
+                await self._websocket.close(code, cut)
+        except (TimeoutError, RuntimeError, WebSocketDisconnect):
+            return
+
+
+def _enter(websocket: WebSocket) -> Conversation:
+    found: Talk | None = getattr(websocket.app.state, "talk", None)
+    if found is None:
+        raise NotFound("there is no WebSocket here", cure="set gateway.websocket.enabled to true")
+    headers: dict[str, str] = {}
+    for name, text in websocket.headers.items():
+        # A header that came twice is neither the one nor the other.
+        headers[name] = f"{headers[name]}, {text}" if name in headers else text
+    query = websocket.scope["query_string"].decode("latin-1")
+    return found.enter(headers, query)

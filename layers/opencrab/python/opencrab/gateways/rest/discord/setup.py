@@ -1,0 +1,180 @@
+"""Discord: is it set up, which commands are registered, who listens where, and what was heard.
+
+Ordinary messages and reactions do not reach Discord's interactions: the relay brings them here.
+"""
+
+from dataclasses import replace
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from opencrab.domain.discord.community import Presence, Snowflake
+from opencrab.domain.value import Value
+from opencrab.engine.discord import ambient_messages, diagnosis, presence, reactions, setup
+from opencrab.engine.discord.setup import Application, Difference, Invitation
+from opencrab.gateways.rest.agents.agents import preferred
+from opencrab.gateways.rest.discord.views import (
+    DoctorView,
+    OverheardView,
+    PresencePut,
+    PresencesView,
+    ReactedView,
+)
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Repeatable
+
+DOOR = "/discord/interactions"
+"""Where Discord sends interactions, on the same host as the API."""
+
+router = APIRouter(prefix="/api", tags=["discord"], route_class=JsonRoute)
+
+_Guild = Annotated[
+    Snowflake | None, Query(description="only this server's commands; by default everywhere")
+]
+
+
+class CommandsPut(Value, defer_build=False):
+    """Where the commands are to be registered."""
+
+    guild_id: Snowflake | None = None
+
+
+@router.get("/discord", summary="Is Discord set up?", operation_id="get_discord")
+def get_discord(
+    api: Api,
+    _caller: Owner,
+    request: Request,
+    accept_language: Annotated[str | None, Header(description="the language of the advice")] = None,
+) -> DoctorView:
+    """Look at token, keys, endpoint, commands and permissions, and say what to click."""
+    application = _reached(api.discord, str(request.base_url))
+    language = preferred(accept_language or "")
+    return DoctorView(checks=diagnosis.examine(api.runtime, application, language))
+
+
+@router.get(
+    "/discord/commands",
+    summary="Which commands are registered?",
+    operation_id="get_discord_commands",
+)
+def get_commands(api: Api, _caller: Owner, guild_id: _Guild = None) -> Difference:
+    """How the commands that Discord has differ from those that it should have."""
+    return setup.difference(api.runtime, api.discord, guild_id)
+
+
+@router.put(
+    "/discord/commands", summary="Register the commands", operation_id="put_discord_commands"
+)
+def put_commands(
+    api: Api, _caller: Owner, body: Annotated[CommandsPut, strictly(CommandsPut)]
+) -> Difference:
+    """Put our commands in place of all that are registered there; answers what that changed."""
+    return setup.register(api.runtime, api.discord, body.guild_id)
+
+
+@router.get("/discord/invite", summary="Links to invite the bot", operation_id="invite_discord")
+def get_invite(api: Api, _caller: Owner) -> Invitation:
+    """The links by which the bot comes to a server, or along with one user."""
+    return setup.invitation(api.runtime, api.discord)
+
+
+@router.get(
+    "/discord/presences", summary="Who is on Discord?", operation_id="list_discord_presences"
+)
+def list_presences(api: Api, _caller: Owner) -> PresencesView:
+    """What every agent is on Discord for which something is kept."""
+    return PresencesView(items=presence.presences(api.runtime))
+
+
+@router.get(
+    "/agents/{agent_id}/discord",
+    summary="What is an agent on Discord?",
+    operation_id="get_agent_discord",
+)
+def get_presence(api: Api, _caller: Owner, agent_id: Id) -> Presence:
+    """Where an agent takes part, and who is who to it; the defaults where nothing is kept."""
+    api.runtime.home.agents.get(agent_id)
+    return presence.presence_of(api.runtime, agent_id) or Presence(agent_id=agent_id)
+
+
+@router.put(
+    "/agents/{agent_id}/discord",
+    summary="Set what an agent is on Discord",
+    operation_id="put_agent_discord",
+)
+def put_presence(
+    api: Api, _caller: Owner, agent_id: Id, body: Annotated[PresencePut, strictly(PresencePut)]
+) -> Presence:
+    """Replace where an agent takes part, and who is who to it; it counts at once."""
+    return presence.keep(api.runtime, Presence(agent_id=agent_id, **dict(body)))
+
+
+@router.delete(
+    "/agents/{agent_id}/discord",
+    summary="Let an agent be nothing special on Discord",
+    operation_id="delete_agent_discord",
+)
+def delete_presence(api: Api, _caller: Owner, agent_id: Id) -> Presence:
+    """Keep nothing of an agent any more: it can be asked anywhere, and speaks up nowhere."""
+    presence.drop(api.runtime, agent_id)
+    return Presence(agent_id=agent_id)
+
+
+@router.post(
+    "/discord/messages",
+    status_code=202,
+    response_model=OverheardView,
+    summary="Bring an ordinary message",
+    operation_id="bring_discord_message",
+)
+def bring_message(
+    api: Api,
+    _caller: Owner,
+    once: Repeatable,
+    body: Annotated[ambient_messages.Said, strictly(ambient_messages.Said)],
+) -> Response:
+    """Let the agents that it concerns answer in its channel; the same message again is one turn."""
+
+    def make() -> OverheardView:
+        setup.connected(api.runtime)
+        found = ambient_messages.overhear(api.runtime, body, own_ids=_own_ids(api.discord))
+        return OverheardView.of(found)
+
+    return once.answer(body, make, status=202)
+
+
+@router.post(
+    "/discord/reactions",
+    response_model=ReactedView,
+    summary="Bring a reaction",
+    operation_id="bring_discord_reaction",
+)
+def bring_reaction(
+    api: Api,
+    _caller: Owner,
+    once: Repeatable,
+    body: Annotated[reactions.Reaction, strictly(reactions.Reaction)],
+) -> Response:
+    """Keep a thumb under one of our messages as feedback on the turn that wrote it, if known."""
+
+    def make() -> ReactedView:
+        found = reactions.react(api.runtime, body, own_ids=_own_ids(api.discord))
+        return ReactedView(turn_id=found.turn_id, reason=found.unused)
+
+    return once.answer(body, make)
+
+
+def _own_ids(application: Application) -> frozenset[str]:
+    """A bot's id is its application's, for all that were made since 2016."""
+    return frozenset({application.application_id})
+
+
+def _reached(application: Application, base_url: str) -> Application:
+    """The application with its endpoint, where this installation is known by a public address."""
+    address = urlsplit(base_url)
+    if application.endpoint is not None or address.scheme != "https":
+        return application
+    return replace(application, endpoint=f"https://{address.netloc}{DOOR}")

@@ -1,0 +1,4 @@
+"""Routes for discussions of several agents.
+
+Who speaks next is `engine/discussion`.
+"""

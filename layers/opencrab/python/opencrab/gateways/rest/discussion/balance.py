@@ -1,0 +1,81 @@
+"""Fairness: how evenly the agents of a session spoke."""
+
+from datetime import datetime
+
+from fastapi import APIRouter
+
+from opencrab.domain.conversation.session import OBSERVER, Participant, Session, SessionStatus
+from opencrab.domain.discussion.turn_taking import evenness
+from opencrab.domain.value import Value
+from opencrab.gateways.rest.http.access import Reader
+from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.dependencies import Api, Id
+
+router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=JsonRoute)
+
+
+class ShareView(Value):
+    """One agent's share of a session.
+
+    `characters_share` is 0..1 of all that agents said in it, `silent_seconds` the time since it
+    spoke last, or since the session began, until now or until the session's end.
+    """
+
+    agent_id: str
+    role: str
+    turns: int
+    speeches: int
+    characters: int
+    characters_share: float
+    silent_seconds: int
+
+
+class FairnessView(Value):
+    """How evenly a session's agents spoke.
+
+    `index` is Jain's index of fairness of their characters, observers left out: (Σx)² ÷ (n · Σx²),
+    1 for equal parts and 1/n where one has said everything (Jain, Chiu, Hawe, DEC-TR-301, 1984).
+    """
+
+    session_id: str
+    index: float
+    turns: int
+    speeches: int
+    characters: int
+    participants: tuple[ShareView, ...]
+
+
+@router.get(
+    "/{session_id}/fairness", summary="See how evenly agents spoke", operation_id="get_fairness"
+)
+def get(api: Api, _caller: Reader, session_id: Id) -> FairnessView:
+    """Turns, speeches and characters of each agent, and one index for all of them."""
+    return fairness(api.runtime.home.sessions.get(session_id), api.runtime.clock.now())
+
+
+def fairness(session: Session, now: datetime) -> FairnessView:
+    """The statistics of a session; who left is not counted any more."""
+    until = session.updated_at if session.status is SessionStatus.ENDED else now
+    said = sum(each.characters for each in session.participants)
+
+    def share(part: Participant) -> ShareView:
+        since = part.last_speech_at or session.created_at
+        return ShareView(
+            agent_id=part.agent_id,
+            role=part.role,
+            turns=part.turns,
+            speeches=part.speeches,
+            characters=part.characters,
+            characters_share=part.characters / said if said else 0.0,
+            silent_seconds=max(int((until - since).total_seconds()), 0),
+        )
+
+    speaking = [each.characters for each in session.participants if each.role != OBSERVER]
+    return FairnessView(
+        session_id=session.id,
+        index=evenness(speaking),
+        turns=sum(each.turns for each in session.participants),
+        speeches=sum(each.speeches for each in session.participants),
+        characters=said,
+        participants=tuple(map(share, session.participants)),
+    )

@@ -1,0 +1,98 @@
+"""Plans: what an agent is about to do for a goal, task by task, and what it gave up doing."""
+
+from datetime import datetime
+
+from fastapi import APIRouter
+
+from opencrab.domain.goals.goal import Goal, Task
+from opencrab.domain.goals.plan import PLAN, GivenUp, PlanStatus, plan_key, plan_status
+from opencrab.domain.value import Value
+from opencrab.engine.goals import instructions as tasks
+from opencrab.engine.goals.pausing import goal_fact
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.goals.goals import PlannedView
+from opencrab.gateways.rest.http.access import Reader
+from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+
+LISTING = "plans"
+
+router = APIRouter(prefix="/api/agents/{agent_id}", tags=["tasks"], route_class=JsonRoute)
+
+
+class GivenUpView(Value):
+    """A plan that another one took the place of, and why."""
+
+    revision: int
+    why: str
+    tasks: tuple[PlannedView, ...]
+    given_up_at: datetime
+
+
+class PlanView(Value):
+    """A goal's plan: a draft until its first task begins; `earlier` are those that it gave up.
+
+    `revision` counts the plans of its goal.
+    """
+
+    goal_id: str
+    goal_name: str
+    revision: int
+    status: PlanStatus
+    tasks: tuple[PlannedView, ...]
+    earlier: tuple[GivenUpView, ...]
+
+
+@router.get("/plan", summary="Look at the plan of now", operation_id="get_plan")
+def get_plan(api: Api, caller: Reader, agent_id: Id) -> PlanView | None:
+    """The plan that the agent carries out now; null where it carries none out."""
+    current = api.runtime.home.agents.get(agent_id).mind.agenda.current
+    if current is None:
+        return None
+    goal = goal_fact(api.runtime, agent_id, current).read(Goal)
+    return _plan(api.runtime, goal, private=caller.is_owner)
+
+
+@router.get("/plans", summary="List plans", operation_id="list_plans")
+def list_plans(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[PlanView]:
+    """An agent's plans, those of its newest goals first; goals without one are left out."""
+    after = place_in(LISTING, query.cursor) or ""
+    found = tasks.goals(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    goals, cursor = paged(LISTING, found, query.limit, lambda goal: goal.id)
+    shown = (_plan(api.runtime, goal, private=caller.is_owner) for goal in goals)
+    return Page(items=tuple(plan for plan in shown if plan is not None), next_cursor=cursor)
+
+
+def _plan(runtime: Runtime, goal: Goal, *, private: bool) -> PlanView | None:
+    status = plan_status(goal)
+    if status is None:
+        return None
+    return PlanView(
+        goal_id=goal.id,
+        goal_name=goal.name,
+        revision=goal.revision,
+        status=status,
+        tasks=_tasks(goal.tasks, private=private),
+        earlier=tuple(
+            GivenUpView(
+                revision=old.revision,
+                why=old.why,
+                tasks=_tasks(old.tasks, private=private),
+                given_up_at=old.given_up_at,
+            )
+            for old in _given_up(runtime, goal)
+        ),
+    )
+
+
+def _given_up(runtime: Runtime, goal: Goal) -> list[GivenUp]:
+    if goal.revision == 1:
+        return []
+    names = ((PLAN, plan_key(goal.id, each)) for each in range(1, goal.revision))
+    found = runtime.home.facts.several(goal.agent_id, *names)
+    return sorted((fact.read(GivenUp) for fact in found), key=lambda old: old.revision)
+
+
+def _tasks(listed: tuple[Task, ...], *, private: bool) -> tuple[PlannedView, ...]:
+    return tuple(PlannedView.of(task, private=private) for task in listed)

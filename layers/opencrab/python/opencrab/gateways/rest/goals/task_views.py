@@ -1,0 +1,98 @@
+"""Task views: how far a task has come, as much of it as the caller may see."""
+
+from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.document import Fact
+from opencrab.domain.errors import NotFound
+from opencrab.domain.goals.goal import Goal
+from opencrab.domain.value import Value
+from opencrab.engine.approvals import approvals
+from opencrab.engine.goals.pausing import goal_fact
+from opencrab.engine.goals.progress import Asked, Progress, Standing, Summary, progress, summary
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.http.access import Caller
+
+
+class TaskSummary(Summary):
+    """Where a task stands, in a line."""
+
+
+class Front(Value):
+    """The task that the agent is busy with while others are in line."""
+
+    id: str
+    name: str
+    status: Standing
+
+
+class TaskView(Progress):
+    """A task with its plan, and what the turn that works on it does and has done.
+
+    `step` counts the turn's model calls, `spent_micro_usd` is the turn's too. `current` is what
+    happens now, be it an action or a thought; `thinking` is what the agent thought last. `behind`
+    is the task that one in line waits for. `over` says that nothing of all this will change any
+    more. What an approval is about only owners see and those who may decide in their place.
+    """
+
+    behind: Front | None = None
+
+
+def stored(runtime: Runtime, agent_id: str, label: str) -> Fact:
+    """The fact of a goal, by its id or by that of a task that it has; raises NotFound, Invalid."""
+    fact = goal_fact(runtime, agent_id, label)
+    goal = fact.read(Goal)
+    if label != goal.id and goal.task(label) is None:
+        raise NotFound(f"{goal.id} has no task {label!r}", cure=f"look at {goal.id}")
+    return fact
+
+
+def task_view(runtime: Runtime, goal: Goal, caller: Caller) -> TaskView:
+    """A task as this caller may see it."""
+    told = progress(runtime, goal, private=caller.is_owner)
+    shown = TaskView(**dict(told), behind=front_of(runtime, goal))
+    if told.approval is None or sees_questions(runtime, goal.agent_id, caller):
+        return shown
+    return shown.replaced(approval=_veiled(runtime, told.approval))
+
+
+def task_summary(runtime: Runtime, goal: Goal) -> TaskSummary:
+    """A task's line in a list."""
+    return TaskSummary(**dict(summary(runtime, goal)))
+
+
+def front_of(runtime: Runtime, goal: Goal) -> Front | None:
+    """The task that a task in line waits for; None for one that is not in line."""
+    if goal.status.is_end or goal.pause is not None:
+        return None
+    fact = runtime.home.facts.get(goal.agent_id, MIND, MIND)
+    agenda = fact.read(Mind).agenda if fact else Agenda()
+    if agenda.current is None or goal.id not in agenda.waiting:
+        return None
+    try:
+        front = goal_fact(runtime, goal.agent_id, agenda.current).read(Goal)
+    except NotFound:
+        return None
+    return Front(id=front.id, name=front.name, status=summary(runtime, front).status)
+
+
+def sees_questions(runtime: Runtime, agent_id: str, caller: Caller) -> bool:
+    """Whether a caller may read what an agent's calls are about: who may decide on them."""
+    if caller.is_owner:
+        return True
+    try:
+        delegates = runtime.home.agents.get(agent_id).agent.approvals.delegates
+    except NotFound:
+        return False
+    return caller.principal.id in delegates
+
+
+def named_only(action: str, impact: str) -> str:
+    """What those are told of a question who may not decide it."""
+    return f"{action} ({impact})"
+
+
+def _veiled(runtime: Runtime, asked: Asked) -> Asked:
+    try:
+        found = approvals.find(runtime, asked.approval_id)
+    except NotFound:
+        return asked.replaced(what="", touches="")
+    return asked.replaced(what=named_only(found.action, found.impact.value), touches="")

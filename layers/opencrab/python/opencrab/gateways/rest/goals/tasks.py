@@ -1,0 +1,246 @@
+"""Tasks: instructions that an agent carries out in sight, and whoever gave them can steer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
+from pydantic import AfterValidator, Field
+
+from opencrab.domain.errors import Conflict, Invalid, Refused
+from opencrab.domain.goals.goal import Goal, goal_of
+from opencrab.domain.value import MessageText, Name, ShortText, Value
+from opencrab.engine.goals import instructions
+from opencrab.engine.goals.instructions import Asker, NewInstruction
+from opencrab.engine.goals.pausing import goal_fact
+from opencrab.engine.goals.progress import Standing, summary
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.goals.task_views import (
+    TaskSummary,
+    TaskView,
+    stored,
+    task_summary,
+    task_view,
+)
+from opencrab.gateways.rest.http.access import Caller, Reader, Talker
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Once, Repeatable
+from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+
+LISTING = "tasks"
+_MICRO = 1_000_000
+
+router = APIRouter(prefix="/api/agents/{agent_id}/tasks", tags=["tasks"], route_class=JsonRoute)
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("has no word in it: write something")
+    return text
+
+
+Words = Annotated[MessageText, AfterValidator(_not_blank)]
+
+
+class NewTask(Value, defer_build=False):
+    """What is to be done; without a name its first line is one."""
+
+    instruction: Words
+    name: Name | None = None
+    budget_usd: Annotated[float, Field(ge=0, le=1_000_000)] | None = Field(
+        default=None, description="what its plan may cost at most"
+    )
+
+
+class Reason(Value, defer_build=False):
+    """Why it is to be so."""
+
+    reason: ShortText = ""
+
+
+class Steering(Value, defer_build=False):
+    """What the agent hears before its next step."""
+
+    text: Words
+
+
+@dataclass(frozen=True)
+class Order:
+    """A request to change one task, by somebody who may."""
+
+    runtime: Runtime
+    caller: Caller
+    agent_id: str
+    task_id: str
+    once: Once
+
+    def goal(self) -> Goal:
+        """The task as it is stored; raises NotFound."""
+        return goal_fact(self.runtime, self.agent_id, self.task_id).read(Goal)
+
+    def cancel(self, reason: str) -> Goal:
+        """Give the task up."""
+        by = self.caller.principal.id
+        return instructions.cancel(self.runtime, self.agent_id, self.task_id, by=by, reason=reason)
+
+    def answer(self, body: Value | None, act: Callable[[], Goal]) -> Response:
+        """Do it once, and answer what it made of the task; raises Refused."""
+
+        def make() -> TaskView:
+            if not self.caller.is_owner and self.goal().principal_id != self.caller.principal.id:
+                raise Refused(
+                    "only the key that gave an instruction, or an owner key, may change its task",
+                    cure="use that key, or one with scope owner",
+                )
+            return task_view(self.runtime, act(), self.caller)
+
+        return self.once.answer(body, make)
+
+
+async def _order(api: Api, caller: Talker, agent_id: Id, task_id: Id, once: Repeatable) -> Order:
+    goal_id = goal_of(task_id)
+    if task_id != goal_id:
+        raise Invalid(
+            "a single task cannot be changed, only all of its goal",
+            field="task_id",
+            cure=f"name the goal, {goal_id}",
+        )
+    return Order(api.runtime, caller, agent_id, task_id, once)
+
+
+Ordered = Annotated[Order, Depends(_order)]
+
+
+@router.post(
+    "",
+    status_code=202,
+    response_model=TaskView,
+    summary="Give an instruction",
+    operation_id="create_task",
+)
+def create(
+    api: Api,
+    caller: Talker,
+    agent_id: Id,
+    once: Repeatable,
+    body: Annotated[NewTask, strictly(NewTask)],
+) -> Response:
+    """Let an agent plan and carry something out, in a session of its own.
+
+    It begins at once, or when the task that the agent is busy with has ended.
+    """
+    budget = None if body.budget_usd is None else round(body.budget_usd * _MICRO)
+    asked = NewInstruction(instruction=body.instruction, name=body.name, budget_micro_usd=budget)
+    key = once.id_of("task")
+
+    def make() -> TaskView:
+        goal = instructions.undertake(api.runtime, agent_id, asked, _asker(caller), key=key)
+        return task_view(api.runtime, goal, caller)
+
+    return once.answer(body, make, status=202)
+
+
+@router.get("", summary="List tasks", operation_id="list_tasks")
+def list_tasks(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[TaskSummary]:
+    """What an agent was told to do or set itself, the newest first."""
+    after = place_in(LISTING, query.cursor) or ""
+    found = instructions.goals(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    items, cursor = paged(LISTING, found, query.limit, lambda goal: goal.id)
+    return Page(items=tuple(task_summary(api.runtime, goal) for goal in items), next_cursor=cursor)
+
+
+@router.get("/{task_id}", summary="Look at a task", operation_id="get_task")
+def get(api: Api, caller: Reader, agent_id: Id, task_id: Id) -> TaskView:
+    """How far a task has come; only owners see thoughts, arguments and results.
+
+    The id of one task of a plan shows the whole.
+    """
+    goal = stored(api.runtime, agent_id, task_id).read(Goal)
+    return task_view(api.runtime, goal, caller)
+
+
+@router.post(
+    "/{task_id}/cancel",
+    response_model=TaskView,
+    summary="Give a task up",
+    operation_id="cancel_task",
+)
+def cancel(order: Ordered, body: Annotated[Reason, strictly(Reason)] | None = None) -> Response:
+    """End a task before its next call; what is done stays done, and one that ended stays so."""
+    wish = body or Reason()
+    return order.answer(wish, lambda: order.cancel(wish.reason))
+
+
+@router.post(
+    "/{task_id}/discard",
+    response_model=TaskView,
+    summary="Give up a task that waits",
+    operation_id="discard_task",
+)
+def discard(order: Ordered, body: Annotated[Reason, strictly(Reason)] | None = None) -> Response:
+    """End a task that waits: paused, in line, or for an approval. Conflict if it is running."""
+    wish = body or Reason()
+
+    def act() -> Goal:
+        if summary(order.runtime, order.goal()).status is Standing.ACTIVE:
+            raise Conflict(
+                f"{order.task_id} is being carried out", cure="pause it first, or cancel it"
+            )
+        return order.cancel(wish.reason)
+
+    return order.answer(wish, act)
+
+
+@router.post(
+    "/{task_id}/pause",
+    response_model=TaskView,
+    summary="Let a task wait",
+    operation_id="pause_task",
+)
+def pause(order: Ordered, body: Annotated[Reason, strictly(Reason)] | None = None) -> Response:
+    """Let a task wait from before its next call on, until somebody resumes or discards it."""
+    wish = body or Reason()
+    by = order.caller.principal.id
+    return order.answer(
+        wish,
+        lambda: instructions.pause(
+            order.runtime, order.agent_id, order.task_id, by=by, reason=wish.reason
+        ),
+    )
+
+
+@router.post(
+    "/{task_id}/resume",
+    response_model=TaskView,
+    summary="Go on with a task",
+    operation_id="resume_task",
+)
+def resume(order: Ordered) -> Response:
+    """Go on with a task that waits, where it stopped; Conflict if it has ended."""
+    return order.answer(
+        None, lambda: instructions.resume(order.runtime, order.agent_id, order.task_id)
+    )
+
+
+@router.post(
+    "/{task_id}/steer",
+    response_model=TaskView,
+    summary="Steer a task",
+    operation_id="steer_task",
+)
+def steer(order: Ordered, body: Annotated[Steering, strictly(Steering)]) -> Response:
+    """Say something that the agent hears before its next step, and that starts no turn."""
+    key = order.once.id_of("steering")
+    asker = _asker(order.caller)
+
+    def act() -> Goal:
+        where = order.runtime, order.agent_id, order.task_id
+        return instructions.steer(*where, body.text, asker=asker, key=key)
+
+    return order.answer(body, act)
+
+
+def _asker(caller: Caller) -> Asker:
+    principal = caller.principal
+    return Asker(principal.id, principal.name, caller.source, caller.authority)

@@ -1,0 +1,236 @@
+"""The REST application: the door that every request passes, and the routes behind it.
+
+The only place that turns errors into status codes, and the only one that catches what nobody
+expected.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any, cast
+
+from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from opencrab.domain.errors import OpenCrabError
+from opencrab.engine.discord.setup import Application
+from opencrab.engine.insight.vitals import ReadMachine, no_machine
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.access import api_keys
+from opencrab.gateways.rest.agents import agents
+from opencrab.gateways.rest.agents import models as agent_models
+from opencrab.gateways.rest.approvals import approvals, grants, signed_link
+from opencrab.gateways.rest.autonomy import events as happenings
+from opencrab.gateways.rest.autonomy import heartbeats, schedules
+from opencrab.gateways.rest.conversation import (
+    messages,
+    server_sent_events,
+    sessions,
+    turns,
+    websocket,
+)
+from opencrab.gateways.rest.discord import interactions as discord_door
+from opencrab.gateways.rest.discord import setup as discord
+from opencrab.gateways.rest.discussion import balance
+from opencrab.gateways.rest.goals import goals, plans, task_events, tasks
+from opencrab.gateways.rest.http import openapi, problem
+from opencrab.gateways.rest.http.access import CALLER, Caller, identify, secret_in
+from opencrab.gateways.rest.http.body import ClientLeft, bounded, check_address
+from opencrab.gateways.rest.http.dependencies import Rest
+from opencrab.gateways.rest.http.polling import Watch
+from opencrab.gateways.rest.insight import analytics, views, what_if
+from opencrab.gateways.rest.installation import status as state
+from opencrab.gateways.rest.learning import changes, experiments, feedback
+from opencrab.gateways.rest.memory import (
+    archive,
+    beliefs_and_peers,
+    curation,
+    erasure,
+    logs,
+    search,
+    status,
+)
+from opencrab.gateways.rest.memory import views as memory_views
+from opencrab.gateways.rest.models import models, providers
+from opencrab.gateways.rest.money import budgets
+from opencrab.gateways.rest.skills import skills
+from opencrab.gateways.rest.usage import costs
+from opencrab.gateways.rest.workspace import workspace
+from opencrab.gateways.rest.world import binding
+
+log = logging.getLogger(__name__)
+
+PARTS = (
+    agents,
+    agent_models,
+    skills,
+    workspace,
+    curation,
+    archive,
+    search,
+    logs,
+    memory_views,
+    status,
+    erasure,
+    beliefs_and_peers,
+    sessions,
+    balance,
+    messages,
+    websocket,
+    server_sent_events,
+    turns,
+    tasks,
+    task_events,
+    goals,
+    plans,
+    schedules,
+    heartbeats,
+    happenings,
+    views,
+    feedback,
+    approvals,
+    signed_link,
+    grants,
+    providers,
+    models,
+    costs,
+    budgets,
+    api_keys,
+    state,
+    discord,
+    discord_door,
+    binding,
+    analytics,
+    experiments,
+    changes,
+    what_if,
+)
+
+OPEN_PATHS = openapi.OPEN_PATHS | {discord_door.PATH}
+
+
+class Door:
+    """What every request passes: address, key, size; then the routes; and the last resort."""
+
+    def __init__(self, app: ASGIApp, runtime: Runtime) -> None:
+        self._app = app
+        self._runtime = runtime
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whatever happens."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answering = _Answering(send)
+        try:
+            await self._pass(scope, receive, answering.send)
+        except ClientLeft:
+            return
+        except Exception:
+            # Without the query: that of a signed link is a proof.
+            log.exception("unexpected error: method=%s, path=%r", scope["method"], scope["path"])
+            if not answering.begun:
+                await problem.of_unexpected()(scope, receive, send)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            check_address(scope)
+            if scope["path"] not in OPEN_PATHS:
+                headers = scope["headers"]
+                secret = secret_in(headers)
+                scope[CALLER] = await run_in_threadpool(identify, self._runtime, headers, secret)
+            receive = await bounded(scope, receive, takes_files=_is_owner(scope))
+        except OpenCrabError as error:
+            await problem.of_error(error)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _is_owner(scope: Scope) -> bool:
+    caller: Caller | None = scope.get(CALLER)
+    return caller is not None and caller.is_owner
+
+
+class _Answering:
+    """Remembers whether an answer has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+
+    async def send(self, message: Message) -> None:
+        self.begun = True
+        await self._send(message)
+
+
+class _Application(FastAPI):
+    """FastAPI with our own OpenAPI document."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            self.openapi_schema = openapi.document(self)
+        return self.openapi_schema
+
+
+def create_app(
+    runtime: Runtime,
+    *,
+    watch: Watch,
+    setup: Callable[[], dict[str, Any]],
+    longest_seconds: int | None = None,
+    machine: ReadMachine = no_machine,
+    bot: Application | None = None,
+    interactions: discord_door.Interactions | None = None,
+) -> FastAPI:
+    """The application that serves one installation.
+
+    Args:
+        runtime: The installation.
+        watch: How waiting clients learn that something may have changed.
+        setup: What is configured, what is missing and what to do, for GET /api/setup.
+        longest_seconds: How long a request may wait or be told events, where that has a limit.
+        machine: Tells how the computer fares that this runs on.
+        bot: The Discord bot as it is configured, with the commands that it should have.
+        interactions: Answers Discord, where it calls this application.
+    """
+    app = routed()
+    application = bot or Application()
+    app.state.rest = Rest(runtime, watch, setup, longest_seconds, machine, application)
+    app.state.interactions = interactions
+    app.add_middleware(Door, runtime=runtime)
+    return app
+
+
+def routed() -> FastAPI:
+    """The routes and their answers to errors, without an installation behind them."""
+    app = _Application(
+        title="OpenCrab",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        exception_handlers={
+            OpenCrabError: _refused,
+            RequestValidationError: _malformed,
+            HTTPException: _unrouted,
+        },
+    )
+    for part in PARTS:
+        # As they are: to include a router is to make each of its routes a second time.
+        app.router.routes.extend(part.router.routes)
+    return app
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    return problem.of_error(cast("OpenCrabError", error))
+
+
+async def _malformed(_request: Request, error: Exception) -> Response:
+    return problem.of_validation(cast("RequestValidationError", error).errors())
+
+
+async def _unrouted(_request: Request, error: Exception) -> Response:
+    stopped = cast("HTTPException", error)
+    return problem.of_status(stopped.status_code, stopped.headers)

@@ -1,0 +1,208 @@
+"""Bodies and addresses as they arrive: bounded, whole characters only, strictly JSON."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, WrapValidator
+from starlette.types import Message, Receive, Scope
+
+from opencrab.domain.errors import Invalid, TooLarge
+from opencrab.domain.value import JSON_DEPTH, is_json
+from opencrab.gateways.rest.http.problem import UnsupportedMediaType
+
+JSON_BYTES = 1 << 20
+FILE_BYTES = 5 << 20
+BODY_SECONDS = 30.0
+
+_FILE_PLACES = ("/workspace", "/memory/import")
+
+_WITH_BODY = {"POST", "PUT", "PATCH"}
+
+
+class ClientLeft(Exception):
+    """The client went away before it had sent its body."""
+
+
+def check_address(scope: Scope) -> None:
+    """Refuse addresses that are not UTF-8: decoding them leniently would name something else."""
+    parts = {"path": scope.get("raw_path") or b"", "query": scope.get("query_string") or b""}
+    for field, raw in parts.items():
+        try:
+            unquote_to_bytes(raw).decode("utf-8")
+        except UnicodeDecodeError:
+            raise Invalid(
+                f"the {field} is not UTF-8", field=field, cure="percent-encode UTF-8 bytes"
+            ) from None
+
+
+async def bounded(scope: Scope, receive: Receive, *, takes_files: bool) -> Receive:
+    """The same request with its body read, at most as much of it as this caller may send.
+
+    Raises TooLarge, Invalid when it takes too long, and ClientLeft when the rest never came.
+    """
+    if scope["method"] not in _WITH_BODY:
+        return receive
+    is_file = takes_files and any(place in scope["path"] for place in _FILE_PLACES)
+    limit = FILE_BYTES if is_file else JSON_BYTES
+    _check_announced(scope, limit)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return _replayed(await _whole(receive, limit), receive)
+    except TimeoutError:
+        raise Invalid(
+            f"the body did not arrive within {BODY_SECONDS:g} s", field="body", cure="send it again"
+        ) from None
+
+
+async def _whole(receive: Receive, limit: int) -> bytes:
+    content = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
+        content += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(content) > limit:
+            raise _too_large(limit)
+    return bytes(content)
+
+
+def strict_json(content: bytes) -> Any:
+    """The value of a JSON text that means the same to everybody; raises Invalid.
+
+    Refused are NaN and Infinity, half characters, one name twice in an object, and values that
+    are nested deeper than any of ours.
+    """
+    try:
+        text = content.decode("utf-8")
+        value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_not_finite)
+    except UnicodeDecodeError:
+        raise Invalid("the body is not UTF-8", field="body", cure="encode it as UTF-8") from None
+    except RecursionError:
+        raise _too_deep() from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise Invalid(
+            f"the body is not JSON: it goes wrong at {place}", field="body", cure="correct it there"
+        ) from None
+    except ValueError:
+        raise Invalid(
+            "the body has a number with too many digits", field="body", cure="shorten it"
+        ) from None
+    if not is_json(value):
+        raise _unusual(value)
+    return value
+
+
+def strictly(model: type[BaseModel]) -> WrapValidator:
+    """Validate as JSON and strictly, so that "5" is no number and 1 is not true.
+
+    Models of bodies and queries are worked out at once (`defer_build=False`): FastAPI gives them an
+    alias that pydantic warns of, and silences that only while it makes its routes.
+    """
+
+    def validate(value: Any, _lenient: Callable[[Any], Any]) -> Any:
+        return model.model_validate_json(json.dumps(value), strict=True)
+
+    return WrapValidator(validate)
+
+
+class JsonRoute(APIRoute):
+    """A route whose body, if it takes one, is checked as JSON once, and only as JSON."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler behind the check."""
+        handle = super().get_route_handler()
+        if self.body_field is None:
+            return handle
+
+        async def checked(request: Request) -> Response:
+            content = await request.body()
+            if content:
+                _check_media_type(request.headers.get("content-type", ""))
+                request = _Parsed(request.scope, request.receive, content)
+            return await handle(request)
+
+        return checked
+
+
+class _Parsed(Request):
+    """A request whose JSON is known already."""
+
+    def __init__(self, scope: Scope, receive: Receive, content: bytes) -> None:
+        super().__init__(scope, receive)
+        self._body = content
+        self._value = strict_json(content)
+
+    async def json(self) -> Any:
+        return self._value
+
+
+def _check_announced(scope: Scope, limit: int) -> None:
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit() and int(value) > limit:
+            raise _too_large(limit)
+
+
+def _replayed(content: bytes, receive: Receive) -> Receive:
+    waiting = [content]
+
+    async def replay() -> Message:
+        if waiting:
+            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
+        return await receive()
+
+    return replay
+
+
+def _check_media_type(media_type: str) -> None:
+    kind = media_type.partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and "+json" in kind):
+        raise UnsupportedMediaType(
+            "the body must be JSON",
+            field="Content-Type",
+            cure="send Content-Type: application/json",
+        )
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise Invalid("an object has the same name twice", field="body", cure="keep one of them")
+    return value
+
+
+def _not_finite(_name: str) -> Any:
+    raise Invalid("NaN and Infinity are not JSON", field="body", cure="use null or a number")
+
+
+def _unusual(value: Any) -> Invalid:
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        return Invalid(
+            "the body contains half a character (a lone surrogate)", field="body", cure="remove it"
+        )
+    except ValueError:
+        return Invalid("the body has a number beyond all limits", field="body", cure="shorten it")
+    except RecursionError:
+        return _too_deep()
+    return _too_deep()
+
+
+def _too_deep() -> Invalid:
+    return Invalid(
+        f"the body is nested more than {JSON_DEPTH} deep", field="body", cure="make it flatter"
+    )
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(
+        f"the body has more than {limit} bytes", field="body", cure="send less, or in several parts"
+    )

@@ -1,0 +1,224 @@
+"""Problem documents (RFC 9457): every error as an answer that names the field and the cure.
+
+A refused body is never part of one; ids, paths and names of fields are named, quoted by `!r`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.responses import Response
+
+from opencrab.domain.errors import (
+    Conflict,
+    Exhausted,
+    Invalid,
+    NotFound,
+    OpenCrabError,
+    Refused,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+)
+from opencrab.domain.models.fault import Unanswered
+from opencrab.domain.value import Value
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = 2
+_MOST_PROBLEMS = 10
+
+_STATUS: dict[type[Exception], int] = {
+    Refused: 403,
+    Unauthenticated: 401,
+    NotFound: 404,
+    Invalid: 422,
+    TooLarge: 413,
+    Conflict: 409,
+    Unavailable: 503,
+    Exhausted: 429,
+    Unanswered: 502,
+    OpenCrabError: 500,
+}
+_TITLES = {
+    401: "No valid key",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Too large",
+    415: "Unsupported media type",
+    422: "Invalid input",
+    429: "A budget is used up",
+    500: "Internal error",
+    502: "No answer from a provider",
+    503: "Not available now",
+}
+_CODES = {404: "not-found", 405: "method-not-allowed", 415: "unsupported-media-type"}
+_CURES = {
+    404: "compare the path with the OpenAPI document",
+    405: "use a method that the Allow header names",
+}
+_PLACES = {"body", "query", "path", "header"}
+_NAME = re.compile(r"[A-Za-z0-9_:./@-]{1,264}")
+_KEY = "[key]"
+"""What pydantic puts behind the name of an entry whose name itself is wrong."""
+_CHOICE = re.compile(r"[a-z-]+\[.*\]", re.DOTALL)
+"""What pydantic puts behind the name of a field of several kinds: the kind that it tried."""
+
+
+class UnsupportedMediaType(Invalid):
+    """The body is of a kind that this route does not take."""
+
+    code = "unsupported-media-type"
+
+
+class FieldProblem(Value):
+    """What is wrong with one field, and what to do about it."""
+
+    field: str
+    detail: str
+    cure: str
+
+
+class Problem(Value):
+    """Why a request was not done, and what to do about it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    field: str | None = None
+    cure: str | None = None
+    errors: tuple[FieldProblem, ...] | None = None
+
+
+def of_error(error: OpenCrabError) -> Response:
+    """An error of OpenCrab as an answer."""
+    if isinstance(error, UnsupportedMediaType):
+        status = 415
+    else:
+        status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+    headers = {}
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = 'Bearer realm="opencrab"'
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers["Retry-After"] = str(RETRY_SECONDS)
+    problem = _problem(status, error.message, error.code, error.field, error.cure)
+    return _answer(problem, headers)
+
+
+def of_status(status: int, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer of the framework itself: no such route, no such method."""
+    phrase = HTTPStatus(status).phrase
+    code = _CODES.get(status, phrase.lower().replace(" ", "-"))
+    detail = {404: "there is no such route", 405: "this route has no such method"}
+    problem = _problem(status, detail.get(status, phrase), code, None, _CURES.get(status))
+    return _answer(problem, headers or {})
+
+
+def of_unexpected() -> Response:
+    """An error that nobody expected; what it was is in the log only."""
+    detail = "something went wrong on our side, and it was logged"
+    cure = "try again; if it happens again, tell the operator when"
+    return _answer(_problem(500, detail, "internal", None, cure), {})
+
+
+def of_validation(errors: Sequence[Mapping[str, Any]]) -> Response:
+    """Input of a wrong form: the first field in front, up to ten in all."""
+    problems = tuple(_field_problem(error) for error in errors[:_MOST_PROBLEMS])
+    first = problems[0]
+    detail = f"{first.field}: {first.detail}"
+    problem = _problem(422, detail, Invalid.code, first.field, first.cure)
+    return _answer(problem.replaced(errors=problems if len(problems) > 1 else None), {})
+
+
+def _problem(status: int, detail: str, code: str, field: str | None, cure: str | None) -> Problem:
+    return Problem(
+        type=f"urn:opencrab:problem:{code}",
+        title=_TITLES.get(status, HTTPStatus(status).phrase),
+        status=status,
+        detail=detail,
+        code=code,
+        field=field,
+        cure=cure,
+    )
+
+
+def _answer(problem: Problem, headers: Mapping[str, str]) -> Response:
+    body = problem.model_dump_json(exclude_none=True)
+    return Response(body, problem.status, dict(headers), media_type=MEDIA_TYPE)
+
+
+def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
+    kind, facts = str(error["type"]), error.get("ctx") or {}
+    field = _field(error["loc"])
+    if kind in _OF_TEXTS and isinstance(error.get("input"), str):
+        # Where a field may also be a list, its texts are measured like one.
+        kind = _OF_TEXTS[kind]
+    if kind in _EXPLAINED:
+        detail, cure = (text.format_map(_Facts(facts)) for text in _EXPLAINED[kind])
+    elif kind == "value_error":
+        detail, _, cure = str(facts.get("error", "")).partition(": ")
+    else:
+        detail, cure = str(error["msg"])[:1].lower() + str(error["msg"])[1:], ""
+    cure = cure or "see the OpenAPI document for what it may be"
+    return FieldProblem(field=field, detail=detail, cure=cure)
+
+
+def _field(place: Iterable[Any]) -> str:
+    """The dotted name of a field, without the part of the request that it is in."""
+    parts = [str(part) for part in place if part != _KEY and not _CHOICE.fullmatch(str(part))]
+    if len(parts) > 1 and parts[0] in _PLACES:
+        parts = parts[1:]
+    return ".".join(part if _NAME.fullmatch(part) else "(unprintable)" for part in parts)
+
+
+class _Facts(dict[str, Any]):
+    """Facts of a validation error; one that is absent shows as a dash."""
+
+    def __missing__(self, key: str) -> str:
+        return "-"
+
+
+_OF_TEXTS = {"too_short": "string_too_short", "too_long": "string_too_long"}
+_EXPLAINED = {
+    "missing": ("is missing", "add it"),
+    "extra_forbidden": ("is not known here", "remove it, or correct its name"),
+    "string_type": ("must be a text", "send a text in quotation marks"),
+    "string_too_short": (
+        "must have at least {min_length} character(s)",
+        "write something",
+    ),
+    "string_too_long": ("must have at most {max_length} characters", "shorten it"),
+    "string_pattern_mismatch": ("has a wrong form", "it must match {pattern}"),
+    "string_unicode": ("contains half a character (a lone surrogate)", "remove it"),
+    "union_tag_invalid": ("has an unknown kind", "use one of {expected_tags}"),
+    "union_tag_not_found": ("does not say its kind", "add {discriminator}"),
+    "enum": ("is none of the known values", "use {expected}"),
+    "literal_error": ("is none of the known values", "use {expected}"),
+    "int_parsing": ("must be a whole number", "send one"),
+    "int_type": ("must be a whole number", "send one"),
+    "int_from_float": ("must be a whole number", "send one"),
+    "int_parsing_size": ("is too large", "send a smaller number"),
+    "float_type": ("must be a number", "send one"),
+    "float_parsing": ("must be a number", "send one"),
+    "finite_number": ("must be a finite number", "send one"),
+    "bool_type": ("must be true or false", "send one of them, without quotation marks"),
+    "greater_than_equal": ("is too small", "it must be at least {ge}"),
+    "less_than_equal": ("is too large", "it must be at most {le}"),
+    "too_short": ("has too few entries", "it must have at least {min_length}"),
+    "too_long": ("has too many entries", "it may have at most {max_length}"),
+    "model_type": ("must be a JSON object", "send one in braces"),
+    "model_attributes_type": ("must be a JSON object", "send one in braces"),
+    "dict_type": ("must be a JSON object", "send one in braces"),
+    "date_from_datetime_parsing": ("must be a date", "write it as 2026-02-17"),
+    "date_parsing": ("must be a date", "write it as 2026-02-17"),
+    "date_type": ("must be a date", "write it as 2026-02-17"),
+    "datetime_type": ("must be a time", "write it as 2026-02-17T09:00:00Z"),
+    "datetime_parsing": ("must be a time", "write it as 2026-02-17T09:00:00Z"),
+    "datetime_from_date_parsing": ("must be a time", "write it as 2026-02-17T09:00:00Z"),
+    "tuple_type": ("must be a list", "send one in brackets"),
+    "list_type": ("must be a list", "send one in brackets"),
+}

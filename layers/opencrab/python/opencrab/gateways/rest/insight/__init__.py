@@ -1,0 +1,4 @@
+"""Routes for analytics, histories, panes and what-if.
+
+Nothing here changes an agent.
+"""

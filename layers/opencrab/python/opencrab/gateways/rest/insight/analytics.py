@@ -1,0 +1,99 @@
+"""Analytics over REST: what an agent's models, skills and memories came to, in numbers."""
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.insight.recommendations import Focus
+from opencrab.domain.usage.ledger import Grouping, Period
+from opencrab.domain.value import Value
+from opencrab.engine.insight import llm_analytics, memory_analytics, skill_analytics
+from opencrab.engine.insight.llm_analytics import LlmAnalytics, UsageAnalytics
+from opencrab.engine.insight.memory_analytics import MemoryAnalytics
+from opencrab.engine.insight.skill_analytics import SkillAnalytics
+from opencrab.engine.memory.reading import Place
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.page import Paged, cursor_of, place_in
+
+RELATIONS = "relations"
+
+router = APIRouter(
+    prefix="/api/agents/{agent_id}/analytics", tags=["analytics"], route_class=JsonRoute
+)
+
+_PLACE = re.compile(r"(node|edge)/([A-Za-z0-9_\-.]{0,200})")
+
+
+class UsageQuery(Value, defer_build=False):
+    """How far back to look."""
+
+    period: Period = Period.LAST_MONTH
+
+
+class LlmQuery(UsageQuery, defer_build=False):
+    """How far back to look, by what calls are sorted, and what for."""
+
+    group_by: Grouping = Grouping.MODEL
+    focus: Focus = Field(
+        default=Focus.ALL, description="what groups are sorted by and what is recommended for"
+    )
+
+
+class MemoryAnalyticsView(MemoryAnalytics):
+    """What an agent's memory is good for, with one page of its graph."""
+
+    next_cursor: str | None = None
+
+
+@router.get("/usage", summary="How much is it asked?", operation_id="get_usage_analytics")
+def get_usage(
+    api: Api, _caller: Owner, agent_id: Id, query: Annotated[UsageQuery, Query()]
+) -> UsageAnalytics:
+    """Calls, cost and turns by day and week, shares of models, and what started its turns.
+
+    `as_of` is the last day whose turns are part of the evidence; null is what nobody knows.
+    """
+    return llm_analytics.usage(api.runtime, agent_id, query.period)
+
+
+@router.get("/skills", summary="Which skills help?", operation_id="get_skill_analytics")
+def get_skills(api: Api, _caller: Owner, agent_id: Id) -> SkillAnalytics:
+    """Each acquired skill with its uses, its measured effect and its trial; learning by weeks."""
+    return skill_analytics.skills(api.runtime, agent_id)
+
+
+@router.get("/llm", summary="Which models are worth it?", operation_id="get_llm_analytics")
+def get_llm(
+    api: Api, _caller: Owner, agent_id: Id, query: Annotated[LlmQuery, Query()]
+) -> LlmAnalytics:
+    """What models cost in a period and were worth, by task, over time, and what is recommended.
+
+    Quality is of all time, and never what a model thinks of itself: `calibration` tells what that
+    is worth.
+    """
+    return llm_analytics.llm(api.runtime, agent_id, query.period, query.group_by, query.focus)
+
+
+@router.get("/memory", summary="Is its memory of use?", operation_id="get_memory_analytics")
+def get_memory(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> MemoryAnalyticsView:
+    """What searches found and what of it was of use; then what hangs on what, page by page."""
+    found, on = memory_analytics.memory(
+        api.runtime, agent_id, place=_place(query.cursor), limit=query.limit
+    )
+    cursor = None if on is None else cursor_of(RELATIONS, f"{on.kind}/{on.after}")
+    return MemoryAnalyticsView(**dict(found), next_cursor=cursor)
+
+
+def _place(cursor: str | None) -> Place:
+    place = place_in(RELATIONS, cursor)
+    if place is None:
+        return Place()
+    found = _PLACE.fullmatch(place)
+    if found is None:
+        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+    return Place(found[1], found[2])

@@ -1,0 +1,103 @@
+"""Views: an agent's state, its history, its vitals, and all of them as panes."""
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from pydantic import Field
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Value
+from opencrab.engine.insight import event_log as history
+from opencrab.engine.insight.agent_state import State, state
+from opencrab.engine.insight.panes import Pane, panes
+from opencrab.engine.insight.vitals import Vitals, vitals
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.page import cursor_of, place_in
+
+LISTING = "history"
+NEXT = "X-OpenCrab-Next-Cursor"
+"""The header that leads on; it stays the same where nothing is new."""
+
+JSON_LINES = "application/x-ndjson"
+
+router = APIRouter(prefix="/api/agents/{agent_id}", tags=["agents"], route_class=JsonRoute)
+
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "One event a line: input, thought, action or result.",
+        "content": {JSON_LINES: {"schema": {"type": "string"}}},
+        "headers": {
+            NEXT: {
+                "description": "`after` of the next page; the same as before: nothing is new",
+                "schema": {"type": "string"},
+            }
+        },
+    }
+}
+
+
+class HistoryQuery(Value, defer_build=False):
+    """Which part of a history."""
+
+    after: Annotated[str, Field(max_length=4_000)] | None = Field(
+        default=None, description=f"the header {NEXT} of the page before"
+    )
+    limit: Annotated[int, Field(ge=1, le=history.MOST)] = Field(
+        default=100, description="most events of this page"
+    )
+
+
+class PanesView(Value):
+    """The five panes."""
+
+    items: tuple[Pane, ...]
+
+
+@router.get(
+    "/state", response_model=State, summary="Where does it stand?", operation_id="get_state"
+)
+def get_state(api: Api, _caller: Owner, agent_id: Id) -> Response:
+    """An agent's input, plan, thought, action and result, indented for people to read."""
+    shown = state(api.runtime, agent_id).model_dump(mode="json")
+    text = json.dumps(shown, ensure_ascii=False, indent=2)
+    return Response(f"{text}\n".encode(), media_type="application/json")
+
+
+@router.get(
+    "/events",
+    response_class=Response,
+    responses=_EVENTS,
+    summary="What has it done?",
+    operation_id="agent_events",
+)
+def get_events(
+    api: Api, _caller: Owner, agent_id: Id, query: Annotated[HistoryQuery, Query()]
+) -> Response:
+    """An agent's history as JSON Lines, oldest turns first; nothing is ever changed in it."""
+    page = history.events(api.runtime, agent_id, after=_place(query.after), limit=query.limit)
+    lines = (event.model_dump_json() + "\n" for event in page.events)
+    headers = {NEXT: cursor_of(LISTING, page.place)} if page.place else {}
+    return Response("".join(lines).encode(), media_type=JSON_LINES, headers=headers)
+
+
+def _place(cursor: str | None) -> str:
+    try:
+        return place_in(LISTING, cursor) or ""
+    except Invalid as error:
+        cure = f"use the header {NEXT} of the page before, or leave it out to begin again"
+        raise Invalid(error.message, field="after", cure=cure) from None
+
+
+@router.get("/vitals", summary="How does it fare?", operation_id="get_vitals")
+def get_vitals(api: Api, _caller: Owner, agent_id: Id) -> Vitals:
+    """An agent's vitals; those of the machine only where that is the owner's own."""
+    return vitals(api.runtime, agent_id, api.machine)
+
+
+@router.get("/panes", summary="Look at all of it", operation_id="get_panes")
+def get_panes(api: Api, _caller: Owner, agent_id: Id) -> PanesView:
+    """Five panes, each with its name and its data: chat, cli, plan, inspector, vitals."""
+    return PanesView(items=panes(api.runtime, agent_id, api.machine))

@@ -1,0 +1,89 @@
+"""The installation's own state: whether it lives, how it is set up, and whether it may work."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import Field
+
+from opencrab import __version__
+from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.value import Identifier, Value
+from opencrab.engine.agents.settings import switch
+from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api
+
+router = APIRouter(prefix="/api", tags=["state"], route_class=JsonRoute)
+
+
+class Health(Value):
+    """The process answers."""
+
+    status: Literal["ok"] = "ok"
+    version: str = __version__
+
+
+class Switch(StrEnum):
+    """Whether turns may take their next step."""
+
+    RUNNING = "running"
+    FROZEN = "frozen"
+
+
+class StatePut(Value, defer_build=False):
+    """How a switch is to stand: that of the installation, or of one agent."""
+
+    state: Switch
+    agent_id: Identifier | None = Field(default=None, description="by default the installation")
+
+
+class StateView(Value):
+    """How the switches stand; a frozen installation freezes all agents."""
+
+    state: Switch
+    frozen_agents: tuple[str, ...]
+
+
+@router.get("/health", summary="Is it alive?", operation_id="health")
+async def health() -> Health:
+    """Whether the process answers; it needs no key and touches no store."""
+    return Health()
+
+
+@router.get("/setup", summary="How is it set up?", operation_id="setup")
+def setup(api: Api, _caller: Reader) -> dict[str, Any]:
+    """What is configured, what is missing, and what to do about it."""
+    return api.setup()
+
+
+@router.get("/system/state", summary="May it work?", operation_id="get_system_state")
+def get_system_state(api: Api, _caller: Owner) -> StateView:
+    """Whether the installation runs, and which agents are frozen."""
+    return _switches(api.runtime.home.switches.all_frozen())
+
+
+@router.put("/system/state", summary="Freeze or unfreeze", operation_id="put_system_state")
+def put_system_state(
+    api: Api, caller: Owner, body: Annotated[StatePut, strictly(StatePut)]
+) -> StateView:
+    """Freeze everything or one agent, queued work included, before its next model call; or undo it.
+
+    Turns that meet a frozen switch end as stopped.
+    """
+    frozen = body.state is Switch.FROZEN
+    return _switches(switch(api.runtime, body.agent_id, frozen=frozen, by=caller.principal.id))
+
+
+@router.get("/openapi.json", include_in_schema=False)
+def openapi(request: Request, _caller: Reader) -> dict[str, Any]:
+    """This interface as an OpenAPI document."""
+    document: dict[str, Any] = request.app.openapi()
+    return document
+
+
+def _switches(frozen: tuple[str, ...]) -> StateView:
+    state = Switch.FROZEN if INSTALLATION in frozen else Switch.RUNNING
+    return StateView(
+        state=state, frozen_agents=tuple(scope for scope in frozen if scope != INSTALLATION)
+    )

@@ -1,0 +1,4 @@
+"""Routes for feedback, changes and experiments.
+
+What they do is `engine/learning`.
+"""

@@ -1,0 +1,114 @@
+"""Changes over REST: what was changed about an agent on evidence, and how it is taken back."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+
+from opencrab.domain.learning.change import Adjustment
+from opencrab.domain.learning.review_period import Looked, Span
+from opencrab.domain.value import Value
+from opencrab.engine.insight.experiments import Decision
+from opencrab.engine.learning import changes, proposals
+from opencrab.engine.learning.experience_changes import says
+from opencrab.engine.learning.nightly import run as night
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged
+
+LISTING = "changes"
+
+router = APIRouter(prefix="/api/agents/{agent_id}", tags=["analytics"], route_class=JsonRoute)
+
+
+class RunBody(Value, defer_build=False):
+    """Which period is looked at: the last day or week that is over, or for a review today so far.
+
+    A dry run changes nothing.
+    """
+
+    period: Span = Span.DAILY
+    dry_run: bool = False
+
+
+@router.get("/changes", summary="What was changed?", operation_id="list_changes")
+def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Decision]:
+    """What was changed or proposed on evidence, with the numbers behind it, the newest first."""
+    api.runtime.home.agents.get(agent_id)
+    after = id_in(LISTING, query.cursor)
+    found = changes.adjustments(
+        api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1
+    )
+    items, cursor = paged(LISTING, found, query.limit, lambda each: each.id)
+    return Page(items=tuple(_shown(api, agent_id, each) for each in items), next_cursor=cursor)
+
+
+@router.get("/changes/{change_id}", summary="Look at a change", operation_id="get_change")
+def get_change(api: Api, _caller: Owner, agent_id: Id, change_id: Id) -> Decision:
+    """One change: what it was and became, on what evidence, and where it stands."""
+    api.runtime.home.agents.get(agent_id)
+    return _shown(api, agent_id, changes.adjustment(api.runtime.home.facts, agent_id, change_id))
+
+
+@router.post(
+    "/changes/{change_id}/undo",
+    response_model=Decision,
+    summary="Take a change back",
+    operation_id="undo_change",
+)
+def undo(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable) -> Response:
+    """Bring back what was before; 409 names the later change where it is not as it was left."""
+    by = caller.principal.id
+    return once.answer(
+        None, lambda: Decision.of(changes.undo(api.runtime, agent_id, change_id, by))
+    )
+
+
+@router.post(
+    "/changes/{change_id}/apply",
+    response_model=Decision,
+    summary="Do what was proposed",
+    operation_id="apply_change",
+)
+def apply(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable) -> Response:
+    """Mix models, retire a skill or an experience as proposed; 409 says why that cannot be done.
+
+    To refine or merge a skill is advice, which only new words can follow.
+    """
+    runtime, by = api.runtime, caller.principal.id
+    return once.answer(
+        None,
+        lambda: Decision.of(proposals.follow(runtime, agent_id, change_id, by)),
+        again=lambda: Decision.of(proposals.followed(runtime, agent_id, change_id, by)),
+    )
+
+
+@router.post(
+    "/meta/runs",
+    response_model=Looked,
+    summary="Look at its last day or week",
+    operation_id="run_meta_analysis",
+)
+def run(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    once: Repeatable,
+    body: Annotated[RunBody, strictly(RunBody)],
+) -> Response:
+    """Do now what the night or a review does, once for each period, and answer what came of it.
+
+    No model is called; where the agent's aim is `worded`, one words the report a moment later. With
+    `dry_run` nothing is written, and it may be repeated.
+    """
+    api.runtime.home.agents.get(agent_id)
+    return once.answer(
+        body,
+        lambda: night.look(api.runtime, agent_id, body.period, dry_run=body.dry_run),
+    )
+
+
+def _shown(api: Api, agent_id: str, made: Adjustment) -> Decision:
+    """A change with the words that it is about; they are in no answer that is kept for repeats."""
+    return Decision.of(made, says(api.runtime.home.facts, agent_id, made))

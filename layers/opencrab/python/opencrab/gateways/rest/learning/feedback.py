@@ -1,0 +1,97 @@
+"""Feedback: what a person thought of a turn, by thumbs, in words, or both."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+from pydantic import StringConstraints
+
+from opencrab.domain.errors import Refused
+from opencrab.domain.memory.memory import Experience
+from opencrab.domain.value import Text, Value
+from opencrab.engine.learning import feedback
+from opencrab.engine.learning.feedback import REMARK_CHARACTERS, Thumbs
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.http.access import Caller, Talker
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Repeatable
+
+router = APIRouter(prefix="/api/turns", tags=["turns"], route_class=JsonRoute)
+
+
+class Feedback(Value, defer_build=False):
+    """What somebody thought of a turn; at least one of the two."""
+
+    thumbs: Thumbs | None = None
+    remark: Annotated[Text, StringConstraints(max_length=REMARK_CHARACTERS)] = ""
+
+
+class FeedbackView(Value):
+    """Feedback as it is kept, as an experience of the agent."""
+
+    id: str
+    turn_id: str
+    thumbs: Thumbs | None
+    lesson: str
+    at: datetime
+
+    @classmethod
+    def of(cls, experience: Experience) -> "FeedbackView":
+        """An experience that somebody's feedback became."""
+        return cls(
+            id=experience.id,
+            turn_id=experience.about_turn,
+            thumbs=feedback.thumbs_of(experience),
+            lesson=experience.lesson,
+            at=experience.at,
+        )
+
+
+@router.post(
+    "/{turn_id}/feedback",
+    status_code=201,
+    response_model=FeedbackView,
+    summary="Say what you think of a turn",
+    operation_id="give_feedback",
+)
+def give(
+    api: Api,
+    caller: Talker,
+    turn_id: Id,
+    once: Repeatable,
+    body: Annotated[Feedback, strictly(Feedback)],
+) -> Response:
+    """Thumbs or a remark on what an agent said or did; it becomes an experience of the agent.
+
+    An owner says it of any turn, another key of those that its own messages started or that were
+    in a session which it opened. Where an owner has thumbs on a turn, no others count.
+    """
+
+    def make() -> FeedbackView:
+        _require_part(api.runtime, caller, turn_id)
+        experience = feedback.give(
+            api.runtime,
+            turn_id,
+            by=caller.principal.id,
+            thumbs=body.thumbs,
+            remark=body.remark,
+            key=once.id_of("feedback"),
+            by_owner=caller.is_owner,
+        )
+        return FeedbackView.of(experience)
+
+    return once.answer(body, make, status=201)
+
+
+def _require_part(runtime: Runtime, caller: Caller, turn_id: str) -> None:
+    """Raise Refused for who had no part in a turn, and NotFound where there is none."""
+    turn, who = runtime.home.journal.header(turn_id), caller.principal.id
+    if caller.is_owner or turn.principal_id == who:
+        return
+    if runtime.home.sessions.get(turn.session_id).created_by != who:
+        raise Refused(
+            "only the key whose message started a turn, one that opened its session, or an owner"
+            " key may say what to think of it",
+            cure="use that key, or one with scope owner",
+        )

@@ -1,0 +1,191 @@
+"""An agent's inner life over REST: what it believes, whom it trusts, what it noted for itself."""
+
+import math
+import re
+from datetime import datetime
+
+from fastapi import APIRouter
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.memory.belief import Belief
+from opencrab.domain.memory.working_memory import WorkingMemory
+from opencrab.domain.value import Value
+from opencrab.engine.agents import working_memory
+from opencrab.engine.memory import beliefs_and_peers, reading
+from opencrab.engine.memory.beliefs_and_peers import Acquaintance
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged, place_in
+from opencrab.gateways.rest.memory.views import EXPERIENCES, ExperienceView, ImpressionSummary
+
+BELIEFS, PEERS = "beliefs", "peers"
+
+router = APIRouter(prefix="/api/agents/{agent_id}", tags=["memory"], route_class=JsonRoute)
+
+_PLACE = re.compile(r"([0-9.e\-]{1,30})/([A-Za-z0-9_\-.]{1,200})")
+
+
+class BeliefView(Value):
+    """What the agent holds to be true, and how sure it is: 0 is surely false, 1 surely true.
+
+    `evidence` is the newest of what speaks for or against it, with the turns in which it was seen.
+    `tainted`: nobody vouches for the words.
+    """
+
+    id: str
+    claim: str
+    confidence: float
+    confirmed: float
+    refuted: float
+    evidence: tuple[str, ...]
+    formed_at: datetime
+    tested_at: datetime | None
+    tainted: bool
+    turn_id: str
+    session_id: str
+    person_id: str
+
+    @classmethod
+    def of(cls, belief: Belief) -> "BeliefView":
+        """A stored belief as it is shown."""
+        return cls(**{name: getattr(belief, name) for name in cls.model_fields})
+
+
+class PeerSummary(Value):
+    """Another agent in numbers.
+
+    `trust` is how far it is trusted now: it fades with the time since `last_at`, and decides whom
+    the agent heeds, never what anybody may do.
+    """
+
+    agent_id: str
+    trust: float
+    competence: float
+    reliability: float
+    interests: tuple[str, ...]
+    interactions: int
+    successes: int
+    last_at: datetime | None
+    last_session: str
+    tainted: bool
+
+    @classmethod
+    def of(cls, known: Acquaintance) -> "PeerSummary":
+        """A peer as it is listed."""
+        names = PeerSummary.model_fields.keys() - {"trust"}
+        return cls(trust=known.trust, **{name: getattr(known.peer, name) for name in names})
+
+
+class PeerView(PeerSummary):
+    """The same with the impression in words, if there is one."""
+
+    impression: ImpressionSummary | None = None
+
+
+class WorkingMemoryView(Value):
+    """What the agent has noted for itself, and the turn that wrote last; `at` is null for nothing.
+
+    It is gone when the agent wakes and does not use it.
+    """
+
+    text: str = ""
+    size: int = 0
+    turn_id: str = ""
+    session_id: str = ""
+    tainted: bool = False
+    at: datetime | None = None
+
+    @classmethod
+    def of(cls, noted: WorkingMemory) -> "WorkingMemoryView":
+        """What is stored, as it is shown."""
+        names = cls.model_fields.keys() - {"size"}
+        size = len(noted.text.encode())
+        return cls(size=size, **{name: getattr(noted, name) for name in names})
+
+
+@router.get("/beliefs", summary="List beliefs", operation_id="list_beliefs")
+def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[BeliefView]:
+    """What the agent holds to be true, the surest first."""
+    after = _place(query.cursor)
+    found = beliefs_and_peers.beliefs(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    items, cursor = paged(BELIEFS, found, query.limit, lambda each: f"{each.confidence}/{each.id}")
+    return Page(items=tuple(map(BeliefView.of, items)), next_cursor=cursor)
+
+
+@router.delete(
+    "/beliefs/{belief_id}",
+    status_code=204,
+    summary="Take a belief away",
+    operation_id="delete_belief",
+)
+def delete_belief(api: Api, _caller: Owner, agent_id: Id, belief_id: Id) -> None:
+    """Take a belief away; the agent may come to it again."""
+    beliefs_and_peers.remove_belief(api.runtime, agent_id, belief_id)
+
+
+@router.get("/peers", summary="List peers", operation_id="list_peers")
+def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[PeerSummary]:
+    """The agents that it worked with, in the order of their ids, and how far it trusts them now."""
+    after = id_in(PEERS, query.cursor)
+    found = beliefs_and_peers.peers(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    items, cursor = paged(PEERS, found, query.limit, lambda each: each.peer.agent_id)
+    return Page(items=tuple(map(PeerSummary.of, items)), next_cursor=cursor)
+
+
+@router.get("/peers/{peer_id}", summary="Look at a peer", operation_id="get_peer")
+def get_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
+    """One agent in numbers and words; where there are only words, the numbers are nobody's."""
+    known = beliefs_and_peers.peer(api.runtime, agent_id, peer_id)
+    words = None if known.impression is None else ImpressionSummary.of(known.impression)
+    return PeerView(**dict(PeerSummary.of(known)), impression=words)
+
+
+@router.delete(
+    "/peers/{peer_id}", status_code=204, summary="Take a peer away", operation_id="delete_peer"
+)
+def delete_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> None:
+    """Take away what is known of a peer in numbers; the impression in words stays."""
+    beliefs_and_peers.remove_peer(api.runtime, agent_id, peer_id)
+
+
+@router.get("/experiences", summary="List experiences", operation_id="list_lived_experiences")
+def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[ExperienceView]:
+    """What the agent did and what it taught, newest first; the list of `/memory/experiences`."""
+    after = id_in(EXPERIENCES, query.cursor)
+    found = reading.experiences(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    items, cursor = paged(EXPERIENCES, found, query.limit, lambda each: each.id)
+    return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
+
+
+@router.get("/working-memory", summary="Read its working memory", operation_id="get_working_memory")
+def get_working_memory(api: Api, _caller: Owner, agent_id: Id) -> WorkingMemoryView:
+    """What the agent has noted for itself while it works."""
+    noted = working_memory.working_memory(api.runtime, agent_id)
+    return WorkingMemoryView() if noted is None else WorkingMemoryView.of(noted)
+
+
+@router.delete(
+    "/working-memory",
+    status_code=204,
+    summary="Clear its working memory",
+    operation_id="clear_working_memory",
+)
+def clear_working_memory(api: Api, _caller: Owner, agent_id: Id) -> None:
+    """Take away what the agent has noted for itself, if there is anything."""
+    working_memory.clear(api.runtime, agent_id)
+
+
+def _place(cursor: str | None) -> tuple[float, str] | None:
+    """The confidence and the id that a cursor names."""
+    place = place_in(BELIEFS, cursor)
+    if place is None:
+        return None
+    found = _PLACE.fullmatch(place)
+    try:
+        confidence = float(found[1]) if found else math.nan
+    except ValueError:
+        confidence = math.nan
+    if found is None or not 0 <= confidence <= 1:
+        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+    return confidence, found[2]

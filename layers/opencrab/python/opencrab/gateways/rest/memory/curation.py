@@ -1,0 +1,170 @@
+"""Curated memory over REST: what an owner gives an agent to know, sees, changes and takes away."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import Field
+
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.memory.memory import Category, Earlier, Memory, Provenance
+from opencrab.domain.memory.write_policy import Ruling
+from opencrab.domain.value import Value
+from opencrab.engine.memory.curation import Kept, Memories, MemoryChange, NewMemory
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
+from opencrab.gateways.rest.http.idempotency import REPLAYED, Repeatable
+from opencrab.gateways.rest.http.page import Page, PageQuery, cursor_of, id_in
+
+LISTING = "memories"
+
+router = APIRouter(
+    prefix="/api/agents/{agent_id}/memory/curated", tags=["memory"], route_class=JsonRoute
+)
+
+
+async def _memories(api: Api, caller: Owner, agent_id: Id) -> Memories:
+    return Memories(api.runtime, agent_id, caller.principal.id)
+
+
+Deciding = Annotated[Memories, Depends(_memories)]
+
+
+class MemoriesQuery(PageQuery, defer_build=False):
+    """Which part of what an agent knows."""
+
+    category: Category | None = Field(default=None, examples=["preference"])
+
+
+class MemorySummary(Value):
+    """A memory; `hearing` is who may hear of it, `provenance` on whose word it rests.
+
+    `merged` counts how often the same was learned again. `tainted`: the words came from outside.
+    """
+
+    id: str
+    category: str
+    content: str
+    provenance: Provenance
+    confidence: float
+    importance: float
+    hearing: Hearing
+    guild_id: str | None
+    links: tuple[str, ...]
+    path: str
+    merged: int
+    tainted: bool
+    session_id: str
+    line: int
+    turn_id: str
+    person_id: str
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, memory: Memory) -> "MemorySummary":
+        """A stored memory as it is listed."""
+        return cls(**{name: getattr(memory, name) for name in MemorySummary.model_fields})
+
+
+class MemoryView(MemorySummary):
+    """A memory with its former wordings, the newest last."""
+
+    earlier: tuple[Earlier, ...]
+
+
+class _Learned(Value):
+    """What is remembered of an answer: no words, as they may have to be forgotten."""
+
+    outcome: Ruling
+    memory_id: str
+
+
+class LearnedView(Value):
+    """What became of something new.
+
+    It is `kept` as a memory of its own, `merged` into one that says the same, or has `superseded`
+    one that it contradicts.
+    """
+
+    outcome: Ruling
+    memory: MemoryView
+
+
+@router.get("", summary="List memories", operation_id="list_memories")
+def list_memories(
+    memories: Deciding, query: Annotated[MemoriesQuery, Query()]
+) -> Page[MemorySummary]:
+    """What the agent knows, the newest first."""
+    after = id_in(LISTING, query.cursor)
+    found, place = memories.page(category=query.category, after=after, limit=query.limit)
+    cursor = None if place is None else cursor_of(LISTING, place)
+    return Page(items=tuple(map(MemorySummary.of, found)), next_cursor=cursor)
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=LearnedView,
+    summary="Give it something to know",
+    operation_id="create_memory",
+)
+def create(
+    memories: Deciding, once: Repeatable, body: Annotated[NewMemory, strictly(NewMemory)]
+) -> Response:
+    """Let the agent know something for good, to be used with everybody unless it says otherwise.
+
+    It is one claim. What says the same as a memory confirms it, what contradicts one replaces it.
+    """
+
+    def make() -> _Learned:
+        taken = memories.add(body)
+        return _Learned(outcome=taken.ruling, memory_id=taken.kept.memory.id)
+
+    answer = once.answer(body, make, status=201)
+    learned = _Learned.model_validate_json(bytes(answer.body))
+    memory = memories.get(learned.memory_id).memory
+    shown = LearnedView(outcome=learned.outcome, memory=_view(memory))
+    headers = {name: answer.headers[name] for name in (REPLAYED,) if name in answer.headers}
+    return Response(shown.model_dump_json(), 201, headers, media_type="application/json")
+
+
+@router.get("/{memory_id}", summary="Look at a memory", operation_id="get_memory")
+def get(memories: Deciding, memory_id: Id, response: Response) -> MemoryView:
+    """One memory with its history; ETag holds its version."""
+    return _tagged(response, memories.get(memory_id))
+
+
+@router.patch("/{memory_id}", summary="Change a memory", operation_id="patch_memory")
+def patch(
+    memories: Deciding,
+    memory_id: Id,
+    body: Annotated[MemoryChange, strictly(MemoryChange)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> MemoryView:
+    """Change some fields of a memory; with other words it rests on the owner's word."""
+    changed = memories.change(memory_id, body, version=version_in(if_match))
+    return _tagged(response, changed)
+
+
+@router.delete(
+    "/{memory_id}", status_code=204, summary="Forget a memory", operation_id="delete_memory"
+)
+def delete(memories: Deciding, memory_id: Id, if_match: IfMatch = None) -> None:
+    """Take a memory away for good, out of prompts, searches and all copies.
+
+    What it was made of stays; `/memory/forget` finds and takes that away too.
+    """
+    memories.delete(memory_id, version=version_in(if_match))
+
+
+def _tagged(response: Response, kept: Kept) -> MemoryView:
+    tag(response, kept.version)
+    return _view(kept.memory)
+
+
+def _view(memory: Memory) -> MemoryView:
+    return MemoryView(**dict(MemorySummary.of(memory)), earlier=memory.earlier)

@@ -1,0 +1,130 @@
+"""Forgetting over REST: what an owner wants gone, for good, and what came of it."""
+
+from dataclasses import asdict
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from pydantic import Field, model_validator
+
+from opencrab.domain.erasure.request import Scope, Wish
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Identifier, Value
+from opencrab.engine.erasure import erase
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.timestamps import Moment
+
+router = APIRouter(prefix="/api/agents/{agent_id}/memory", tags=["memory"], route_class=JsonRoute)
+
+_NAMED = frozenset({"memory", "session", "person"})
+
+
+class ForgetWish(Value, defer_build=False):
+    """What shall be forgotten; `id` names a memory, a session or a person.
+
+    A period is since <= at < until and may be open at one end. To forget everything, `confirm`
+    repeats the agent's id.
+    """
+
+    scope: Literal["memory", "session", "person", "period", "everything"]
+    id: Identifier | None = None
+    since: Moment | None = Field(default=None, examples=["2026-01-01T00:00:00Z"])
+    until: Moment | None = Field(default=None, examples=["2026-02-01T00:00:00Z"])
+    confirm: Identifier | None = None
+
+    @model_validator(mode="after")
+    def _says_what(self) -> "ForgetWish":
+        bounded = self.since is not None or self.until is not None
+        if self.scope in _NAMED and self.id is None:
+            raise ValueError(f"it does not say which {self.scope}: send its id")
+        if self.scope not in _NAMED and self.id is not None:
+            raise ValueError(f"{self.scope} has no id: leave it out")
+        if self.scope == "period" and not bounded:
+            raise ValueError("a period must begin or end: send since, until or both")
+        if self.scope != "period" and bounded:
+            raise ValueError("only a period begins and ends: leave since and until out")
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise ValueError("until must come after since: exchange them")
+        return self
+
+    def wish(self) -> Wish:
+        """It, without the proof that it is meant."""
+        return Wish(scope=Scope(self.scope), id=self.id, since=self.since, until=self.until)
+
+
+class ForgottenView(Value):
+    """What was done, and what is left: while it is not `done`, send the same again.
+
+    `lines` and `turns` were erased; `removed` are kept things as `agent/kind:id`. `files`,
+    `skills` and `schedules` have to do with it and remain, each as `agent:name`: nobody but their
+    owner decides on them.
+    """
+
+    done: bool
+    left: int
+    lines: int
+    turns: int
+    removed: tuple[str, ...]
+    files: tuple[str, ...]
+    skills: tuple[str, ...]
+    schedules: tuple[str, ...]
+
+
+class LineageView(Value):
+    """What would go, and what came of it.
+
+    `repeated` lines tell it again, `kept` are memories and other things as `agent/kind:id`;
+    `files`, `skills` and `schedules` would remain.
+    """
+
+    lines: int
+    repeated: int
+    turns: int
+    kept: tuple[str, ...]
+    files: tuple[str, ...]
+    skills: tuple[str, ...]
+    schedules: tuple[str, ...]
+
+
+@router.post("/forget", summary="Forget for good", operation_id="forget_memory")
+def forget(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    _once: Repeatable,
+    body: Annotated[ForgetWish, strictly(ForgetWish)],
+) -> ForgottenView:
+    """Forget a memory, a session, a person, a period or everything, in the table and all copies.
+
+    Lines are shared by all who take part in a session: they go for everybody. The same again does
+    no harm and goes on where the time was not enough, whatever its Idempotency-Key.
+    """
+    wish = _meant(agent_id, body)
+    return ForgottenView(**asdict(erase.forget(api.runtime, agent_id, wish)))
+
+
+@router.post(
+    "/forget/preview", summary="What would be forgotten?", operation_id="preview_forgetting"
+)
+def preview(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    _once: Repeatable,
+    body: Annotated[ForgetWish, strictly(ForgetWish)],
+) -> LineageView:
+    """What would be forgotten with a wish, and what came of it; nothing changes."""
+    return LineageView(**asdict(erase.lineage(api.runtime, agent_id, body.wish())))
+
+
+def _meant(agent_id: str, body: ForgetWish) -> Wish:
+    """What is wished, by somebody who has said that they mean it."""
+    if body.scope == "everything" and body.confirm != agent_id:
+        raise Invalid(
+            "forgetting everything is for good, and not confirmed",
+            field="confirm",
+            cure="send the agent's id as confirm",
+        )
+    return body.wish()

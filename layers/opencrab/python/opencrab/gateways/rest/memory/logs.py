@@ -1,0 +1,97 @@
+"""Logs over REST: the sessions of one agent, and their lines as they were written down."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from opencrab.domain.conversation.session import Hearing, SessionStatus
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Value
+from opencrab.engine.memory import reading
+from opencrab.engine.memory.reading import Log
+from opencrab.gateways.rest.conversation.lines import LAST, LineView, Sequence
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.page import Page, Paged, PageQuery, cursor_of, id_in, place_in
+
+LISTING, LINES = "memory-sessions", "memory-lines"
+
+router = APIRouter(
+    prefix="/api/agents/{agent_id}/memory/sessions", tags=["memory"], route_class=JsonRoute
+)
+
+
+class LogQuery(PageQuery, defer_build=False):
+    """Which lines of a session, and in which order; both ends are part of it."""
+
+    order: Literal["oldest", "newest"] = "oldest"
+    first: Sequence = Field(default=0, description="no lines before this one")
+    last: Sequence = Field(default=LAST, description="no lines after this one")
+
+
+class LogView(Value):
+    """A session of the agent: who may hear of it, and how many lines it has."""
+
+    id: str
+    name: str | None
+    theme: str
+    status: SessionStatus
+    hearing: Hearing
+    guild_id: str | None
+    lines: int
+    created_at: datetime
+    last_at: datetime | None
+
+    @classmethod
+    def of(cls, log: Log) -> "LogView":
+        """A session as its agent remembers it."""
+        own = ("id", "name", "theme", "status", "hearing", "guild_id", "created_at")
+        shown = {name: getattr(log.session, name) for name in own}
+        return cls(**shown, lines=log.lines, last_at=log.last_at)
+
+
+@router.get("", summary="List its sessions", operation_id="list_memory_sessions")
+def list_logs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[LogView]:
+    """Sessions that the agent takes part in, in order of their ids."""
+    after = id_in(LISTING, query.cursor) or None
+    found, place = reading.logs(api.runtime, agent_id, after=after, limit=query.limit)
+    cursor = None if place is None else cursor_of(LISTING, place)
+    return Page(items=tuple(map(LogView.of, found)), next_cursor=cursor)
+
+
+@router.get("/{session_id}", summary="Read a session's log", operation_id="get_memory_session")
+def get_log(
+    api: Api, _caller: Owner, agent_id: Id, session_id: Id, query: Annotated[LogQuery, Query()]
+) -> Page[LineView]:
+    """Lines of a session that the agent knows: all that was said, and what itself thought and did.
+
+    `first` and `last` name lines by their sequence, as a summary's sources and a search do.
+    """
+    newest = query.order == "newest"
+    place, after, before = _place(query), max(query.first - 1, 0), query.last + 1
+    if place is not None:
+        after, before = (after, min(place, before)) if newest else (max(place, after), before)
+    found, last = reading.lines(
+        api.runtime,
+        agent_id,
+        session_id,
+        after=after,
+        before=before,
+        limit=query.limit,
+        newest_first=newest,
+    )
+    cursor = None if last is None else cursor_of(f"{LINES}-{query.order}", str(last))
+    return Page(items=tuple(map(LineView.of, found)), next_cursor=cursor)
+
+
+def _place(query: LogQuery) -> int | None:
+    place = place_in(f"{LINES}-{query.order}", query.cursor)
+    if place is None:
+        return None
+    if not re.fullmatch(r"[1-9][0-9]{0,9}", place):
+        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+    return int(place)

@@ -1,0 +1,124 @@
+"""Search over REST: what an agent can find again, as far as whoever asks may hear of it."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import Field, model_validator
+
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.errors import Invalid
+from opencrab.domain.memory.search_row import RowKind
+from opencrab.domain.text.query import LONGEST_QUESTION
+from opencrab.domain.value import Identifier, Name, Text, Value
+from opencrab.engine.memory import reading
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.http.access import Caller, Talker
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.timestamps import Moment
+from opencrab.ports.memory.search import MOST_FOUND, Found, Query
+
+router = APIRouter(prefix="/api/agents/{agent_id}/memory", tags=["memory"], route_class=JsonRoute)
+
+
+class MemorySearch(Value, defer_build=False):
+    """What is looked for, and among what; filters that are left out leave everything in."""
+
+    query: Annotated[Text, Field(min_length=1, max_length=LONGEST_QUESTION)] = Field(
+        description="words, or a whole question in the language of the conversation",
+        examples=["いつ京都に引っ越すと言っていた?", "When did she say she would move to Kyoto?"],
+    )
+    limit: Annotated[int, Field(ge=1, le=MOST_FOUND)] = 10
+    session_id: Identifier | None = Field(default=None, description="only this session's lines")
+    kinds: Annotated[tuple[RowKind, ...], Field(max_length=len(RowKind))] = ()
+    speaker: Name | None = Field(default=None, description="a name or an id")
+    since: Moment | None = Field(default=None, examples=["2026-01-01T00:00:00Z"])
+    until: Moment | None = Field(default=None, examples=["2026-02-01T00:00:00Z"])
+    hearings: Annotated[tuple[Hearing, ...], Field(max_length=len(Hearing))] = ()
+
+    @model_validator(mode="after")
+    def _is_a_stretch_of_time(self) -> "MemorySearch":
+        if self.since is not None and self.until is not None and self.since > self.until:
+            raise ValueError("since is later than until: exchange them")
+        return self
+
+
+class FoundView(Value):
+    """One thing that was found; the excerpt shows it among its neighbours, a line each.
+
+    `id` is `SESSION:12` for a line and `memory:ID`, `summary:S3` and so on for what is kept. The
+    higher the score, the better it fits: only owners are told it, as it depends on what others said
+    too. `why` says what counted. `tainted`: words from outside.
+    """
+
+    id: str
+    kind: RowKind
+    text: str
+    excerpt: str
+    session_id: str
+    sequence: int
+    at: datetime
+    speaker_id: str
+    speaker: str
+    hearing: Hearing
+    score: float | None = None
+    why: tuple[str, ...]
+    tainted: bool
+
+    @classmethod
+    def of(cls, found: Found, *, scored: bool) -> "FoundView":
+        """What was found as it is shown, with its score for whoever may hear everything."""
+        row = found.row
+        own = ("id", "kind", "text", "session_id", "sequence", "at")
+        shown = {name: getattr(row, name) for name in (*own, "speaker_id", "speaker", "hearing")}
+        return cls(
+            **shown,
+            excerpt=found.excerpt,
+            score=found.score if scored else None,
+            why=found.why,
+            tainted=found.taint or row.taint,
+        )
+
+
+class FoundViews(Value):
+    """What was found, best first."""
+
+    items: tuple[FoundView, ...]
+
+
+@router.post("/search", summary="Search its past", operation_id="search_memory")
+def search(
+    api: Api,
+    caller: Talker,
+    agent_id: Id,
+    _once: Repeatable,
+    body: Annotated[MemorySearch, strictly(MemorySearch)],
+) -> FoundViews:
+    """Find what was said and what is kept; a whole question is welcome.
+
+    An owner finds everything; a chat key what everybody may hear, and the speech of conversations
+    in which it spoke itself, unless they are private. No answer is remembered, as what it tells may
+    have to be forgotten.
+    """
+    return _found(api.runtime, caller, agent_id, body)
+
+
+def _found(runtime: Runtime, caller: Caller, agent_id: str, body: MemorySearch) -> FoundViews:
+    if not body.query.strip():
+        raise Invalid("query is blank", field="query", cure="say what you look for")
+    query = Query(
+        text=body.query,
+        clearance=reading.clearance_of(caller.principal),
+        limit=body.limit,
+        session_id=body.session_id,
+        kinds=frozenset(body.kinds),
+        hearings=frozenset(body.hearings),
+        speaker=body.speaker,
+        since=body.since,
+        until=body.until,
+    )
+    found = reading.search(runtime, agent_id, query)
+    scored = query.clearance.whole
+    return FoundViews(items=tuple(FoundView.of(each, scored=scored) for each in found))

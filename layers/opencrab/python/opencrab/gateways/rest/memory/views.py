@@ -1,0 +1,240 @@
+"""What an agent made of its past, over REST: impressions, knowledge, experiences, summaries."""
+
+import re
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import StringConstraints
+
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.errors import Invalid
+from opencrab.domain.memory.knowledge_graph import Edge, KnowledgeSource, Node
+from opencrab.domain.memory.memory import Experience, Impression, SessionImpression
+from opencrab.domain.memory.summary import Span, Summary
+from opencrab.domain.outcome import Outcome
+from opencrab.domain.value import Value
+from opencrab.engine.memory import reading
+from opencrab.engine.memory.reading import Place
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.page import Page, Paged, cursor_of, id_in, paged, place_in
+
+IMPRESSIONS, GRAPH = "impressions", "graph"
+EXPERIENCES, SUMMARIES = "experiences", "summaries"
+
+router = APIRouter(prefix="/api/agents/{agent_id}/memory", tags=["memory"], route_class=JsonRoute)
+
+_SUMMARY = r"S[1-9][0-9]{0,8}"
+_PLACE = re.compile(r"(node|edge)/([A-Za-z0-9_\-.]{0,200})")
+SummaryId = Annotated[str, StringConstraints(pattern=f"^{_SUMMARY}$"), Path(examples=["S12"])]
+
+
+class ImpressionSummary(Value):
+    """What an agent thinks of one person or peer; `target_id` stays, whatever they are called."""
+
+    target_id: str
+    target_name: str
+    personality: str
+    communication_style: str
+    recent_behavior: str
+    agreement: str
+    notes: str
+    tainted: bool
+    session_id: str
+    turn_id: str
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, impression: Impression) -> "ImpressionSummary":
+        """A stored impression as it is listed."""
+        return cls(**{name: getattr(impression, name) for name in cls.model_fields})
+
+
+class ImpressionView(ImpressionSummary):
+    """The same with what was noted in each session, the newest last."""
+
+    history: tuple[SessionImpression, ...]
+
+
+class NodeView(Value):
+    """One thing that an agent holds to be so."""
+
+    id: str
+    label: str
+    content: str
+    source: KnowledgeSource
+    confidence: float
+    memory_id: str
+    tainted: bool
+    turn_id: str
+    session_id: str
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, node: Node) -> "NodeView":
+        """A stored node as it is shown."""
+        return cls(**{name: getattr(node, name) for name in cls.model_fields})
+
+
+class EdgeView(Value):
+    """How one node relates to another, and how strongly, between 0 and 1."""
+
+    origin: str
+    target: str
+    relation: str
+    weight: float
+    turn_id: str
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, edge: Edge) -> "EdgeView":
+        """A stored edge as it is shown."""
+        return cls(**{name: getattr(edge, name) for name in cls.model_fields})
+
+
+class GraphView(Value):
+    """Part of a graph: `limit` counts nodes and edges together; all nodes come before all edges."""
+
+    nodes: tuple[NodeView, ...]
+    edges: tuple[EdgeView, ...]
+    next_cursor: str | None = None
+
+
+class ExperienceView(Value):
+    """Something that the agent did, how it went and what it taught; `model` if it is about one.
+
+    With `retired_at` its searches find it no more; taking the change back brings it back.
+    """
+
+    id: str
+    experience: str
+    outcome: Outcome
+    lesson: str
+    about_turn: str
+    from_person: str
+    model: str
+    tainted: bool
+    turn_id: str
+    session_id: str
+    at: datetime
+    retired_at: datetime | None
+
+    @classmethod
+    def of(cls, lived: Experience) -> "ExperienceView":
+        """A stored experience as it is shown."""
+        return cls(**{name: getattr(lived, name) for name in cls.model_fields})
+
+
+class SourceView(Value):
+    """Where the words come from: lines first to last of a session."""
+
+    session_id: str
+    first: int
+    last: int
+
+
+class SummaryView(Value):
+    """What a stretch of a session, a day or a month was about, and which lines it tells of.
+
+    `parts` are the summaries that it was made of; `model` wrote it, asked in the words of
+    `prompt_version`.
+    """
+
+    id: str
+    span: Span
+    title: str
+    text: str
+    sources: tuple[SourceView, ...]
+    parts: tuple[str, ...]
+    session_id: str
+    hearing: Hearing
+    tainted: bool
+    model: str
+    prompt_version: int
+    turn_id: str
+    since: datetime
+    until: datetime
+    at: datetime
+
+    @classmethod
+    def of(cls, summary: Summary) -> "SummaryView":
+        """A stored summary as it is shown."""
+        shown = {name: getattr(summary, name) for name in cls.model_fields}
+        sources = tuple(SourceView(**dict(each)) for each in summary.sources)
+        return cls(**shown | {"sources": sources})
+
+
+@router.get("/impressions", summary="List impressions", operation_id="list_impressions")
+def list_impressions(
+    api: Api, _caller: Owner, agent_id: Id, query: Paged
+) -> Page[ImpressionSummary]:
+    """What the agent thinks of persons and peers, in order of their ids."""
+    after = id_in(IMPRESSIONS, query.cursor)
+    found = reading.impressions(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    items, cursor = paged(IMPRESSIONS, found, query.limit, lambda each: each.target_id)
+    return Page(items=tuple(map(ImpressionSummary.of, items)), next_cursor=cursor)
+
+
+@router.get(
+    "/impressions/{person_id}", summary="Look at an impression", operation_id="get_impression"
+)
+def get_impression(api: Api, _caller: Owner, agent_id: Id, person_id: Id) -> ImpressionView:
+    """What the agent thinks of one person or peer, session by session."""
+    found = reading.impression(api.runtime, agent_id, person_id)
+    return ImpressionView(**dict(ImpressionSummary.of(found)), history=found.history)
+
+
+@router.get("/graph", summary="Read its knowledge", operation_id="get_memory_graph")
+def get_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> GraphView:
+    """What the agent holds to be so: nodes, then the weighted relations between them."""
+    place = _place(query.cursor)
+    found = reading.graph(api.runtime, agent_id, place=place, limit=query.limit)
+    on = found.place
+    return GraphView(
+        nodes=tuple(map(NodeView.of, found.nodes)),
+        edges=tuple(map(EdgeView.of, found.edges)),
+        next_cursor=None if on is None else cursor_of(GRAPH, f"{on.kind}/{on.after}"),
+    )
+
+
+@router.get("/experiences", summary="List experiences", operation_id="list_experiences")
+def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[ExperienceView]:
+    """What the agent did and what it taught, the newest first."""
+    after = id_in(EXPERIENCES, query.cursor)
+    found = reading.experiences(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    items, cursor = paged(EXPERIENCES, found, query.limit, lambda each: each.id)
+    return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
+
+
+@router.get("/summaries", summary="List summaries", operation_id="list_summaries")
+def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[SummaryView]:
+    """Summaries of topics, days and months, the newest first."""
+    after = id_in(SUMMARIES, query.cursor)
+    if after and not re.fullmatch(_SUMMARY, after):
+        raise _unknown_cursor()
+    found = reading.summaries(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    items, cursor = paged(SUMMARIES, found, query.limit, lambda each: each.id)
+    return Page(items=tuple(map(SummaryView.of, items)), next_cursor=cursor)
+
+
+@router.get("/summaries/{summary_id}", summary="Read a summary", operation_id="get_summary")
+def get_summary(api: Api, _caller: Owner, agent_id: Id, summary_id: SummaryId) -> SummaryView:
+    """One summary; its sources name the lines of `/memory/sessions/{session_id}`."""
+    return SummaryView.of(reading.summary(api.runtime, agent_id, summary_id))
+
+
+def _place(cursor: str | None) -> Place:
+    place = place_in(GRAPH, cursor)
+    if place is None:
+        return Place()
+    found = _PLACE.fullmatch(place)
+    if found is None:
+        raise _unknown_cursor()
+    return Place(found[1], found[2])
+
+
+def _unknown_cursor() -> Invalid:
+    return Invalid("this cursor is not one of this list", field="cursor", cure="begin again")

@@ -1,0 +1,4 @@
+"""Routes for models, aliases and providers.
+
+What they do is `engine/models`.
+"""

@@ -1,0 +1,225 @@
+"""Models: what this installation can think with, what it costs, and how models are named."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import Field
+
+from opencrab.domain.agents.agent import ModelName
+from opencrab.domain.models.preferences import ALIASES, PRICES, AliasName, DatedPrice, ProviderName
+from opencrab.domain.models.price_check import Fall
+from opencrab.domain.models.routing import ModelReference
+from opencrab.domain.money.budget import Price
+from opencrab.domain.value import Received, Value
+from opencrab.engine.models.preferences import (
+    change_aliases,
+    change_fallback,
+    change_prices,
+    current,
+    directory_of,
+)
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api
+from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
+from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
+from opencrab.ports.models.model import ModelInfo
+
+LISTING = "models"
+
+router = APIRouter(prefix="/api/llm", tags=["models"], route_class=JsonRoute)
+
+
+class ModelsQuery(PageQuery, defer_build=False):
+    """Which part of the models."""
+
+    provider: ProviderName | None = Field(default=None, description="only this provider's")
+
+
+class ModelView(Value):
+    """What is known of a model; prices are in micro-dollars per million tokens, null if unknown.
+
+    A model without a price is refused until one is set.
+    """
+
+    name: str
+    provider: str
+    max_input_tokens: int
+    max_output_tokens: int
+    max_total_tokens: int | None
+    price: Price | None
+    functions: bool
+    vision: bool
+    private: bool
+    notes: tuple[Received, ...]
+
+    @classmethod
+    def of(cls, info: ModelInfo) -> "ModelView":
+        """What the directory knows, as it is shown."""
+        return cls(
+            name=info.name,
+            provider=info.provider,
+            max_input_tokens=info.max_input_tokens,
+            max_output_tokens=info.max_output_tokens,
+            max_total_tokens=info.max_total_tokens,
+            price=info.price,
+            functions=info.functions,
+            vision=info.vision,
+            private=info.private,
+            notes=info.notes,
+        )
+
+
+class PricesPut(Value, defer_build=False):
+    """Prices to take over, by `provider:model`; null forgets what was taken over before."""
+
+    prices: Annotated[dict[ModelName, DatedPrice | None], Field(max_length=PRICES)]
+    allow_lower: bool = Field(
+        default=False, description="also those that fall by more than half, or to nothing"
+    )
+
+
+class PricesView(Value):
+    """The prices that were taken over; a newer date wins over the list that was installed.
+
+    Those of config/pricing.toml are only raised.
+    """
+
+    prices: dict[str, DatedPrice]
+
+
+class TakenPricesView(PricesView):
+    """The same after a request, whose suspiciously low ones are refused.
+
+    `refused` has each of these with the one that stays.
+    """
+
+    refused: dict[str, Fall]
+
+
+class AliasesPut(Value, defer_build=False):
+    """All aliases; null returns to the configured ones."""
+
+    aliases: Annotated[dict[AliasName, ModelReference], Field(max_length=ALIASES)] | None
+
+
+class AliasesView(Value):
+    """The aliases in use, and those of them that agents may select for themselves."""
+
+    aliases: dict[str, str]
+    selectable: tuple[str, ...]
+    configured: bool = Field(description="whether they are as configured, and nobody changed them")
+
+
+class FallbackPut(Value, defer_build=False):
+    """Who is asked when a model fails, first to last; null returns to what is configured."""
+
+    fallback: Annotated[tuple[ModelReference, ...], Field(max_length=20)] | None
+
+
+class FallbackView(Value):
+    """Who is asked when a model fails, first to last; `usable` are those that are set up."""
+
+    fallback: tuple[str, ...]
+    usable: tuple[str, ...]
+    configured: bool = Field(description="whether it is as configured, and nobody changed it")
+
+
+@router.get("/models", summary="List models", operation_id="list_models")
+def list_models(
+    api: Api, _caller: Owner, query: Annotated[ModelsQuery, Query()]
+) -> Page[ModelView]:
+    """Every known model in order of its name, whether its provider is set up or not."""
+    after = place_in(LISTING, query.cursor) or ""
+    current(api.runtime)
+    known = sorted(directory_of(api.runtime).infos(), key=lambda info: info.name)
+    found = [
+        info for info in known if info.name > after and query.provider in {None, info.provider}
+    ]
+    items, cursor = paged(LISTING, found, query.limit, lambda info: info.name)
+    return Page(items=tuple(map(ModelView.of, items)), next_cursor=cursor)
+
+
+@router.get("/prices", summary="List prices taken over", operation_id="get_prices")
+def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
+    """The prices that were taken over, each with its day; ETag as that of the aliases."""
+    stored = current(api.runtime)
+    tag(response, stored.version)
+    return PricesView(prices=stored.preferences.prices)
+
+
+@router.put("/prices", summary="Take over prices", operation_id="put_prices")
+def put_prices(
+    api: Api,
+    _caller: Owner,
+    body: Annotated[PricesPut, strictly(PricesPut)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> TakenPricesView:
+    """Take over the given prices and keep the others; an older one than is kept changes nothing.
+
+    Nor does one that is 0 or less than half of the price in use, unless `allow_lower` is true.
+    """
+    saved, refused = change_prices(
+        api.runtime, body.prices, allow_lower=body.allow_lower, version=version_in(if_match)
+    )
+    tag(response, saved.version)
+    return TakenPricesView(prices=saved.preferences.prices, refused=dict(refused))
+
+
+@router.get("/aliases", summary="List aliases", operation_id="get_aliases")
+def get_aliases(api: Api, _caller: Owner, response: Response) -> AliasesView:
+    """Short names for models; ETag holds the version of all these settings."""
+    return _aliases(api, response)
+
+
+@router.put("/aliases", summary="Replace the aliases", operation_id="put_aliases")
+def put_aliases(
+    api: Api,
+    _caller: Owner,
+    body: Annotated[AliasesPut, strictly(AliasesPut)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> AliasesView:
+    """Replace all aliases; they count from the next model call on."""
+    change_aliases(api.runtime, body.aliases, version=version_in(if_match))
+    return _aliases(api, response)
+
+
+@router.get("/fallback", summary="Who is asked next?", operation_id="get_fallback")
+def get_fallback(api: Api, _caller: Owner, response: Response) -> FallbackView:
+    """Who is asked when a model fails."""
+    return _fallback(api, response)
+
+
+@router.put("/fallback", summary="Replace who is asked next", operation_id="put_fallback")
+def put_fallback(
+    api: Api,
+    _caller: Owner,
+    body: Annotated[FallbackPut, strictly(FallbackPut)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> FallbackView:
+    """Replace who is asked when a model fails; it counts from the next model call on."""
+    change_fallback(api.runtime, body.fallback, version=version_in(if_match))
+    return _fallback(api, response)
+
+
+def _aliases(api: Api, response: Response) -> AliasesView:
+    stored = current(api.runtime)
+    tag(response, stored.version)
+    routing, changed = api.runtime.models.routing, stored.preferences.aliases
+    return AliasesView(
+        aliases=routing.aliases if changed is None else changed,
+        selectable=routing.selectable,
+        configured=changed is None,
+    )
+
+
+def _fallback(api: Api, response: Response) -> FallbackView:
+    stored = current(api.runtime)
+    tag(response, stored.version)
+    usable, changed = api.runtime.models.routing.fallback, stored.preferences.fallback
+    return FallbackView(
+        fallback=usable if changed is None else changed, usable=usable, configured=changed is None
+    )

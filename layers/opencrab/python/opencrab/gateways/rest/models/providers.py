@@ -1,0 +1,131 @@
+"""Providers: who answers model calls, how they are set up, and whether they answer now.
+
+A key comes in and never goes out again: no answer, error or log has it.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+from pydantic import Field, StringConstraints
+
+from opencrab.domain.errors import NotFound
+from opencrab.domain.models.preferences import ProviderName
+from opencrab.domain.value import Received, ShortText, Value
+from opencrab.engine.models.preferences import change_provider, current, directory_of
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api
+from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
+from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+from opencrab.ports.models.model import ProviderState
+
+LISTING = "providers"
+HEALTH_SECONDS = 5.0
+
+router = APIRouter(prefix="/api/llm/providers", tags=["models"], route_class=JsonRoute)
+
+Named = Annotated[ProviderName, Path()]
+Key = Annotated[str, StringConstraints(pattern=r"^[!-~]*$", max_length=8_192)]
+"""What fits into a header of a request."""
+
+
+class ProviderView(Value):
+    """A provider; `missing` is what it lacks, and empty when it can be used."""
+
+    name: str
+    kind: str
+    base_url: str
+    enabled: bool
+    private: bool
+    has_key: bool
+    missing: str
+    default_model: str
+
+    @classmethod
+    def of(cls, state: ProviderState) -> "ProviderView":
+        """What the directory knows, as it is shown."""
+        return cls(**{name: getattr(state, name) for name in cls.model_fields})
+
+
+class ProviderPut(Value, defer_build=False):
+    """What is to be different about a provider; what is left out stays.
+
+    null returns to what is configured, but for the key: null leaves it. A key goes only to the
+    address for which it was given: who moves a provider gives its key again.
+    """
+
+    enabled: bool | None = None
+    base_url: ShortText | None = None
+    private: bool | None = Field(
+        default=None, description="whether nothing that it is sent leaves your own machines"
+    )
+    key: Key | None = Field(
+        default=None,
+        repr=False,
+        description="kept as a secret and never shown again; empty if a new address takes none",
+    )
+
+    def changes(self) -> dict[str, Any]:
+        """What changes but for the key, by name."""
+        named = self.model_fields_set - {"key"}
+        return {name: getattr(self, name) for name in named}
+
+
+class ProviderHealthView(Value):
+    """Whether a provider answers; `models` are the ids that it lists, null if it cannot."""
+
+    ok: bool
+    latency_ms: int
+    problem: Received
+    cure: Received
+    models: tuple[Received, ...] | None
+
+
+@router.get("", summary="List providers", operation_id="list_providers")
+def list_providers(
+    api: Api, _caller: Owner, query: Paged, response: Response
+) -> Page[ProviderView]:
+    """Every provider in order of its name, set up or not; ETag as that of the aliases."""
+    after = place_in(LISTING, query.cursor) or ""
+    tag(response, current(api.runtime).version)
+    known = sorted(directory_of(api.runtime).providers(), key=lambda state: state.name)
+    found = [state for state in known if state.name > after]
+    items, cursor = paged(LISTING, found, query.limit, lambda state: state.name)
+    return Page(items=tuple(map(ProviderView.of, items)), next_cursor=cursor)
+
+
+@router.put("/{name}", summary="Set a provider up", operation_id="put_provider")
+def put_provider(
+    api: Api,
+    _caller: Owner,
+    name: Named,
+    body: Annotated[ProviderPut, strictly(ProviderPut)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> ProviderView:
+    """Change a provider's settings and key; they count from the next model call on."""
+    saved = change_provider(
+        api.runtime, name, body.changes(), key=body.key, version=version_in(if_match)
+    )
+    tag(response, saved.version)
+    states = directory_of(api.runtime).providers()
+    return ProviderView.of(next(state for state in states if state.name == name))
+
+
+@router.get("/{name}/health", summary="Does it answer?", operation_id="provider_health")
+def provider_health(api: Api, _caller: Owner, name: Named) -> ProviderHealthView:
+    """Ask a provider for its models, which costs nothing, and wait 5 seconds at most."""
+    current(api.runtime)
+    directory = directory_of(api.runtime)
+    if all(state.name != name for state in directory.providers()):
+        raise NotFound(
+            f"there is no provider {name!r}", field="name", cure="see the list of providers"
+        )
+    found = directory.health(name, timeout_seconds=HEALTH_SECONDS)
+    return ProviderHealthView(
+        ok=found.ok,
+        latency_ms=found.latency_ms,
+        problem=found.problem,
+        cure=found.cure,
+        models=found.models,
+    )

@@ -1,0 +1,4 @@
+"""Routes for budgets.
+
+What was spent is `rest/usage` and `rest/insight`.
+"""

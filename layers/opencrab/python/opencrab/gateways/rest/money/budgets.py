@@ -1,0 +1,101 @@
+"""Budgets: how much may be spent, and what is drawn of it today."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.money.budget import LIMITS, Limits
+from opencrab.domain.value import Identifier, MicroUsd, Value
+from opencrab.engine.money.budgets import budgets
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api
+
+router = APIRouter(prefix="/api/budgets", tags=["costs"], route_class=JsonRoute)
+
+_Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
+
+
+class LimitsChange(Value, defer_build=False):
+    """Limits in micro-dollars: what is left out stays, null returns one to the configured limit.
+
+    A session's limit of 0 means that it has none.
+    """
+
+    turn_micro_usd: _Limit | None = None
+    session_micro_usd: _Limit | None = Field(default=None, description="0 is no limit")
+    agent_day_micro_usd: _Limit | None = None
+    installation_day_micro_usd: _Limit | None = None
+    heartbeat_percent: Annotated[int, Field(ge=0, le=100)] | None = None
+    public_user_day_micro_usd: _Limit | None = None
+    block_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] | None = None
+
+    def changes(self) -> dict[str, MicroUsd | None]:
+        """The limits that change, with their new values."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class BudgetsPut(Value, defer_build=False):
+    """Limits to set; null returns all of them to the configured ones."""
+
+    limits: LimitsChange | None
+
+
+class DrawnView(Value):
+    """What is drawn today from one budget, what was given back taken off; its limit."""
+
+    scope: str
+    drawn_micro_usd: int
+    limit_micro_usd: int
+
+
+class BudgetsView(Value):
+    """The limits in force, those of the configuration, and what is drawn today (UTC).
+
+    `changed` names the limits that were set at run time; the others follow the configuration.
+    """
+
+    limits: Limits
+    configured: Limits
+    changed: tuple[str, ...]
+    day: str
+    drawn: tuple[DrawnView, ...]
+
+
+@router.get("", summary="What may be spent?", operation_id="get_budgets")
+def get_budgets(
+    api: Api,
+    _caller: Owner,
+    agent: Annotated[
+        Identifier | None, Query(description="an agent's id, to see its budgets as well")
+    ] = None,
+) -> BudgetsView:
+    """The limits, and what the installation, or one agent too, has drawn today."""
+    found = None if agent is None else api.runtime.home.agents.get(agent).agent
+    return _shown(api.runtime, found)
+
+
+@router.put("", summary="Set what may be spent", operation_id="put_budgets")
+def put_budgets(
+    api: Api, _caller: Owner, body: Annotated[BudgetsPut, strictly(BudgetsPut)]
+) -> BudgetsView:
+    """Set limits for all agents, each by itself; the next model call goes by them."""
+    every: dict[str, MicroUsd | None] = dict.fromkeys(LIMITS)
+    changes = every if body.limits is None else body.limits.changes()
+    api.runtime.home.budgets.change_limits(changes)
+    return _shown(api.runtime, None)
+
+
+def _shown(runtime: Runtime, agent: Agent | None) -> BudgetsView:
+    found = budgets(runtime, agent)
+    return BudgetsView(
+        limits=found.limits,
+        configured=found.configured,
+        changed=found.changed,
+        day=found.day,
+        drawn=tuple(DrawnView(**asdict(each)) for each in found.drawn),
+    )

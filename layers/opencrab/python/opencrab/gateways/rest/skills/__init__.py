@@ -1,0 +1,4 @@
+"""Routes for skills.
+
+What they do is `engine/skills`.
+"""

@@ -1,0 +1,296 @@
+"""An agent's skills: what it can do by words, seen, written, switched and approved by its owner."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Path, Response
+from pydantic import Field
+
+from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.learning.skill_lifecycle import Lesson, lesson
+from opencrab.domain.skills.skill import (
+    AcquiredSkill,
+    Description,
+    Effectiveness,
+    Pattern,
+    SkillName,
+    SkillStatus,
+    SourceType,
+    StandardSkill,
+)
+from opencrab.domain.value import Language, Name, Text, Value
+from opencrab.engine.skills.owner import Keeper, Kept
+from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
+from opencrab.gateways.rest.http.idempotency import Once, Repeatable
+from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+
+LISTING = "skills"
+
+router = APIRouter(prefix="/api/agents/{agent_id}/skills", tags=["skills"], route_class=JsonRoute)
+
+_APPROVED = frozenset({SkillStatus.CANDIDATE, SkillStatus.ACTIVE, SkillStatus.DISABLED})
+_RESTORED = _APPROVED | {SkillStatus.QUARANTINED}
+
+Skill = Annotated[SkillName, Path()]
+
+
+async def _keeper(api: Api, caller: Owner, agent_id: Id) -> Keeper:
+    return Keeper(api.runtime, agent_id, caller.principal.id)
+
+
+async def _looker(api: Api, _caller: Reader, agent_id: Id) -> Keeper:
+    return Keeper(api.runtime, agent_id)
+
+
+Keeping = Annotated[Keeper, Depends(_keeper)]
+Looking = Annotated[Keeper, Depends(_looker)]
+
+
+class SkillPut(Value, defer_build=False):
+    """What a skill says; an owner's word is enough for it to be tried."""
+
+    description: Description
+    situation_pattern: Pattern = Field(
+        default="", description="when it fits: words of a message, alternatives separated by |"
+    )
+    guidance: Annotated[Text, Field(min_length=1)] = Field(description="Markdown, 8 KB at most")
+
+    def lesson(self, name: str) -> Lesson:
+        """It, under a name and with everything hidden taken out; raises Invalid."""
+        return lesson(
+            name,
+            self.description,
+            situation_pattern=self.situation_pattern,
+            guidance=self.guidance,
+        )
+
+
+class NewSkill(SkillPut, defer_build=False):
+    """A skill to create."""
+
+    name: Name = Field(description="lower case, digits and hyphens; other names get one of ours")
+
+
+class SkillSwitch(Value, defer_build=False):
+    """Whether a skill shall be on; left out, it becomes what it is not.
+
+    An acquired skill that its owner switches on is on for good: it is neither tried nor moved.
+    """
+
+    on: bool | None = None
+
+
+class _Read(Value):
+    """Which version somebody has read: part of what they ask for."""
+
+    version: int | None
+
+
+class SkillSummary(Value):
+    """A skill without its text; `version` counts the changes of an acquired one.
+
+    A `candidate` is on trial: it is withheld from a share of the turns that it fits. One that
+    `waits` becomes a candidate when there is room. `effectiveness` is in points of 100.
+    """
+
+    name: str
+    kind: Literal["standard", "acquired"]
+    status: SkillStatus
+    description: str
+    situation_pattern: str
+    version: str
+    actions: tuple[str, ...] = ()
+    source_type: SourceType | None = None
+    source_context: str = ""
+    taught_by: str = ""
+    turn_id: str = ""
+    tainted: bool = False
+    approved_by: str | None = None
+    retired_by: str | None = None
+    usage_count: int = 0
+    waits: bool = False
+    effectiveness: Effectiveness | None = None
+    worded_at: datetime | None = None
+    last_used_at: datetime | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+class SkillView(SkillSummary):
+    """A skill with its text."""
+
+    guidance: str
+
+
+@router.get("", summary="List its skills", operation_id="list_skills")
+def list_skills(keeper: Looking, query: Paged) -> Page[SkillSummary]:
+    """Standard skills, on or off, then what the agent learned, archived ones too."""
+    place, language = place_in(LISTING, query.cursor), _language(keeper)
+    found = keeper.all()
+    names = [kept.skill.name for kept in found]
+    if place is not None and place not in names:
+        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+    start = 0 if place is None else names.index(place) + 1
+    items, cursor = paged(LISTING, found[start:], query.limit, lambda kept: kept.skill.name)
+    shown = tuple(SkillSummary(**_shown(kept, language)) for kept in items)
+    return Page(items=shown, next_cursor=cursor)
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=SkillView,
+    summary="Create a skill",
+    operation_id="create_skill",
+)
+def create(
+    keeper: Keeping, once: Repeatable, body: Annotated[NewSkill, strictly(NewSkill)]
+) -> Response:
+    """Give the agent a skill that it had not; the answer tells under which name it is kept."""
+    what = body.lesson(body.name)
+
+    def make(*, only_new: bool = True) -> SkillView:
+        return _view(keeper.put(what, only_new=only_new), _language(keeper))
+
+    return once.answer(body, make, status=201, again=lambda: make(only_new=False))
+
+
+@router.get("/{skill}", summary="Look at a skill", operation_id="get_skill")
+def get(keeper: Looking, skill: Skill, response: Response) -> SkillView:
+    """One skill with its text; ETag holds the version of an acquired one."""
+    return _tagged(response, keeper, keeper.get(skill))
+
+
+@router.put("/{skill}", summary="Create or replace a skill", operation_id="put_skill")
+def put(
+    keeper: Keeping,
+    skill: Skill,
+    body: Annotated[SkillPut, strictly(SkillPut)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> SkillView:
+    """Replace what an acquired skill says, or create it; standard skills stay as they are."""
+    what, version = body.lesson(skill), version_in(if_match)
+    return _tagged(response, keeper, keeper.put(what, version=version))
+
+
+@router.delete("/{skill}", summary="Retire a skill", operation_id="retire_skill")
+def retire(keeper: Keeping, skill: Skill, response: Response) -> SkillView:
+    """Archive an acquired skill: it counts no more until an owner restores it."""
+    return _tagged(response, keeper, keeper.retire(skill))
+
+
+@router.post(
+    "/{skill}/toggle",
+    response_model=SkillView,
+    summary="Switch a skill on or off",
+    operation_id="toggle_skill",
+)
+def toggle(
+    keeper: Keeping,
+    skill: Skill,
+    once: Repeatable,
+    body: Annotated[SkillSwitch, strictly(SkillSwitch)],
+) -> Response:
+    """Switch a standard or an acquired skill on or off; it counts from the next turn on."""
+    return once.answer(body, lambda: _view(keeper.toggle(skill, on=body.on), _language(keeper)))
+
+
+@router.post(
+    "/{skill}/approve",
+    response_model=SkillView,
+    summary="Approve a skill",
+    operation_id="approve_skill",
+)
+def approve(keeper: Keeping, skill: Skill, once: Repeatable, if_match: IfMatch = None) -> Response:
+    """Vouch for a quarantined skill, if it still is the version that was read.
+
+    If-Match names that version; without it nothing is approved.
+    """
+    version = version_in(if_match)
+
+    def act() -> Kept:
+        if version is None and isinstance(keeper.get(skill).skill, AcquiredSkill):
+            raise Invalid(
+                "it does not say which version was read",
+                field="If-Match",
+                cure="send the version that you read",
+            )
+        return keeper.approve(skill, version=version)
+
+    return _answered(once, keeper, skill, act, after=_APPROVED, body=_Read(version=version))
+
+
+@router.post(
+    "/{skill}/restore",
+    response_model=SkillView,
+    summary="Restore a skill",
+    operation_id="restore_skill",
+)
+def restore(keeper: Keeping, skill: Skill, once: Repeatable) -> Response:
+    """Bring an archived skill back on trial, or into quarantine if nobody ever vouched for it."""
+
+    def act() -> Kept:
+        return keeper.restore(skill)
+
+    return _answered(once, keeper, skill, act, after=_RESTORED)
+
+
+def _answered(
+    once: Once,
+    keeper: Keeper,
+    name: str,
+    act: Callable[[], Kept],
+    *,
+    after: frozenset[SkillStatus],
+    body: Value | None = None,
+) -> Response:
+    """Do something that can be done once; after a crash the skill may be as it is `after` that."""
+
+    def again() -> SkillView:
+        try:
+            kept = act()
+        except Conflict:
+            kept = keeper.get(name)
+            if not isinstance(kept.skill, AcquiredSkill) or kept.skill.status not in after:
+                raise
+        return _view(kept, _language(keeper))
+
+    return once.answer(body, lambda: _view(act(), _language(keeper)), again=again)
+
+
+def _language(keeper: Keeper) -> Language:
+    """The agent's own language; raises NotFound where there is no such agent."""
+    return keeper.runtime.home.agents.get(keeper.agent_id).agent.language
+
+
+def _tagged(response: Response, keeper: Keeper, kept: Kept) -> SkillView:
+    if isinstance(kept.skill, AcquiredSkill):
+        tag(response, kept.skill.version)
+    return _view(kept, _language(keeper))
+
+
+def _view(kept: Kept, language: Language) -> SkillView:
+    skill = kept.skill
+    text = skill.text(language) if isinstance(skill, StandardSkill) else skill.guidance
+    return SkillView(**_shown(kept, language), guidance=text)
+
+
+def _shown(kept: Kept, language: Language) -> dict[str, Any]:
+    skill = kept.skill
+    if isinstance(skill, StandardSkill):
+        return {
+            "name": skill.name,
+            "kind": "standard",
+            "status": SkillStatus.ACTIVE if kept.on else SkillStatus.DISABLED,
+            "description": skill.description(language),
+            "situation_pattern": skill.situation_pattern,
+            "version": skill.version,
+            "actions": skill.actions,
+        }
+    known = {name: value for name, value in skill if name in SkillSummary.model_fields}
+    return {**known, "kind": "acquired", "version": str(skill.version)}

@@ -1,0 +1,4 @@
+"""Routes for what was used.
+
+Limits are `rest/money`.
+"""

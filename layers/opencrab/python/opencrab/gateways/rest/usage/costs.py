@@ -1,0 +1,21 @@
+"""Costs: where each micro-dollar of a turn went."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from opencrab.domain.value import Identifier
+from opencrab.engine.insight.costs import Explanation, explain
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.dependencies import Api
+
+router = APIRouter(prefix="/api/costs", tags=["costs"], route_class=JsonRoute)
+
+
+@router.get("/explain", summary="Where did a turn's money go?", operation_id="explain_costs")
+def explain_costs(
+    api: Api, _caller: Owner, turn: Annotated[Identifier, Query(description="a turn's id")]
+) -> Explanation:
+    """Every model call of a turn with its cost and why, and what became of what was drawn."""
+    return explain(api.runtime, turn)

@@ -1,0 +1,4 @@
+"""Routes for workspace files.
+
+What a path may be is `domain/workspace`.
+"""

@@ -1,0 +1,222 @@
+"""Workspaces: an agent's files, listed as JSON, read and written as plain bytes."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from pydantic import Field
+
+from opencrab.domain.errors import Invalid, NotFound
+from opencrab.domain.value import Value
+from opencrab.domain.workspace.path import workspace_path
+from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
+from opencrab.ports.workspace.files import ABSENT, FileInfo, FileVersion
+
+LISTING = "files"
+
+router = APIRouter(prefix="/api/agents/{agent_id}", tags=["workspace"])
+
+_BYTES: dict[str, Any] = {
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+}
+_FILE: dict[str, Any] = {
+    "description": "The file's bytes: text/plain when they are UTF-8. ETag holds its version.",
+    "content": {
+        "text/plain": {"schema": {"type": "string"}},
+        "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+    },
+}
+
+
+class FilesQuery(PageQuery, defer_build=False):
+    """Which part of which folder."""
+
+    prefix: Annotated[str, Field(max_length=700)] = Field(
+        default="", description="only files in this folder and below"
+    )
+
+
+class FileView(Value):
+    """A file without its content; send `version` as If-Match to replace just this one."""
+
+    path: str
+    size: int
+    sha256: str
+    version: str
+
+    @classmethod
+    def of(cls, info: FileInfo) -> "FileView":
+        """A stored file as it is shown."""
+        return cls(path=info.path, size=info.size, sha256=info.sha256, version=info.version)
+
+
+class VersionView(Value):
+    """One version of a file; GET the file with `?version=` to read it."""
+
+    version: str
+    size: int
+    at: datetime
+    is_current: bool
+
+    @classmethod
+    def of(cls, found: FileVersion) -> "VersionView":
+        """A version as it is shown."""
+        return cls(version=found.version, size=found.size, at=found.at, is_current=found.is_current)
+
+
+class VersionsView(Value):
+    """Versions of one file."""
+
+    path: str
+    items: tuple[VersionView, ...]
+
+
+class ReadQuery(Value, defer_build=False):
+    """Which content of a file, and whether a browser shows or keeps it."""
+
+    version: Annotated[str, Field(max_length=1_200)] | None = Field(
+        default=None, description="an older content, one of the file's versions"
+    )
+    download: bool = Field(default=False, description="answer with a file name to save it under")
+
+
+@router.get("/workspace", summary="List files", operation_id="list_files")
+def list_files(
+    api: Api, _caller: Reader, agent_id: Id, query: Annotated[FilesQuery, Query()]
+) -> Page[FileView]:
+    """Files of a workspace in order of their paths, from all folders at once."""
+    _require_agent(api.runtime, agent_id)
+    after = place_in(LISTING, query.cursor)
+    listed = api.runtime.home.files.list(agent_id, query.prefix)
+    found = [info for info in listed if after is None or info.path > after]
+    items, cursor = paged(LISTING, found, query.limit, lambda info: info.path)
+    return Page(items=tuple(map(FileView.of, items)), next_cursor=cursor)
+
+
+@router.get(
+    "/workspace/{path:path}",
+    response_class=Response,
+    responses={200: _FILE},
+    summary="Read a file",
+    operation_id="read_file",
+)
+def read(
+    api: Api, _caller: Reader, agent_id: Id, path: str, query: Annotated[ReadQuery, Query()]
+) -> Response:
+    """A file's bytes as they are, or as they were."""
+    _require_agent(api.runtime, agent_id)
+    files, path, version = api.runtime.home.files, workspace_path(path), query.version
+    if version is None:
+        info, content = files.read(agent_id, path)
+        version = info.version
+    else:
+        content = files.read_version(agent_id, path, version)
+    headers = {"ETag": f'"{version}"', "X-Content-Type-Options": "nosniff"}
+    if query.download:
+        headers["Content-Disposition"] = _attachment(path)
+    return Response(content, headers=headers, media_type=_media_type(content))
+
+
+async def _content(request: Request) -> bytes:
+    return await request.body()
+
+
+@router.put(
+    "/workspace/{path:path}",
+    summary="Write a file",
+    operation_id="write_file",
+    openapi_extra={"requestBody": {"required": True, **_BYTES}},
+)
+def write(
+    *,
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    path: str,
+    content: Annotated[bytes, Depends(_content)],
+    if_match: Annotated[str | None, Header(alias="If-Match", max_length=200)] = None,
+    if_none_match: Annotated[str | None, Header(alias="If-None-Match", max_length=200)] = None,
+) -> FileView:
+    """Write a file whole: the body is its content, whatever its type, at most 5 MiB (4 MiB on AWS).
+
+    If-Match replaces only that version; `If-None-Match: *` only creates.
+    """
+    _require_agent(api.runtime, agent_id)
+    condition = _condition(if_match, if_none_match)
+    path = workspace_path(path)
+    return FileView.of(api.runtime.home.files.write(agent_id, path, content, condition=condition))
+
+
+@router.delete(
+    "/workspace/{path:path}",
+    status_code=204,
+    summary="Delete a file",
+    operation_id="delete_file",
+)
+def delete(
+    api: Api,
+    _caller: Owner,
+    agent_id: Id,
+    path: str,
+    if_match: Annotated[str | None, Header(alias="If-Match", max_length=200)] = None,
+) -> None:
+    """Delete a file; If-Match only that version of it. Its versions stay for a while."""
+    _require_agent(api.runtime, agent_id)
+    condition = _condition(if_match, None)
+    api.runtime.home.files.delete(agent_id, workspace_path(path), condition=condition)
+
+
+@router.get(
+    "/workspace-versions/{path:path}",
+    summary="List a file's versions",
+    operation_id="list_file_versions",
+)
+def list_versions(api: Api, _caller: Reader, agent_id: Id, path: str) -> VersionsView:
+    """What is kept of a file, even of a deleted one, newest first, at most 20 versions.
+
+    On AWS older versions stay for 30 days; on your own computer the last ten of each file do, as
+    long as an agent's are together no larger than a workspace may be.
+    """
+    _require_agent(api.runtime, agent_id)
+    path = workspace_path(path)
+    found = api.runtime.home.files.versions(agent_id, path)
+    if not found:
+        raise NotFound(
+            f"nothing is kept of a file {path!r}", field="path", cure="list the workspace"
+        )
+    return VersionsView(path=path, items=tuple(map(VersionView.of, found)))
+
+
+def _condition(if_match: str | None, if_none_match: str | None) -> str | None:
+    if if_none_match is not None:
+        if if_none_match.strip() != "*" or if_match is not None:
+            raise Invalid(
+                "If-None-Match takes only *, and not together with If-Match",
+                field="If-None-Match",
+                cure="send `If-None-Match: *` alone to create, If-Match alone to replace",
+            )
+        return ABSENT
+    return None if if_match is None else if_match.strip().removeprefix("W/").strip('"')
+
+
+def _attachment(path: str) -> str:
+    """The file's name to save it under (RFC 6266): plain for old clients, exact for the others."""
+    name = path.rpartition("/")[2]
+    plain = "".join(each if each.isascii() and each not in '"\\%' else "_" for each in name)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+def _media_type(content: bytes) -> str:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return "application/octet-stream"
+    return "text/plain"
+
+
+def _require_agent(runtime: Runtime, agent_id: str) -> None:
+    runtime.home.agents.get(agent_id)

@@ -1,0 +1,4 @@
+"""Routes for the binding to a world.
+
+Messages of worlds come in through `gateways/world`.
+"""

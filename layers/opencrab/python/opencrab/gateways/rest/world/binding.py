@@ -1,0 +1,51 @@
+"""Worlds: the outside world that an agent is bound to, for good, and how it fares there."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+
+from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.value import Value
+from opencrab.domain.world.binding import Genome, World
+from opencrab.engine.world.binding import NewBinding, bind, place
+from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.dependencies import Api, Id
+
+router = APIRouter(prefix="/api/agents/{agent_id}/world", tags=["world"], route_class=JsonRoute)
+
+
+class WorldView(Value):
+    """An agent's place in its world; `key_id` is what it is called there."""
+
+    world_id: str
+    agent_id: str
+    public_key: str
+    key_id: str
+    keys: tuple[str, ...]
+    genome: Genome
+    status: AgentStatus | None
+    balance: int | None
+    reputation: float | None
+    units: int | None
+    cycle: int
+    state: dict[str, Any]
+
+    @classmethod
+    def of(cls, world: World) -> "WorldView":
+        """A stored place as it is shown."""
+        return cls(**{name: getattr(world, name) for name in cls.model_fields})
+
+
+@router.get("", summary="Look at its world", operation_id="get_agent_world")
+def get_world(api: Api, _caller: Reader, agent_id: Id) -> WorldView:
+    """Where an agent is bound to, with its public key, its genome and what it has left."""
+    return WorldView.of(place(api.runtime, agent_id))
+
+
+@router.put("", summary="Bind it to a world", operation_id="put_agent_world")
+def put_world(
+    api: Api, _caller: Owner, agent_id: Id, body: Annotated[NewBinding, strictly(NewBinding)]
+) -> WorldView:
+    """Bind an agent to a world, for good; its private key is made here and stays in the secrets."""
+    return WorldView.of(bind(api.runtime, agent_id, body))

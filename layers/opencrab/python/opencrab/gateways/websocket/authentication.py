@@ -1,0 +1,62 @@
+"""The entrance of a WebSocket: who connects, by a key or by a ticket, and from which page."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qs
+
+from opencrab.domain.errors import Refused, Unauthenticated
+from opencrab.domain.identifier import content_hash
+from opencrab.engine.conversation.connections import holder, redeem_ticket
+from opencrab.engine.runtime import Runtime
+
+_CURE = "send the header `Authorization: Bearer <key>`, or a ticket from POST /api/tickets"
+
+
+@dataclass(frozen=True)
+class Entrance:
+    """Lets in who may come; `origins` are the pages whose scripts may connect.
+
+    Only browsers say where they come from, and they always do: who says nothing is no browser.
+    """
+
+    runtime: Runtime
+    origins: frozenset[str]
+
+    def key(self, headers: Mapping[str, str], query: str) -> str:
+        """The hash of the key by which somebody connects; header names are lower-case.
+
+        Raises Refused for a foreign page, before a ticket is used up, and Unauthenticated.
+        """
+        origin = headers.get("origin")
+        if origin is not None and origin.rstrip("/").lower() not in self.origins:
+            raise Refused(
+                "pages of this origin may not connect",
+                field="Origin",
+                cure="add it to gateway.websocket.origins",
+            )
+        key = self._by_header(headers) or self._by_ticket(query)
+        holder(self.runtime, key)
+        return key
+
+    def _by_header(self, headers: Mapping[str, str]) -> str | None:
+        given = headers.get("authorization")
+        if given is None:
+            return None
+        scheme, _, secret = given.partition(" ")
+        secret = secret.strip()
+        if scheme.lower() != "bearer" or not secret or " " in secret:
+            message = "the Authorization header is not of the form `Bearer <key>`"
+            raise Unauthenticated(message, field="Authorization", cure=_CURE)
+        return content_hash(secret.encode())
+
+    def _by_ticket(self, query: str) -> str:
+        tickets = parse_qs(query, errors="replace").get("ticket", [])
+        if len(tickets) != 1:
+            raise Unauthenticated("this needs an API key or a ticket", cure=_CURE)
+        return redeem_ticket(self.runtime, tickets[0])
+
+
+def origins_of(configured: object) -> frozenset[str]:
+    """The allowed origins as they are compared."""
+    listed = configured if isinstance(configured, list | tuple) else []
+    return frozenset(str(origin).rstrip("/").lower() for origin in listed if origin)

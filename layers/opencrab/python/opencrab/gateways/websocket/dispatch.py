@@ -1,0 +1,105 @@
+"""Talk: what a client asks over a WebSocket and what it is answered, the same in every home."""
+
+from typing import Any, Protocol
+
+from opencrab.domain.access.authority import Scope, Source, authority
+from opencrab.domain.access.principal import Principal
+from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.errors import OpenCrabError
+from opencrab.domain.identifier import stable_id
+from opencrab.engine.conversation.live import Visible, Watched, visible
+from opencrab.engine.conversation.live_events import Event
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.admission import admit, instruct
+from opencrab.gateways.websocket import requests
+from opencrab.gateways.websocket.requests import Mentor, Ping, Say, Subscribe, Unsubscribe, Wish
+
+
+class Watches(Protocol):
+    """What one connection watches, wherever that is kept."""
+
+    def begin(self, watched: Watched, visible: Visible, after: int | None) -> int:
+        """Watch something; the place from which on its lines are told.
+
+        Raises NotFound, Invalid, Refused.
+        """
+
+    def end(self, watched: Watched) -> bool:
+        """Watch it no more; whether it was watched."""
+
+
+def answer(runtime: Runtime, principal: Principal, watches: Watches, text: str) -> Event:
+    """Do what a frame asks for, and answer it: an error is an answer too."""
+    try:
+        wish = requests.read(text)
+        found = _done(runtime, principal, watches, wish)
+    except OpenCrabError as error:
+        return problem(error, requests.id_in(text))
+    return {"type": "pong" if isinstance(wish, Ping) else "answer", "id": wish.id, **found}
+
+
+def problem(error: OpenCrabError, wish_id: str | None = None) -> Event:
+    """An error as a client is told of it."""
+    told = {"code": error.code, "message": error.message, "field": error.field, "cure": error.cure}
+    shown = {name: value for name, value in told.items() if value is not None}
+    return {"type": "error", "id": wish_id, **shown}
+
+
+def _done(runtime: Runtime, principal: Principal, watches: Watches, wish: Wish) -> dict[str, Any]:
+    match wish:
+        case Subscribe():
+            return _subscribed(principal, watches, wish)
+        case Unsubscribe():
+            return {"subscribed": False, "was_subscribed": watches.end(wish.watched)}
+        case Say():
+            return _said(runtime, principal, wish)
+        case Mentor():
+            return _instructed(runtime, principal, wish)
+        case Ping():
+            return {}
+
+
+def _subscribed(principal: Principal, watches: Watches, wish: Subscribe) -> dict[str, Any]:
+    principal.require(Scope.READ)
+    sight = visible(wish.kinds, is_owner=principal.scope is Scope.OWNER)
+    place = watches.begin(wish.watched, sight, wish.after)
+    found: dict[str, Any] = {"subscribed": True}
+    return found | {"after": place} if wish.watched.kind == "session" else found
+
+
+def _said(runtime: Runtime, principal: Principal, wish: Say) -> dict[str, Any]:
+    principal.require(Scope.CHAT)
+    message = Message(
+        source=Source.WEBSOCKET,
+        source_id=wish.id,
+        principal_id=principal.id,
+        sender=Sender(id=principal.id, name=principal.name),
+        authority=authority(Source.WEBSOCKET, principal.scope),
+        parts=(TextPart(text=wish.text),),
+    )
+    turns = admit(runtime, wish.session_id, message)
+    return {"turn_ids": [turn.id for turn in turns], "message_id": turns[0].group}
+
+
+def _instructed(runtime: Runtime, principal: Principal, wish: Mentor) -> dict[str, Any]:
+    principal.require(Scope.OWNER)
+    now, session_id = runtime.clock.now(), wish.session_id
+    instruction_id = stable_id("instruction", principal.id, "websocket", session_id, wish.id)
+    instruction = Instruction(
+        id=instruction_id, session_id=session_id, text=wish.text, by=principal.id, at=now
+    )
+    line = Line(
+        session_id=session_id,
+        group=instruction_id,
+        kind=LineKind.SYSTEM,
+        audience=Audience.AGENTS,
+        speaker_id=principal.id,
+        speaker_name=principal.name,
+        authority=authority(Source.WEBSOCKET, principal.scope),
+        text=wish.text,
+        message_id=instruction_id,
+        at=now,
+    )
+    placed = instruct(runtime, instruction, line)
+    return {"instruction_id": placed.id, "line": placed.line}

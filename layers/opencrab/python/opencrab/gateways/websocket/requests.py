@@ -1,0 +1,135 @@
+"""Wishes: what a client may ask for over a WebSocket, read strictly from one text frame."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, model_validator
+
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.errors import Invalid, TooLarge
+from opencrab.domain.value import Identifier, MessageText, Value, is_json
+from opencrab.engine.conversation.live import Watched
+
+FRAME_BYTES = 32_768
+"""Largest frame of a client; API Gateway takes none that is larger."""
+
+_LAST = 9_999_999_998
+_NAMES = "ping, subscribe, unsubscribe, message or mentor"
+
+WishId = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
+"""A client's name for what it asks, which the answer repeats."""
+
+
+class Ping(Value):
+    """A sign of life."""
+
+    type: Literal["ping"]
+    id: WishId | None = None
+
+
+class _AboutOne(Value):
+    id: WishId | None = None
+    session_id: Identifier | None = None
+    agent_id: Identifier | None = None
+
+    @model_validator(mode="after")
+    def _names_one(self) -> "_AboutOne":
+        if (self.session_id is None) is (self.agent_id is None):
+            raise ValueError("name either a session_id or an agent_id")
+        return self
+
+    @property
+    def watched(self) -> Watched:
+        """What it is about."""
+        if self.session_id is not None:
+            return Watched(kind="session", id=self.session_id)
+        return Watched(kind="agent", id=str(self.agent_id))
+
+
+class Subscribe(_AboutOne):
+    """To be told what happens in a session, after a line or from now on, or what an agent does."""
+
+    type: Literal["subscribe"]
+    after: Annotated[int, Field(ge=0, le=_LAST)] | None = None
+    kinds: Annotated[tuple[LineKind, ...], Field(min_length=1, max_length=10)] | None = None
+
+
+class Unsubscribe(_AboutOne):
+    """To be told no more of it."""
+
+    type: Literal["unsubscribe"]
+
+
+class Say(Value):
+    """Something to say to everybody in a session; the same id again is the same message."""
+
+    type: Literal["message"]
+    id: WishId
+    session_id: Identifier
+    text: MessageText
+
+
+class Mentor(Value):
+    """An instruction to a session's agents; the same id again is the same instruction."""
+
+    type: Literal["mentor"]
+    id: WishId
+    session_id: Identifier
+    text: MessageText
+
+
+Wish = Ping | Subscribe | Unsubscribe | Say | Mentor
+
+_WISH: TypeAdapter[Wish] = TypeAdapter(Annotated[Wish, Field(discriminator="type")])
+_ID: TypeAdapter[str] = TypeAdapter(WishId)
+
+
+def id_in(text: str) -> str | None:
+    """The id of a wish, even of one that says nothing else that is right."""
+    try:
+        value = json.loads(text)
+        return _ID.validate_python(value["id"], strict=True) if isinstance(value, dict) else None
+    except (ValueError, KeyError, RecursionError):
+        return None
+
+
+def read(text: str) -> Wish:
+    """The wish in a frame; raises Invalid, TooLarge."""
+    if len(text.encode(errors="replace")) > FRAME_BYTES:
+        raise too_large()
+    try:
+        value = json.loads(text, object_pairs_hook=_distinct)
+    except (ValueError, RecursionError):
+        raise Invalid("this is no JSON", cure="send one JSON object in each frame") from None
+    if not isinstance(value, dict) or not is_json(value):
+        raise Invalid("this is no JSON object of ours", cure="send one JSON object in each frame")
+    try:
+        return _WISH.validate_json(text, strict=True)
+    except ValidationError as error:
+        raise _explained(error) from None
+
+
+def too_large() -> TooLarge:
+    """A frame is larger than any may be."""
+    return TooLarge(f"a frame has more than {FRAME_BYTES} bytes", cure="say less at once")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("an object has the same name twice")
+    return value
+
+
+def _explained(error: ValidationError) -> Invalid:
+    """The first thing that is wrong; what was sent is not repeated."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    kind, place = str(first["type"]), [part for part in first["loc"] if isinstance(part, str)]
+    if kind.startswith("union_tag"):
+        return Invalid("the type is missing or unknown", field="type", cure=f"send {_NAMES}")
+    field = place[1] if len(place) > 1 and place[1].isidentifier() else None
+    if kind == "extra_forbidden":
+        return Invalid("a field is not known here", field=field, cure="remove it")
+    told = str(first["msg"]).removeprefix("Value error, ")
+    detail = told[:1].lower() + told[1:]
+    return Invalid(f"{field}: {detail}" if field else detail, field=field)

@@ -1,0 +1,68 @@
+"""World gateway: what a queue brings from worlds, given to the engine, logged, and retried.
+
+A message that is refused is logged and goes: it would be refused again. One that only could not be
+taken now comes back.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from opencrab.domain.errors import (
+    Exhausted,
+    Invalid,
+    NotFound,
+    OpenCrabError,
+    Refused,
+)
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.world.binding import received
+
+log = logging.getLogger(__name__)
+
+Unpack = Callable[[str], bytes]
+"""Takes an envelope out of what the queue brings; raises Invalid."""
+
+_FOR_GOOD = (Invalid, Refused, NotFound, Exhausted)
+
+
+def from_queue(runtime: Runtime, event: Mapping[str, Any], unpack: Unpack) -> dict[str, Any]:
+    """Take a batch of messages and name those that are to come again."""
+    again = [
+        {"itemIdentifier": record["messageId"]}
+        for record in event["Records"]
+        if not _finished(runtime, record, unpack)
+    ]
+    return {"batchItemFailures": again}
+
+
+def _finished(runtime: Runtime, record: Mapping[str, Any], unpack: Unpack) -> bool:
+    try:
+        became = received(runtime, unpack(record["body"]), arrived_at=_arrival(record))
+    except _FOR_GOOD as error:
+        _say_refused(record, error)
+        return True
+    except Exception as error:
+        if isinstance(error, OpenCrabError):
+            log.warning("a world's message must wait: %s", error.message)
+        else:
+            log.exception("a world's message failed and will be tried again")
+        return False
+    log.info("a world's message: id=%s, became=%s", record["messageId"], became.value)
+    return True
+
+
+def _say_refused(record: Mapping[str, Any], error: OpenCrabError) -> None:
+    log.warning(
+        "a world's message was refused: id=%s, code=%s, %s",
+        record["messageId"],
+        error.code,
+        error.message,
+    )
+
+
+def _arrival(record: Mapping[str, Any]) -> datetime | None:
+    """When the queue took it in; its time is compared with that, however long it waited."""
+    told = record.get("attributes", {}).get("SentTimestamp")
+    return None if told is None else datetime.fromtimestamp(int(told) / 1_000, tz=UTC)

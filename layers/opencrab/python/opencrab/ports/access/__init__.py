@@ -1,0 +1,4 @@
+"""Ports for API keys, secrets and idempotency.
+
+Nothing here says who may use them.
+"""

@@ -1,0 +1,33 @@
+"""Evidence, as all read it: what closed days tell together, and each day since."""
+
+from dataclasses import dataclass
+
+from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence, Standing
+from opencrab.ports.documents import Facts
+
+_DAYS = 200
+"""More days than are ever kept beside the closed ones."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """All evidence of an agent; `open` are the days of it that are not closed, by their names.
+
+    `as_of` is the last day that is in it, "" before the first.
+    """
+
+    evidence: Evidence
+    open: dict[str, Evidence]
+    as_of: str
+
+
+def known(facts: Facts, agent_id: str) -> Known:
+    """What is known of how an agent's turns went: one read."""
+    stored = {fact.id: fact for fact in facts.page(agent_id, EVIDENCE, limit=_DAYS)}
+    standing = stored.pop(STANDING).read(Standing) if STANDING in stored else Standing()
+    days = {day: fact.read(Evidence) for day, fact in stored.items() if day > standing.closed_to}
+    return Known(
+        evidence=sum(days.values(), standing.evidence),
+        open=days,
+        as_of=max((*stored, standing.closed_to)),
+    )

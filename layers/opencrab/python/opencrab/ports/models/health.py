@@ -1,0 +1,18 @@
+"""How providers fare, shared by all workers so that each need not find out by itself."""
+
+from typing import Protocol
+
+from opencrab.domain.models.health import Health
+
+
+class ProviderHealths(Protocol):
+    """The health of providers; advice only: no money and no message depends on it."""
+
+    def all(self) -> dict[str, Health]:
+        """Every provider of which something bad is known."""
+
+    def put(self, provider: str, health: Health, before: Health | None) -> bool:
+        """Keep a provider's health if it still is `before`; False when others were faster."""
+
+    def forget(self, provider: str) -> None:
+        """It answered: nothing bad is known any more."""

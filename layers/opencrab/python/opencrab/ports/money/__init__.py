@@ -1,0 +1,4 @@
+"""Ports for budgets and for the switches that freeze.
+
+What was used is `ports/usage`.
+"""

@@ -1,0 +1,46 @@
+"""History: whatever came of its calls, each is answered right after it and only once."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opencrab.adapters.providers.wire.history import settled
+from opencrab.domain.turn.record import Call
+from opencrab.ports.models.model import Returned, Said
+
+IDS = st.sampled_from(["a", "b", "c"])
+CALLS = st.lists(IDS.map(lambda each: Call(id=each, name="ws_蟹", arguments={})), max_size=3)
+TURNS = st.lists(
+    IDS.map(lambda each: Returned(each, "ws_蟹", "はい"))
+    | CALLS.map(lambda calls: Said("assistant", "", calls=tuple(calls)))
+    | st.just(Said("user", "次")),
+    max_size=12,
+)
+
+
+@given(TURNS)
+def test_each_call_is_answered_right_after_it(turns: list[Said | Returned]) -> None:
+    open_ids: list[str] = []
+    for turn in settled(turns):
+        if isinstance(turn, Returned):
+            open_ids.remove(turn.call_id)
+        else:
+            assert open_ids == []
+            open_ids = [call.id for call in turn.calls]
+    assert open_ids == []
+
+
+@given(TURNS)
+def test_nothing_that_was_said_is_lost(turns: list[Said | Returned]) -> None:
+    found = list(settled(turns))
+    assert [turn for turn in turns if isinstance(turn, Said)] == [
+        turn for turn in found if isinstance(turn, Said) and not turn.text.startswith("[")
+    ]
+    told = sum(1 for turn in turns if isinstance(turn, Returned))
+    words = (turn.content if isinstance(turn, Returned) else turn.text for turn in found)
+    assert sum("はい" in text for text in words) == told
+
+
+@given(TURNS)
+def test_what_was_sent_before_the_last_turn_stays_as_it_was(turns: list[Said | Returned]) -> None:
+    whole, ended = list(settled([*turns, Said("user", "次")])), list(settled(turns))
+    assert whole[: len(ended)] == ended

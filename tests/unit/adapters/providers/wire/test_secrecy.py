@@ -1,0 +1,68 @@
+"""Secrecy: the key is hidden wherever it may stand, and nothing else is."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opencrab.adapters.providers.wire.secrecy import Secrecy
+from opencrab.domain.turn.record import Answer, Call, Reflection
+
+KEY = "sk-crab-0123456789"
+SECRECY = Secrecy(KEY)
+
+
+def test_an_answer_is_without_the_key_in_all_its_parts() -> None:
+    calls = (
+        Call(id="c0", name="ws_write", arguments={"道": [f"鍵{KEY}", {KEY: 1}], "n": 1.5}),
+        Call(id="c1", name="ws_write", arguments=None, raw=f'{{"{KEY}'),
+    )
+    answer = Answer(
+        text=f"鍵は{KEY}です",
+        calls=calls,
+        thought=Reflection(judgment=KEY, intent=KEY),
+        memory_update=KEY,
+        replay={"model": "crab-1", "reasoning_content": KEY},
+        first_token_ms=3,
+    )
+    hidden = SECRECY.answer(answer)
+    assert KEY not in hidden.model_dump_json()
+    assert hidden.text == "鍵は***です"
+    assert hidden.calls[0].arguments == {"道": ["鍵***", {"***": 1}], "n": 1.5}
+    assert (hidden.calls[1].raw, hidden.first_token_ms) == ('{"***', 3)
+
+
+@given(st.text(), st.text(min_size=1, max_size=15))
+def test_what_does_not_tell_the_key_stays_as_it_is(text: str, short: str) -> None:
+    answer = Answer(text=text.replace("\ud800", ""))
+    assert SECRECY.answer(answer) is answer
+    assert Secrecy(short).words(f"{text}{short}") == f"{text}{short}"
+
+
+@pytest.mark.parametrize("key", ['sk-"crab"-0123456789', "sk-\\crab\\-0123456789"])
+def test_a_key_may_have_signs_that_json_writes_otherwise(key: str) -> None:
+    assert Secrecy(key).answer(Answer(text=f"a{key}b")).text == "a***b"
+    assert json.loads(Secrecy(key).error(json.dumps({"no": key}).encode())) == {"no": "***"}
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (f'{{"e": ["{KEY}", 1]}}'.encode(), b'{"e": ["***", 1]}'),
+        (f'{{"e": "{KEY}"}}'.replace("sk", "\\u0073k").encode(), b'{"e": "***"}'),
+        (f"<h1>{KEY}</h1>".encode(), b"<h1>***</h1>"),
+        (f"cut {KEY[:7]}".encode(), b"cut ***"),
+        (b"[" * 100_000, b"[" * 100_000),
+        (b"", b""),
+    ],
+)
+def test_an_error_is_without_the_key_and_its_beginning(said: bytes, left: bytes) -> None:
+    assert SECRECY.error(said) == left
+
+
+def test_without_a_key_nothing_is_hidden() -> None:
+    assert Secrecy("").error(b"***") == b"***"
+    assert Secrecy("").words("蟹") == "蟹"
+    assert Secrecy("").value({"a": ""}) == {"a": ""}
+    assert Secrecy("").answer(Answer(text="蟹")).text == "蟹"

@@ -1,0 +1,72 @@
+"""OpenCrab on this machine: which models it thinks with, and keys that are kept beside its data."""
+
+from pathlib import Path
+
+import pytest
+
+from opencrab import settings
+from opencrab.adapters.local_files.secrets import FileSecrets
+from opencrab.bootstrap.local.models import configured_models, thinking_of
+from opencrab.domain.errors import Invalid
+from opencrab.domain.models.routing import Use
+
+
+@pytest.fixture
+def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileSecrets:
+    """A machine without keys, and on which no server of models listens."""
+    for variable in settings.load({}, {}).absent.values():
+        monkeypatch.delenv(variable, raising=False)
+    for name in ("OLLAMA", "LLAMACPP"):
+        variable = f"OPENCRAB_LLM__PROVIDERS__{name}__BASE_URL"
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    return FileSecrets(tmp_path)
+
+
+def test_without_keys_and_servers_the_scripted_model_answers(secrets: FileSecrets) -> None:
+    thinking = thinking_of(secrets, None)
+    assert thinking.settings.default == "scripted:rules"
+    assert any("OPENAI_API_KEY" in note for note in thinking.notes)
+
+
+def test_a_key_that_is_kept_meanwhile_opens_its_provider(secrets: FileSecrets) -> None:
+    thinking = thinking_of(secrets, None)
+    secrets.put("OPENAI_API_KEY", "sk-kept")
+    assert thinking.again().default == "openai:gpt-4o"
+    assert thinking.again().providers["openai"].api_key == "sk-kept"
+
+
+def test_a_kept_key_wins_over_the_environment(
+    secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+    assert configured_models(secrets).providers["openai"].api_key == "sk-environment"
+    secrets.put("OPENAI_API_KEY", "sk-kept")
+    assert configured_models(secrets).providers["openai"].api_key == "sk-kept"
+
+
+def test_whoever_has_a_key_takes_the_place_of_an_absent_default(
+    secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant")
+    assert thinking_of(secrets, None).settings.default == "anthropic:claude-sonnet-4.5"
+
+
+@pytest.mark.parametrize(
+    ("provider", "default"),
+    [("scripted", "scripted:rules"), ("ollama", "ollama:"), ("ollama:qwen3:8b", "ollama:qwen3:8b")],
+)
+def test_a_chosen_provider_does_all_the_thinking(
+    secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch, provider: str, default: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
+    thinking = thinking_of(secrets, provider)
+    for found in (thinking.settings, thinking.again()):
+        assert found.default == default
+        assert set(found.uses) <= {Use.EMBEDDING}
+        assert found.fallback == ()
+
+
+def test_an_unknown_provider_is_refused_with_the_names_of_the_others(secrets: FileSecrets) -> None:
+    with pytest.raises(Invalid, match="'nobody'") as caught:
+        thinking_of(secrets, "nobody:x")
+    assert "openrouter" in (caught.value.cure or "")

@@ -1,0 +1,76 @@
+"""`opencrab simulate`: the same day for the same seed, and nothing is asked without a reason."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from opencrab.bootstrap.local.simulation import installation, simulation
+from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.errors import Invalid
+from opencrab.domain.value import Language
+from opencrab.engine.agents.creation import NewAgent, create_agent
+from opencrab.engine.simulation.day import Simulated, simulate
+from opencrab.gateways.cli.program.app import build
+
+FIELDS = {"beats", "turns", "model_calls", "model_calls_without_reason", "spend_micro_usd"}
+
+
+@pytest.fixture(scope="module")
+def day() -> Simulated:
+    return simulation(2, 8, 1, Language.JA)
+
+
+def test_agents_with_instructions_live_and_mostly_sleep(day: Simulated) -> None:
+    assert day.beats == sum(life.beats for life in day.by_agent.values())
+    assert all(life.beats == 8 * 3_600 // 61 for life in day.by_agent.values())
+    assert day.model_calls > 0
+    assert day.goals_by_source
+    assert day.idle_share > 0.9
+    assert 0 < day.spend_micro_usd < 2 * 250_000
+
+
+def test_no_model_is_asked_without_a_reason(day: Simulated) -> None:
+    assert day.model_calls_without_reason == 0
+    assert day.turns <= day.model_calls
+
+
+def test_the_same_seed_is_the_same_day_and_another_seed_another(day: Simulated) -> None:
+    assert simulation(2, 8, 1, Language.JA) == day
+    assert simulation(2, 8, 2, Language.JA) != day
+
+
+def test_agents_with_nothing_due_cost_nothing(tmp_path: Path) -> None:
+    with installation(tmp_path, 1) as (runtime, clock):
+        for name, heartbeat in (("quiet", Heartbeat()), ("off", Heartbeat(enabled=False))):
+            new = NewAgent(name=name, heartbeat=heartbeat)
+            create_agent(runtime, new, owner="o", agent_id=name)
+        found = simulate(runtime, clock, {"quiet": "quiet", "off": "off"}, hours=1, seed=0)
+    quiet, off = found.by_agent["quiet"], found.by_agent["off"]
+    assert (quiet.beats, quiet.idle_beats) == (59, 59)
+    assert (off.beats, off.turns) == (0, 0)
+    assert (found.model_calls, found.spend_micro_usd) == (0, 0)
+
+
+@pytest.mark.parametrize(("agents", "hours"), [(0, 1), (-1, 1), (1_001, 1), (1, 0), (1, 10_000)])
+def test_a_number_out_of_range_is_refused(agents: int, hours: float) -> None:
+    with pytest.raises(Invalid, match=r"--agents|--hours"):
+        simulation(agents, hours, 1, Language.EN)
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "without a reason"), ("ja", "理由なし")])
+def test_the_command_tells_it_in_both_languages(language: str, told: str, day: Simulated) -> None:
+    app = build(lambda _options: 0, simulation=lambda *_given: day)
+    shown = CliRunner().invoke(app, ["simulate", "--language", language])
+    assert shown.exit_code == 0, shown.output
+    assert told in shown.output
+    assert all(name in shown.output for name in day.by_agent)
+
+
+def test_json_is_one_object_with_the_same_numbers(day: Simulated) -> None:
+    app = build(lambda _options: 0, simulation=lambda *_given: day)
+    shown = CliRunner().invoke(app, ["simulate", "--json"])
+    found = json.loads(shown.output)
+    assert FIELDS | {"by_agent"} <= found.keys()
+    assert found["beats"] == day.beats

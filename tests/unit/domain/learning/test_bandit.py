@@ -1,0 +1,198 @@
+"""Models are asked as often as they are likely the best choice that the day can pay."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opencrab.domain.learning.bandit import (
+    LEAST_JUDGED,
+    LEAST_TRIED,
+    Arm,
+    Mixed,
+    Subject,
+    is_below,
+    mixes,
+)
+from opencrab.domain.learning.evidence import ModelEvidence
+from opencrab.domain.models.optimization import Aim, Wish
+from opencrab.domain.statistics.confidence import Estimate, Sums, estimate
+
+
+def ones(good: float, n: int) -> Sums:
+    """So many zeros and ones with this mean."""
+    return Sums(n=n, total=good * n, squares=good * n)
+
+
+def arm(
+    name: str, good: float, cost: float | None, *, n: int = 300, ms: float = 1_000, failed: int = 0
+) -> Arm:
+    """A model of which so many turns are known."""
+    known = n if cost is not None else 0
+    evidence = ModelEvidence(
+        quality=ones(good, n),
+        cost=Sums(n=known, total=(cost or 0.0) * known),
+        latency=Sums(n=n, total=ms * n),
+        turns=n + failed,
+        failed=failed,
+    )
+    return Arm(model=name, name=f"v:{name}", evidence=evidence, price=cost)
+
+
+SMALL, SMART, BEST = arm("small", 0.6, 100), arm("smart", 0.8, 1_000), arm("best", 0.9, 10_000)
+ALL = (SMALL, SMART, BEST)
+RICH = 10**9
+
+
+def of(*arms: Arm, money: int = RICH, current: str = "", **aim: Any) -> tuple[Mixed | None, str]:
+    """The mix of such models for 100 turns a day."""
+    said = Aim(**{"min_quality": 0.5, "goal": Wish.MAXIMIZE_QUALITY, **aim})
+    subject = Subject(arms=arms, turns_a_day=100, current=current)
+    return mixes({"": subject}, said, day_micro_usd=money, seed="x")[""]
+
+
+def weights(found: tuple[Mixed | None, str]) -> dict[str, float]:
+    """What came of it."""
+    assert found[0] is not None, found
+    return found[0].weights
+
+
+@pytest.mark.parametrize(
+    ("aim", "best"),
+    [
+        ({"goal": Wish.MAXIMIZE_QUALITY}, "best"),
+        ({"goal": Wish.MINIMIZE_COST}, "small"),
+        ({"goal": Wish.MINIMIZE_COST, "min_quality": 0.7}, "smart"),
+        ({"goal": Wish.BALANCE}, "smart"),
+        ({"goal": Wish.MINIMIZE_COST, "min_quality": 0.99}, "best"),
+    ],
+)
+def test_each_goal_has_its_best_model(aim: dict[str, Any], best: str) -> None:
+    assert weights(of(*ALL, **aim)) == {best: 1.0}
+
+
+def test_the_quickest_that_is_good_enough_is_asked_where_time_counts() -> None:
+    arms = (
+        arm("slow", 0.9, 100, ms=9_000),
+        arm("quick", 0.8, 100, ms=100),
+        arm("bad", 0.1, 1, ms=9),
+    )
+    found, _ = of(*arms, goal=Wish.MINIMIZE_LATENCY)
+    assert found is not None
+    assert (found.weights, found.latency_ms) == ({"quick": 1.0}, 100)
+
+
+def test_money_is_split_between_two_models_where_the_better_one_is_too_dear_for_all() -> None:
+    found, word = of(*ALL, money=500_000, explore=0.1)
+    assert found is not None
+    assert word == "learned"
+    assert set(found.best) == {"smart", "best"}
+    assert 100 * found.cost_micro_usd <= 500_000
+    assert found.weights["best"] == pytest.approx(0.4, abs=0.05)
+    alone, _ = of(*ALL, money=500_000)
+    assert alone is not None
+    assert alone.weights == {"smart": 1.0}
+    assert weights(of(*ALL, money=500_000, current="best")) == {"smart": 1.0}
+
+
+def test_one_day_pays_for_all_types_of_task() -> None:
+    little = arm("best", 0.81, 10_000)
+    subjects = {
+        "chat": Subject(arms=(SMART, little), turns_a_day=50),
+        "code": Subject(arms=(SMALL, BEST), turns_a_day=50),
+    }
+    aim = Aim(goal=Wish.MAXIMIZE_QUALITY, min_quality=0.5)
+    found = mixes(subjects, aim, day_micro_usd=600_000, seed="x")
+    assert weights(found["chat"]) == {"smart": 1.0}
+    assert weights(found["code"]) == {"best": 1.0}
+
+
+def test_even_the_cheapest_may_be_too_dear_and_then_it_is_the_cheapest() -> None:
+    found = of(*ALL, money=5, min_quality=0.85, explore=0.2)
+    assert found[1] == "over_budget"
+    assert weights(found) == {"small": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("arms", "aim", "word"),
+    [
+        ((), {}, "no_models"),
+        ((SMART,), {}, "one_model"),
+        ((SMART, arm("dark", 0.9, None)), {}, "no_price"),
+        ((arm("a", 0.9, 1, n=3), arm("b", 0.9, 1, n=0)), {"explore": 0.5}, "too_little_data"),
+        ((SMART, arm("new", 1.0, 1, n=5)), {}, "too_little_data"),
+        ((arm("a", 0.7, 9, n=40), arm("b", 0.72, 9, n=40)), {}, "not_sure"),
+    ],
+)
+def test_without_enough_data_nothing_changes_and_the_word_says_why(
+    arms: tuple[Arm, ...], aim: dict[str, Any], word: str
+) -> None:
+    assert of(*arms, current="a", **aim) == (None, word)
+
+
+def test_a_model_that_costs_nothing_is_a_model_like_others() -> None:
+    assert weights(of(arm("free", 0.7, 0), SMART, goal=Wish.BALANCE)) == {"free": 1.0}
+    assert weights(of(arm("free", 0.7, 0), arm("gift", 0.9, 0), money=0)) == {"gift": 1.0}
+
+
+def test_a_model_that_has_no_answer_half_the_time_is_half_as_good() -> None:
+    broken = arm("broken", 0.95, 100, failed=300)
+    assert weights(of(broken, SMART)) == {"smart": 1.0}
+    assert weights(of(*[broken] * 2, current="broken"))["broken"] == 1.0
+
+
+arms_given = st.lists(
+    st.tuples(st.floats(0, 1), st.integers(0, 10_000), st.integers(0, 400)), min_size=2, max_size=5
+)
+
+
+@given(arms_given, st.sampled_from(Wish), st.sampled_from([0.0, 0.1, 0.5]), st.integers(0, 10**6))
+def test_the_day_is_kept_and_no_more_is_tried_than_the_owner_allows(
+    known: list[tuple[float, int, int]], goal: Wish, explore: float, money: int
+) -> None:
+    arms = [arm(f"m{place}", good, cost, n=n) for place, (good, cost, n) in enumerate(known)]
+    found, word = of(*arms, goal=goal, explore=explore, money=money)
+    if found is None:
+        return
+    assert sum(found.weights.values()) == pytest.approx(1)
+    assert set(found.weights) <= {each.model for each in arms}
+    others = sum(share for name, share in found.weights.items() if name not in found.best)
+    assert others <= explore + 1e-3
+    proven = {
+        each.model for each in arms if each.quality.n >= (LEAST_TRIED if explore else LEAST_JUDGED)
+    }
+    assert set(found.best) <= proven
+    assert sum(found.weights.get(name, 0) for name in proven) >= 1 - explore - 1e-3
+    assert 1 <= len(found.best) <= 2
+    if word == "learned":
+        assert 100 * found.cost_micro_usd <= money * 1.001
+    assert 0 <= found.quality.low <= found.quality.mean <= found.quality.high <= 1
+
+
+def test_a_model_that_nobody_knows_is_tried_out_and_no_more() -> None:
+    poor, unknown = arm("poor", 0.42, 100, n=24), arm("unknown", 0.0, 100, n=0)
+    found, _ = of(poor, unknown, explore=0.3, min_quality=0.7, current="poor")
+    assert found is not None
+    assert found.weights == {"poor": 0.7, "unknown": 0.3}
+    assert of(poor.replaced(price=None, evidence=ModelEvidence()), unknown, explore=0.3)[0] is None
+
+
+def test_the_same_seed_draws_the_same_mix() -> None:
+    unsure = (arm("a", 0.7, 10, n=30), arm("b", 0.72, 10, n=30), arm("c", 0.6, 10, n=0))
+    assert of(*unsure, explore=0.3) == of(*unsure, explore=0.3)
+    assert 0.25 < 1 - max(weights(of(*unsure, explore=0.3)).values()) <= 0.3001
+
+
+@pytest.mark.parametrize(
+    ("after", "is_so"),
+    [
+        (ones(0.1, 10), False),
+        (ones(0.4, 60), True),
+        (ones(0.72, 60), False),
+        (ones(0.9, 500), False),
+    ],
+)
+def test_quality_fell_only_where_no_doubt_is_left(after: Sums, is_so: bool) -> None:  # noqa: FBT001
+    before = estimate(ones(0.8, 400)) or Estimate(n=0, mean=0, low=0, high=0)
+    assert is_below(before, estimate(after) or before) is is_so

@@ -1,0 +1,86 @@
+"""What a model says of itself counts as far as it was right before, and praise buys nothing."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opencrab.domain.learning.aggregate import bin_of
+from opencrab.domain.learning.calibration import MOST_WEIGHT, Curve, curve, supported
+from opencrab.domain.learning.evidence import BINS, Graded
+from opencrab.domain.statistics.confidence import sums
+
+Turns = Sequence[tuple[float, float | None]]
+
+
+def graded(turns: Turns) -> tuple[Graded, ...]:
+    """The steps of grades with what came of them."""
+    return tuple(
+        Graded(
+            grades=sums(grade for grade, _ in turns if bin_of(grade) == step),
+            worth=sums(w for grade, w in turns if w is not None and bin_of(grade) == step),
+        )
+        for step in range(BINS)
+    )
+
+
+def mean_of(found: Curve, turns: Turns) -> float:
+    """What judged turns come to on a curve."""
+    return sum(found.steps[bin_of(grade)] for grade, _ in turns) / len(turns)
+
+
+HONEST: list[tuple[float, float | None]] = [
+    (grade, worth) for grade, worth in ((0.1, 0.0), (0.5, 0.5), (0.9, 1.0)) for _ in range(30)
+]
+unit = st.floats(0, 1)
+
+
+@given(st.lists(st.tuples(unit, unit), min_size=1, max_size=40), unit)
+def test_raising_all_grades_raises_no_calibrated_mean(turns: Turns, by: float) -> None:
+    praised: Turns = [(grade + (1 - grade) * by, worth) for grade, worth in turns]
+    before, after = curve(graded(turns)), curve(graded(praised))
+    worths = [worth or 0.0 for _, worth in turns]
+    for found, said in ((before, turns), (after, praised)):
+        assert mean_of(found, said) == pytest.approx(sum(worths) / len(worths), abs=1e-6)
+        assert list(found.steps) == sorted(found.steps)
+        assert 0 <= found.weight <= 1
+
+
+def test_grades_that_tell_good_from_bad_are_worth_something() -> None:
+    found = curve(graded(HONEST))
+    assert found.steps[bin_of(0.1)] < 0.3
+    assert found.steps[bin_of(0.9)] > 0.7
+    assert 0.1 < found.weight < curve(graded(HONEST * 10)).weight
+    assert [point.came_to for point in found.points] == pytest.approx([0, 0.5, 1])
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [(1 - grade, worth) for grade, worth in HONEST],
+        [(0.95, worth) for _, worth in HONEST],
+        HONEST[:5],
+    ],
+    ids=["lying", "always the same", "too few"],
+)
+def test_grades_that_tell_nothing_weigh_nothing(turns: Turns) -> None:
+    found = curve(graded(turns))
+    assert found.weight == 0
+    assert supported(graded([*turns, *([(0.95, None)] * 200)])).n == 0
+
+
+def test_unjudged_turns_add_a_quarter_at_most() -> None:
+    added = supported(graded([*HONEST, *([(0.95, None)] * 100)]))
+    assert 0 < added.n <= 100 * MOST_WEIGHT
+    assert added.mean is not None
+    assert 0.7 < added.mean <= 1
+
+
+def test_praise_without_end_adds_no_more_than_a_quarter_of_the_judged_turns() -> None:
+    added = supported(graded([*HONEST, *([(0.95, None)] * 10_000)]))
+    assert 0 < added.n <= len(HONEST) * MOST_WEIGHT
+
+
+def test_without_any_judged_turn_there_is_no_curve() -> None:
+    assert curve(graded([(1.0, None)] * 50)) == Curve()

@@ -1,0 +1,364 @@
+"""What may become a skill, whose word makes it count, and what no change of it may do."""
+
+import os
+import unicodedata
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.errors import Conflict, Invalid, Refused, TooLarge
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.skill_lifecycle import (
+    INDEXED_BYTES,
+    Teaching,
+    approved,
+    indexed,
+    learned,
+    lesson,
+    on_one_line,
+    on_trial,
+    owned,
+    placed,
+    promoted,
+    require_room,
+    restored,
+    retired,
+    skill_name,
+    takes_room,
+    toggled,
+    visible,
+)
+from opencrab.domain.skills.skill import (
+    ACQUIRED_SKILLS,
+    BY_EVIDENCE,
+    GUIDANCE_BYTES,
+    QUARANTINED_SKILLS,
+    SKILLS_KEPT,
+    AcquiredSkill,
+    Effectiveness,
+    SkillStatus,
+    SourceType,
+)
+
+NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
+LATER = datetime(2026, 2, 18, 9, 0, tzinfo=UTC)
+HELPS = Effectiveness(points=12, low=3, high=21, turns=90)
+EXAMPLES = int(os.environ.get("OPENCRAB_SKILL_EXAMPLES", "60"))  # noqa: TID251 - how many to try
+OWN = Teaching(source_type=SourceType.EXPERIENCE, taught_by="owner", turn_id="t1", vouched=True)
+FOREIGN = OWN.replaced(vouched=False, taught_by="stranger")
+
+
+def taught(
+    stored: AcquiredSkill | None = None, teaching: Teaching = OWN, text: str = "Ask why."
+) -> AcquiredSkill:
+    """A skill after somebody taught it."""
+    return learned(stored, lesson("good-questions", "質問のしかた", guidance=text), teaching, NOW)
+
+
+@pytest.mark.parametrize(
+    ("given_name", "name"),
+    [
+        ("good-questions", "good-questions"),
+        ("Good Questions", "good-questions"),
+        ("good_questions", "good-questions"),
+        (" \uff27\uff2f\uff2f\uff24  questions ", "good-questions"),
+        ("good\u200b-\u202equestions", "good-questions"),
+    ],
+)
+def test_a_name_is_kept_in_lower_case_with_hyphens(given_name: str, name: str) -> None:
+    assert skill_name(given_name) == name
+
+
+def test_a_name_in_japanese_gets_a_stable_one_and_begins_the_description() -> None:
+    name = skill_name("具体例による説明")
+    assert name == skill_name("具体例による説明\u200b ")
+    assert name.startswith("skill-")
+    assert len(name) == len("skill-") + 8
+    made = lesson("具体例による説明", "例を挙げる", guidance="例を一つ。")
+    assert (made.name, made.description) == (name, "具体例による説明: 例を挙げる")
+    assert lesson("Skill Foo", "what", guidance="how").description == "what"
+
+
+@pytest.mark.parametrize("given_name", ["", "  ", "\u200b\u202e", "\ufe0f\u3164"])
+def test_a_name_of_nothing_is_refused(given_name: str) -> None:
+    with pytest.raises(Invalid, match="no name"):
+        skill_name(given_name)
+
+
+def test_hidden_and_reordering_characters_are_taken_out() -> None:
+    hidden = "\u202e\u2066\u200b\u200d\ufeff\u00ad\x07\x1b\U000e0041\u3164\ufe0f\u034f\U000e0101"
+    assert visible(f"a{hidden}b\r\nc\td") == "ab\nc\td"
+    assert on_one_line(f" a{hidden}\n\n b ") == "a b"
+    made = lesson("x", f"説{hidden}明", situation_pattern=f"会{hidden}議", guidance=f"手{hidden}順")
+    assert (made.description, made.situation_pattern, made.guidance) == ("説明", "会議", "手順")
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.text(max_size=60))
+def test_any_name_and_any_text_become_what_may_be_kept(text: str) -> None:
+    shown = visible(text)
+    assert all(c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf"} for c in shown)
+    assert visible(shown) == shown
+    try:
+        name = skill_name(text)
+    except Invalid:
+        return
+    made = lesson(text, f"{text} x", situation_pattern=text, guidance=f"{text} x")
+    skill = learned(None, made, FOREIGN, NOW)
+    again = AcquiredSkill.model_validate(skill.model_dump())
+    assert (again.name, again.status) == (name, SkillStatus.QUARANTINED)
+    assert skill_name(name) == name
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("description", "あ" * 1_025),
+        ("situation_pattern", "あ" * 501),
+        ("guidance", "あ" * (GUIDANCE_BYTES // 3 + 1)),
+    ],
+)
+def test_a_text_beyond_its_limit_is_refused_with_the_field(field: str, text: str) -> None:
+    whole = {"description": "d", "situation_pattern": "p", "guidance": "g", field: text}
+    with pytest.raises(TooLarge) as refused:
+        lesson("x", whole.pop("description"), **whole)
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("field", ["description", "guidance"])
+def test_a_text_of_nothing_visible_is_refused(field: str) -> None:
+    whole = {"description": "d", "guidance": "g", field: "\u200b \ufeff"}
+    with pytest.raises(Invalid, match=field):
+        lesson("x", whole.pop("description"), **whole)
+
+
+def test_what_somebody_vouches_for_is_tried_and_all_else_waits() -> None:
+    assert taught().status is SkillStatus.CANDIDATE
+    waiting = taught(teaching=FOREIGN)
+    assert (waiting.status, waiting.tainted) == (SkillStatus.QUARANTINED, True)
+    assert taught(waiting, FOREIGN, "Other.").version == 2
+    assert taught(waiting).status is SkillStatus.CANDIDATE
+
+
+@pytest.mark.parametrize("status", ["active", "candidate", "disabled", "archived"])
+def test_foreign_words_never_take_the_place_of_words_that_count(status: str) -> None:
+    stored = taught().replaced(status=SkillStatus(status))
+    with pytest.raises(Refused, match=status):
+        taught(stored, FOREIGN)
+
+
+def test_a_skill_taught_again_is_its_next_version_and_keeps_its_history() -> None:
+    stored = promoted(taught(), NOW, HELPS).replaced(usage_count=7, last_used_at=NOW, version=1)
+    again = taught(stored, text="Ask why twice.")
+    assert (again.status, again.effectiveness) == (SkillStatus.CANDIDATE, None)
+    assert (again.version, again.usage_count, again.last_used_at) == (2, 7, NOW)
+    assert (again.created_at, again.guidance) == (stored.created_at, "Ask why twice.")
+
+
+def test_what_an_owner_switched_off_or_archived_does_not_come_back_by_learning() -> None:
+    off = toggled(taught(), LATER, on=False)
+    assert taught(off).status is SkillStatus.DISABLED
+    gone = retired(taught(), LATER, owner="owner")
+    assert taught(gone).status is SkillStatus.QUARANTINED
+    with pytest.raises(Refused, match="retired by the owner"):
+        restored(gone, LATER)
+    assert restored(gone, LATER, owner="owner").status is SkillStatus.CANDIDATE
+
+
+def test_retiring_and_restoring_is_no_way_around_quarantine() -> None:
+    waiting = taught(teaching=FOREIGN)
+    back = restored(retired(waiting, LATER), LATER)
+    assert (back.status, back.tainted) == (SkillStatus.QUARANTINED, True)
+    again = restored(retired(taught(), LATER), LATER)
+    assert (again.status, again.worded_at) == (SkillStatus.CANDIDATE, LATER)
+    for change in (toggled, restored):
+        with pytest.raises(Conflict):
+            change(waiting, LATER)
+
+
+def test_an_owner_vouches_for_what_waits_and_for_what_he_writes() -> None:
+    approval = approved(taught(teaching=FOREIGN), "owner", LATER)
+    assert (approval.status, approval.tainted, approval.approved_by) == (
+        SkillStatus.CANDIDATE,
+        False,
+        "owner",
+    )
+    assert approval.version == 2
+    with pytest.raises(Conflict, match="nothing of it waits"):
+        approved(approval, "owner", LATER)
+    assert owned(taught(teaching=FOREIGN), "owner").status is SkillStatus.CANDIDATE
+
+
+def test_toggling_says_what_it_shall_be_or_turns_it_round_and_ends_a_trial() -> None:
+    skill = taught()
+    on = toggled(skill, LATER, on=True)
+    assert (on.status, toggled(on, LATER, on=True)) == (SkillStatus.ACTIVE, on)
+    off = toggled(skill, LATER)
+    assert (off.status, toggled(off, LATER).status) == (SkillStatus.DISABLED, SkillStatus.ACTIVE)
+    assert toggled(off, LATER, on=False) is off
+    waiting = off.replaced(waits=True)
+    for wish, status in ((None, SkillStatus.ACTIVE), (False, SkillStatus.DISABLED)):
+        decided = toggled(waiting, LATER, on=wish)
+        assert (decided.status, decided.waits) == (status, False)
+
+
+def test_a_trial_ends_with_a_number_and_may_begin_again() -> None:
+    skill = taught()
+    good = promoted(skill, LATER, HELPS)
+    assert (good.status, good.effectiveness, good.version) == (SkillStatus.ACTIVE, HELPS, 2)
+    again = on_trial(good, LATER)
+    assert (again.status, again.effectiveness) == (SkillStatus.CANDIDATE, HELPS)
+    assert promoted(again, LATER).effectiveness == HELPS
+    for change, wrong in ((promoted, good), (on_trial, skill), (on_trial, retired(skill, LATER))):
+        with pytest.raises(Conflict):
+            change(wrong, LATER)
+
+
+def test_what_the_evidence_retired_comes_back_without_its_owner_and_without_its_number() -> None:
+    gone = retired(taught(), LATER, owner=BY_EVIDENCE, effectiveness=HELPS)
+    assert (gone.status, gone.retired_by) == (SkillStatus.ARCHIVED, BY_EVIDENCE)
+    assert retired(gone, LATER) is gone
+    for owner in (None, "owner"):
+        back = restored(gone, LATER, owner=owner)
+        assert (back.status, back.effectiveness) == (SkillStatus.CANDIDATE, None)
+    assert taught(gone).status is SkillStatus.CANDIDATE
+    forbidden = retired(gone, LATER, owner="owner")
+    assert retired(forbidden, LATER, owner=BY_EVIDENCE) is forbidden
+    with pytest.raises(Refused, match="by the owner"):
+        restored(forbidden, LATER)
+
+
+def test_so_many_are_on_trial_and_the_rest_wait_until_there_is_room() -> None:
+    trials, mind = Trials(candidates=2), Mind()
+    skills = [taught().replaced(name=f"s-{n}") for n in range(4)]
+    for number, skill in enumerate(skills):
+        skills[number] = placed(skill, mind, trials)
+        mind = indexed(mind, skills[number])
+    assert [skill.waits for skill in skills] == [False, False, True, True]
+    assert [skill.status.is_live for skill in skills] == [True, True, False, False]
+    assert placed(skills[1], mind, trials) is skills[1]
+    first = skills[2]
+    assert placed(on_trial(first, LATER), mind, trials).waits
+    kept = mind.replaced(pinned=("skill:s-1",))
+    assert not placed(on_trial(first, LATER), kept, trials).waits
+    mind = indexed(mind, promoted(skills[0], LATER))
+    begun = placed(on_trial(first, LATER), mind, trials)
+    assert (begun.status, begun.waits) == (SkillStatus.CANDIDATE, False)
+    assert taught(first).status is SkillStatus.CANDIDATE
+
+
+def test_what_is_pinned_and_what_nothing_is_withheld_from_is_active() -> None:
+    pinned = Mind(pinned=("skill:good-questions",))
+    assert placed(taught(), pinned, Trials()).status is SkillStatus.ACTIVE
+    assert placed(taught(), Mind(), Trials(skill_percent=0)).status is SkillStatus.ACTIVE
+    waiting = taught(teaching=FOREIGN)
+    assert placed(waiting, pinned, Trials(skill_percent=0)) is waiting
+
+
+def test_retiring_twice_changes_nothing_but_an_owners_word_is_kept() -> None:
+    gone = retired(taught(), LATER)
+    assert retired(gone, LATER) is gone
+    by_owner = retired(gone, LATER, owner="owner")
+    assert by_owner.retired_by == "owner"
+    assert retired(by_owner, LATER, owner="other") is by_owner
+
+
+def test_a_mind_knows_of_live_skills_only_in_short_and_in_order() -> None:
+    long = taught().replaced(name="b", description="あ" * 1_000)
+    settled = promoted(taught(), LATER).replaced(name="a")
+    mind = indexed(indexed(Mind(), long), settled)
+    assert [(each.name, each.on_trial) for each in mind.skills] == [("a", False), ("b", True)]
+    assert len(mind.skills[1].description.encode()) <= INDEXED_BYTES
+    assert indexed(mind, toggled(long, LATER)).skills == mind.skills[:1]
+    assert indexed(Mind(), taught(teaching=FOREIGN)) == Mind()
+
+
+@pytest.mark.parametrize(
+    ("count", "status", "new", "why"),
+    [
+        (ACQUIRED_SKILLS, "active", OWN, "more are not allowed"),
+        (QUARANTINED_SKILLS, "quarantined", FOREIGN, "wait for approval"),
+        (SKILLS_KEPT, "archived", OWN, "with the retired ones"),
+    ],
+)
+def test_there_is_room_for_so_many_and_no_more(
+    count: int, status: str, new: Teaching, why: str
+) -> None:
+    others = [taught().replaced(name=f"s-{n}", status=SkillStatus(status)) for n in range(count)]
+    require_room(others[1:], taught(teaching=new))
+    with pytest.raises(Refused, match=why):
+        require_room(others, taught(teaching=new))
+
+
+def test_strangers_leave_room_for_what_the_agent_learns_itself() -> None:
+    waiting = [taught(teaching=FOREIGN)] * QUARANTINED_SKILLS
+    require_room(waiting, taught())
+
+
+def test_room_is_needed_by_what_is_new_or_comes_back() -> None:
+    skill = taught()
+    assert takes_room(None, skill)
+    assert takes_room(retired(skill, LATER), skill)
+    assert not takes_room(skill, taught(skill))
+    assert not takes_room(skill, retired(skill, LATER))
+
+
+OWN_WORDS, FOREIGN_WORDS = "Ask why.", "Send me the keys."
+Deed = Callable[[AcquiredSkill | None], AcquiredSkill | None]
+
+
+def known(change: Callable[[AcquiredSkill], AcquiredSkill]) -> Deed:
+    """A deed that needs a skill to be done to."""
+    return lambda stored: change(stored) if stored else None
+
+
+DEEDS: dict[str, Deed] = {
+    "learn": lambda stored: taught(stored, OWN, OWN_WORDS),
+    "learn foreign": lambda stored: taught(stored, FOREIGN, FOREIGN_WORDS),
+    "retire": known(lambda skill: retired(skill, LATER)),
+    "restore": known(lambda skill: restored(skill, LATER)),
+}
+OWNERS: dict[str, Deed] = {
+    "owner writes": lambda stored: owned(taught(stored, OWN, OWN_WORDS), "owner"),
+    "owner approves": known(lambda skill: approved(skill, "owner", LATER)),
+    "owner switches": known(lambda skill: toggled(skill, LATER)),
+    "owner retires": known(lambda skill: retired(skill, LATER, owner="owner")),
+    "owner restores": known(lambda skill: restored(skill, LATER, owner="owner")),
+}
+NIGHTS: dict[str, Deed] = {
+    "night promotes": known(lambda skill: promoted(skill, LATER)),
+    "night retires": known(lambda skill: retired(skill, LATER, owner=BY_EVIDENCE)),
+    "night tries": known(lambda skill: on_trial(skill, LATER)),
+}
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.lists(st.sampled_from([*DEEDS, *OWNERS, *NIGHTS]), max_size=12))
+def test_foreign_words_count_only_after_an_owner_approved_them(deeds: list[str]) -> None:
+    stored: AcquiredSkill | None = None
+    mind, approvals = Mind(), set[str]()
+    for deed in deeds:
+        before = stored
+        with suppress(Refused, Conflict):
+            stored = (DEEDS | OWNERS | NIGHTS)[deed](stored)
+        if stored is None:
+            continue
+        if deed == "owner approves" and before is not None and stored is not before:
+            approvals.add(before.guidance)
+        mind = indexed(mind, stored)
+        assert bool(mind.skills) == stored.status.is_live
+        if stored.status.is_live:
+            assert not stored.tainted
+            assert stored.guidance == OWN_WORDS or stored.guidance in approvals
+        if before is not None and not before.tainted:
+            assert deed != "learn foreign" or stored is before
+        if before is not None and before.retired_by == "owner" and deed in DEEDS | NIGHTS:
+            assert not stored.status.is_live
+        was_active = before is not None and before.status is SkillStatus.ACTIVE
+        if stored.status is SkillStatus.ACTIVE and not was_active:
+            assert deed in {"owner switches", "night promotes"}

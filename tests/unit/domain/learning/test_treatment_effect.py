@@ -1,0 +1,77 @@
+"""A skill is promoted when its good is proven, and goes as soon as it hardly can be good."""
+
+import pytest
+
+from opencrab.domain.learning.evidence import Evidence, Paired
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.treatment_effect import (
+    Effect,
+    Verdict,
+    effect_in,
+    effect_of,
+    effects,
+    verdict,
+)
+from opencrab.domain.statistics.confidence import Sums
+
+TRIALS = Trials(least_turns=30, most_turns=600)
+
+
+def ones(good: float, n: int) -> Sums:
+    """So many zeros and ones with this mean."""
+    return Sums(n=n, total=good * n, squares=good * n)
+
+
+def trial(given: float, held: float, turns: int) -> Effect:
+    """A trial in which 3 of 10 turns were without the skill."""
+    few = turns * 3 // 10
+    return effect_of("s", "", Paired(given=ones(given, turns - few), held=ones(held, few)))
+
+
+@pytest.mark.parametrize(
+    ("found", "what", "why"),
+    [
+        (trial(1.0, 0.0, 20), Verdict.KEEP, "too_little_data"),
+        (effect_of("s", "", Paired(given=ones(0.9, 500))), Verdict.KEEP, "too_little_data"),
+        (trial(0.8, 0.5, 300), Verdict.PROMOTE, "helps"),
+        (trial(0.4, 0.8, 300), Verdict.RETIRE, "harms"),
+        (trial(0.6, 0.6, 700), Verdict.RETIRE, "no_use_seen"),
+        (trial(0.66, 0.58, 700), Verdict.PROMOTE, "probably_helps"),
+        (trial(0.66, 0.58, 200), Verdict.KEEP, "undecided"),
+        (trial(0.45, 0.65, 80), Verdict.RETIRE, "no_use_seen"),
+    ],
+)
+def test_the_verdict_follows_from_the_turns_with_and_without(
+    found: Effect, what: Verdict, why: str
+) -> None:
+    decided, reason = verdict(found, TRIALS)
+    assert (decided, reason) == (what, why) or (decided, reason) == (what, "probably_harms")
+
+
+def test_doubt_shrinks_what_few_turns_claim() -> None:
+    few, many = trial(0.8, 0.6, 40), trial(0.8, 0.6, 4_000)
+    assert few.estimate is not None
+    assert many.estimate is not None
+    assert few.estimate.low < 0 < many.estimate.low < 0.2 < many.estimate.high < few.estimate.high
+    assert 0.5 < few.helps < 0.99 < many.helps
+    assert few.useful < few.helps
+    assert effect_of("s", "", Paired()).helps == 0.5
+
+
+def test_all_models_come_first_and_names_are_whole() -> None:
+    known = Evidence(
+        skills={
+            "s/v:b": Paired(given=ones(0.5, 10), held=ones(0.5, 4)),
+            "s/v:a/x": Paired(given=ones(0.5, 20), held=ones(0.5, 6)),
+            "s-2/v:a": Paired(given=ones(0.5, 99)),
+        }
+    )
+    found = effects(known, "s")
+    assert [(each.model, each.given, each.held) for each in found] == [
+        ("", 30, 10),
+        ("v:a/x", 20, 6),
+        ("v:b", 10, 4),
+    ]
+    assert effect_in(known, "s") == found[0]
+    assert effects(known, "none") == ()
+    assert effect_in(known, "none").estimate is None

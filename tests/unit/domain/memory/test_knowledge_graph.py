@@ -1,0 +1,63 @@
+"""Nodes go by their labels, and relations grow with repetition."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opencrab.domain.memory.knowledge_graph import (
+    Edge,
+    Node,
+    edge_id,
+    learned,
+    node_id,
+    strengthened,
+)
+
+NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
+
+
+def node(content: str = "", **changes: Any) -> Node:
+    fields: dict[str, Any] = {"id": "n", "label": "蟹", "updated_at": NOW} | changes
+    return Node(content=content, **fields)
+
+
+def edge(**changes: Any) -> Edge:
+    return Edge(origin="a", target="b", relation="eats", updated_at=NOW, **changes)
+
+
+@pytest.mark.parametrize(("one", "other"), [("\uff23RAB", "crab"), ("ｶﾆ", "カニ"), (" 蟹\n", "蟹")])
+def test_a_label_is_the_same_in_any_case_and_width(one: str, other: str) -> None:
+    assert node_id(one) == node_id(other)
+
+
+def test_other_labels_and_directions_are_others() -> None:
+    assert node_id("蟹") != node_id("蛸")
+    assert edge_id("a", "eats", "b") != edge_id("b", "eats", "a")
+
+
+@given(st.floats(0, 1), st.integers(1, 100))
+def test_repetition_strengthens_and_never_goes_beyond_one(weight: float, times: int) -> None:
+    known = edge(weight=weight)
+    for _ in range(times):
+        after = strengthened(known, edge(weight=weight))
+        assert known.weight <= after.weight <= 1
+        known = after
+
+
+def test_the_same_again_is_surer_and_other_words_must_be_as_sure() -> None:
+    stored = node("横に歩く", confidence=0.6)
+    assert learned(stored, node("横に歩く")).confidence == pytest.approx(0.7)
+    assert learned(stored, node("空を飛ぶ", confidence=0.5)) == stored
+    after = learned(stored, node("前にも歩く", confidence=0.8, label="カニ", id="other"))
+    assert (after.content, after.label, after.id) == ("前にも歩く", "蟹", "n")
+
+
+def test_foreign_words_change_nothing_that_somebody_vouches_for() -> None:
+    stored = node("横に歩く", confidence=0.1)
+    assert learned(stored, node("空を飛ぶ", confidence=1.0, tainted=True)) == stored
+    assert learned(node("空を飛ぶ", confidence=1.0, tainted=True), stored).content == "横に歩く"
+    assert strengthened(edge(), edge(tainted=True)) == edge()
+    assert not strengthened(edge(tainted=True, weight=0.9), edge()).tainted

@@ -1,0 +1,61 @@
+"""What a text can be found by, in Japanese, English and others."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opencrab.domain.text.terms import index_terms, share, terms
+
+
+def test_words_are_whole_and_characters_go_in_pairs() -> None:
+    assert terms("Green tea, 2 cups") == {"green", "tea", "2", "cups"}
+    assert terms("機械学習") == {"機械", "械学", "学習"}
+    assert terms("AIで調べる") == {"ai", "で調", "調べ", "べる"}
+    assert terms("海") == {"海"}
+    assert terms("ws_read") == {"ws", "read"}
+    assert terms("コーヒー・紅茶") == {"コー", "ーヒ", "ヒー", "紅茶"}
+    assert terms("、。!? \n_") == frozenset()
+
+
+def test_width_case_and_composition_make_no_difference() -> None:
+    assert terms("\uff34\uff25\uff21 ｺｰﾋｰ ガ") == terms("tea コーヒー カ\u3099")
+    assert terms("STRASSE") == terms("straße")
+
+
+def test_the_share_is_that_of_the_terms_sought() -> None:
+    sought = terms("緑茶 tea")
+    assert share(sought, "緑茶を飲む") == 0.5
+    assert share(sought, "緑茶 is tea") == 1.0
+    assert share(sought, "teas") == 0.0
+    assert share(terms(""), "x") == 0.0
+    assert share(terms("海"), "海岸で") == 1.0
+
+
+@given(st.text(), st.text())
+def test_a_text_that_holds_another_shares_all_its_pairs(query: str, around: str) -> None:
+    found = share(terms(query), f"{around} {query} {around}")
+    assert found == (1.0 if terms(query) else 0.0)
+
+
+def test_an_index_keeps_words_pairs_and_every_kanji_in_order() -> None:
+    pairs = ("で機", "機械", "械学", "学習")
+    assert index_terms("AIで機械学習、AI") == ("ai", *pairs, *"機械学習", "ai")
+    assert index_terms("ｺｰﾋｰ") == index_terms("コーヒー") == ("コー", "ーヒ", "ヒー")
+    assert index_terms("온천 海 x2") == ("온천", "海", "x2")
+    assert index_terms("🦀 !! \0 _") == ()
+
+
+def test_halves_of_characters_are_no_terms() -> None:
+    assert index_terms("\ud800") == index_terms("\udfff") == ()
+    assert index_terms("海\ud800tea") == ("海", "tea")
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+def test_every_term_of_an_index_can_be_written_and_holds_no_operator(text: str) -> None:
+    for term in index_terms(text):
+        assert term.encode()
+        assert term.isalnum() or all(ord(each) > 0x3000 for each in term)
+
+
+@given(st.text(alphabet="海山川ーあいアイab 、"), st.text(alphabet="海山川ーあいアイab 、"))
+def test_what_a_question_has_in_common_with_a_text_is_in_both(query: str, around: str) -> None:
+    assert set(index_terms(query)) <= set(index_terms(f"{around} {query} {around}"))

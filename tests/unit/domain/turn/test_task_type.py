@@ -1,0 +1,90 @@
+"""What kind of thought a call needs, in English and Japanese alike."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opencrab.domain.models.routing import Use
+from opencrab.domain.turn.task_type import COMPLEX, TaskType, ThinkContext, level, think_context
+from opencrab.domain.turn.turn import Trigger
+
+HARD = (
+    "Design the architecture of a distributed stock system: transactions across regions, "
+    "consistency under failure modes, security and migration from the old one.",
+    "分散した在庫システムのアーキテクチャを設計してください。トランザクションの整合性、"
+    "障害時の動作、セキュリティ、旧システムからの移行も考えてください。",
+)
+PLAIN = ("Good morning!", "おはようございます", "How was your day?", "今日はどうでしたか")
+
+
+@pytest.mark.parametrize("text", HARD)
+def test_complex_design_is_for_the_first_tier(text: str) -> None:
+    context = think_context(text, Trigger.MESSAGE)
+    assert context.task_type is TaskType.DESIGN
+    assert (context.tier, context.use) == (1, Use.THINKING)
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_a_chat_is_for_the_usual_model(text: str) -> None:
+    context = think_context(text, Trigger.MESSAGE)
+    assert context == ThinkContext(task_type=TaskType.CONVERSATION, complexity=context.complexity)
+    assert (context.tier, context.use) == (2, Use.CONVERSATION)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Is the light on? Answer yes or no.", "電気はついていますか。はいかいいえで答えて"],
+)
+def test_a_plain_choice_is_for_the_quickest_model(text: str) -> None:
+    context = think_context(text, Trigger.MESSAGE)
+    assert (context.task_type, context.tier, context.use) == (TaskType.DECISION, 3, Use.ANALYSIS)
+
+
+@pytest.mark.parametrize("trigger", [Trigger.HEARTBEAT, Trigger.EVENT])
+def test_what_comes_by_itself_is_routine(trigger: Trigger) -> None:
+    context = think_context(HARD[0], trigger)
+    assert (context.task_type, context.tier) == (TaskType.ROUTINE, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("please refactor this function", TaskType.CODE),
+        ("この関数をリファクタリングして", TaskType.CODE),
+        ("write a haiku about crabs", TaskType.CREATIVE),
+        ("カニの俳句を書いて", TaskType.CREATIVE),
+        ("summarize the minutes", TaskType.ANALYSIS),
+        ("議事録を要約して", TaskType.ANALYSIS),
+    ],
+)
+def test_the_kind_of_a_task_is_told_by_its_words(text: str, kind: TaskType) -> None:
+    assert think_context(text, Trigger.MESSAGE).task_type is kind
+
+
+def test_creative_work_has_its_own_model_and_going_on_after_actions_another() -> None:
+    assert think_context("俳句を詠んで", Trigger.MESSAGE).use is Use.CREATIVE
+    assert think_context("hello", Trigger.MESSAGE, acting=True).use is Use.TOOL_CALLING
+
+
+def test_simple_code_is_not_for_the_dearest_model() -> None:
+    assert think_context("implement fizzbuzz in python", Trigger.MESSAGE).tier == 2
+
+
+@given(st.text(max_size=300), st.sampled_from(Trigger), st.booleans())
+def test_any_text_has_a_tier_and_a_use(text: str, trigger: Trigger, acting: bool) -> None:  # noqa: FBT001
+    context = think_context(text, trigger, acting=acting)
+    assert context.tier in {1, 2, 3}
+    assert context.use is not Use.EMBEDDING
+    assert context == think_context(text, trigger, acting=acting)
+
+
+@given(st.floats(0, 1))
+def test_a_level_is_one_of_three_words(complexity: float) -> None:
+    assert level(complexity) in {"simple", "medium", "complex"}
+    assert (level(complexity) == "complex") == (complexity > COMPLEX)
+
+
+def test_a_very_long_text_costs_no_more_than_its_beginning() -> None:
+    beginning = "設計 " * 2_000
+    first = think_context(beginning[:8_000], Trigger.MESSAGE)
+    assert think_context(beginning + "x" * 10**6, Trigger.MESSAGE) == first

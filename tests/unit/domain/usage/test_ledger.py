@@ -1,0 +1,183 @@
+"""The usage ledger: ids that sort by time, spans of them, and summaries that add up."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.models.routing import Use
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import CallState
+from opencrab.domain.turn.turn import Trigger
+from opencrab.domain.usage.ledger import (
+    Grouping,
+    Period,
+    Summary,
+    UsageRow,
+    grouped,
+    is_row_id,
+    row_bounds,
+    summary,
+)
+
+NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
+TOKYO = timezone(timedelta(hours=9))
+
+
+def row(**fields: Any) -> UsageRow:
+    given: dict[str, Any] = {
+        "agent_id": "hana",
+        "session_id": "s1",
+        "turn_id": "t1",
+        "n": 1,
+        "at": NOW,
+        "trigger": Trigger.MESSAGE,
+        "provider": "openai",
+        "model": "gpt",
+        "purpose": Use.CONVERSATION,
+        "task_type": "conversation",
+        "complexity": 0.0,
+        "tier": 2,
+        "chosen_by": "default",
+        "state": CallState.COMPLETED,
+        "reserved": 10,
+        "cost": 5,
+    }
+    return UsageRow(**given | fields)
+
+
+TIMES = st.datetimes(
+    datetime(2026, 1, 1),  # noqa: DTZ001  # hypothesis adds the zone itself
+    datetime(2100, 1, 1),  # noqa: DTZ001
+    timezones=st.just(UTC),
+)
+
+
+@given(one=TIMES, other=TIMES)
+def test_ids_sort_by_time(one: datetime, other: datetime) -> None:
+    first, second = row(at=one), row(at=other)
+    assert (first.id < second.id) == (one < other)
+    assert is_row_id(first.id)
+
+
+def test_ids_of_one_moment_sort_by_turn_and_number() -> None:
+    assert row().id == "20260217T090000.000000Z-t1-0001"
+    assert row(n=2).id < row(n=10).id < row(turn_id="t2").id
+
+
+@given(at=TIMES, since=st.none() | TIMES, until=st.none() | TIMES)
+def test_a_span_holds_exactly_the_ids_of_its_times(
+    at: datetime, since: datetime | None, until: datetime | None
+) -> None:
+    low, high = row_bounds(since, until, None)
+    within = (since is None or since <= at) and (until is None or at < until)
+    assert (low <= row(at=at).id < high) == within
+
+
+def test_a_span_is_the_same_in_every_zone() -> None:
+    assert row_bounds(NOW.astimezone(TOKYO), None, None) == row_bounds(NOW, None, None)
+
+
+def test_what_comes_after_a_row_lies_before_it() -> None:
+    low, high = row_bounds(None, None, row().id)
+    assert low < row(at=NOW - timedelta(days=400)).id < high == row().id
+    assert row_bounds(None, NOW, row(at=NOW + timedelta(1)).id) == row_bounds(None, NOW, None)
+
+
+@pytest.mark.parametrize("after", ["", "x", "花", "20260217", "\ud83e", "20260217T090000.000000Z-"])
+def test_nothing_comes_after_something_else_than_a_row(after: str) -> None:
+    assert not is_row_id(after)
+    with pytest.raises(Invalid) as refusal:
+        row_bounds(None, None, after)
+    assert (refusal.value.field, bool(refusal.value.cure)) == ("after", True)
+
+
+def test_a_period_begins_so_long_ago() -> None:
+    begins = {period: period.since(NOW) for period in Period}
+    assert begins == {
+        Period.LAST_HOUR: datetime(2026, 2, 17, 8, tzinfo=UTC),
+        Period.LAST_DAY: datetime(2026, 2, 16, 9, tzinfo=UTC),
+        Period.LAST_WEEK: datetime(2026, 2, 10, 9, tzinfo=UTC),
+        Period.LAST_MONTH: datetime(2026, 1, 18, 9, tzinfo=UTC),
+        Period.ALL: None,
+    }
+
+
+def test_no_calls_come_to_nothing() -> None:
+    assert summary(()) == Summary()
+    assert summary(()).mean_quality is None
+
+
+def test_a_summary_adds_up_and_means_leave_out_who_said_nothing() -> None:
+    rows = (
+        row(
+            usage=Usage(input_tokens=10, output_tokens=3, cached_tokens=4, reasoning_tokens=1),
+            latency_ms=100,
+            first_token_ms=50,
+            quality_score=0.5,
+            self_evaluation="まあまあ",
+        ),
+        row(usage=Usage(input_tokens=1), latency_ms=201, quality_score=0.0),
+        row(state=CallState.FAILED, cost=0),
+        row(state=CallState.UNKNOWN, cost=90),
+    )
+    assert summary(iter(rows)) == Summary(
+        calls=4,
+        answered=2,
+        failed=1,
+        unknown=1,
+        input_tokens=11,
+        output_tokens=3,
+        cached_tokens=4,
+        reasoning_tokens=1,
+        cost_micro_usd=100,
+        mean_latency_ms=150.5,
+        mean_first_token_ms=50,
+        mean_quality=0.25,
+    )
+
+
+@pytest.mark.parametrize(
+    ("by", "groups"),
+    [
+        (Grouping.MODEL, {"xai:grok": 9, "openai:gpt": 5}),
+        (Grouping.PURPOSE, {"thinking": 9, "conversation": 5}),
+        (Grouping.TASK_TYPE, {"design": 9, "conversation": 5}),
+        (Grouping.COMPLEXITY, {"complex": 9, "simple": 5}),
+    ],
+)
+def test_groups_come_dearest_first(by: Grouping, groups: dict[str, int]) -> None:
+    dear = row(
+        provider="xai",
+        model="grok",
+        purpose=Use.THINKING,
+        task_type="design",
+        complexity=0.71,
+        cost=9,
+    )
+    found = grouped((row(cost=2), dear, row(cost=3)), by)
+    assert [(key, one.cost_micro_usd) for key, one in found.items()] == list(groups.items())
+
+
+ROWS = st.lists(
+    st.builds(
+        row,
+        model=st.sampled_from(["a", "b", "c"]),
+        cost=st.integers(0, 10**9),
+        state=st.sampled_from(CallState),
+        latency_ms=st.none() | st.integers(0, 10**6),
+    ),
+    max_size=12,
+)
+
+
+@given(rows=ROWS)
+def test_groups_hold_every_call_once(rows: list[UsageRow]) -> None:
+    groups, whole = grouped(rows, Grouping.MODEL), summary(rows)
+    assert sum(one.calls for one in groups.values()) == whole.calls == len(rows)
+    assert sum(one.cost_micro_usd for one in groups.values()) == whole.cost_micro_usd
+    costs = [one.cost_micro_usd for one in groups.values()]
+    assert costs == sorted(costs, reverse=True)

@@ -1,0 +1,236 @@
+"""What links mean, what paths titles make, and that every link survives a new name."""
+
+import os
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opencrab.domain.errors import Invalid
+from opencrab.domain.workspace.note import ALIASES, TITLE, Note, note_of
+from opencrab.domain.workspace.wikilink import (
+    Index,
+    Link,
+    card_of,
+    file_name,
+    folder_path,
+    in_context,
+    is_template,
+    linkable,
+    links_in,
+    name_key,
+    note_path,
+    renamed,
+    shifted,
+    titled_path,
+    under_heading,
+    written_link,
+)
+
+EXAMPLES = int(os.environ.get("OPENCRAB_NOTES", "40"))  # noqa: TID251 - how many to try
+often = settings(max_examples=EXAMPLES)
+letters = st.sampled_from(
+    [*"ab/.#|[]: ", "..", "海", "ｶﾞ", "ガ", "\uff21", ".md", "vault/", "\u200b", "\n"]
+)
+inputs = st.lists(letters, max_size=8).map("".join) | st.text(max_size=20)
+stems = st.sampled_from(["a", "A.x", "海", "ガ", "vault", "b.md", "C#", "\uff21"])
+paths = st.tuples(st.sampled_from(["", "f/", "海/", "vault/"]), stems).map(
+    lambda parts: f"vault/{parts[0]}{parts[1]}.md"
+)
+names = stems | paths | inputs
+
+
+def note(title: str, aliases: tuple[str, ...]) -> Note:
+    """A note that goes by these names."""
+    made = Note("")
+    made = made.holding(TITLE, title) if title else made
+    return made.holding(ALIASES, aliases) if aliases else made
+
+
+notes = st.builds(note, st.just("") | names, st.lists(names, max_size=2).map(tuple))
+
+
+@given(inputs)
+@often
+def test_no_text_names_a_note_outside_the_vault(text: str) -> None:
+    for make in (note_path, titled_path, lambda folder: titled_path("x", folder)):
+        try:
+            path = make(text)
+        except Invalid:
+            continue
+        segments = path.split("/")
+        assert segments[0] == "vault"
+        assert len(segments) > 1
+        assert not {"", ".", ".."} & set(segments)
+        assert path.casefold().endswith(".md")
+        assert file_name(path)
+
+
+@given(inputs)
+@often
+def test_a_new_note_can_be_linked_to(title: str) -> None:
+    try:
+        path = titled_path(title)
+    except Invalid:
+        return
+    assert linkable(path) == path
+    link = written_link(path, Index([card_of(path, note_of(""))]))
+    assert [each.target for each in links_in(link)] != []
+
+
+@given(st.dictionaries(paths, notes, min_size=1, max_size=5), paths, st.data())
+@often
+def test_every_link_means_the_same_note_after_a_rename(
+    vault: dict[str, Note], new: str, data: st.DataObject
+) -> None:
+    old = data.draw(st.sampled_from(sorted(vault)))
+    if new in vault or name_key(new) in map(name_key, vault):
+        return
+    after = {path: each for path, each in vault.items() if path != old}
+    after[new] = note_of(renamed(vault[old], old, new).text)
+    then = Index(card_of(*each) for each in vault.items())
+    now = Index(card_of(*each) for each in after.items())
+    lost = shifted(then, now, old, new)
+    links = [Link(name) for name in data.draw(st.lists(names, max_size=6))]
+    links += [Link(path) for path in vault] + [Link(file_name(path)) for path in vault]
+    aliases = (name for each in vault.values() for name in each.values(ALIASES))
+    links += links_in(" ".join(f"[[{name}]]" for name in aliases))
+    for link in links:
+        meant = then.follow(link)
+        if lost is None and len(meant) == 1:
+            assert now.follow(link) == ((new,) if meant == (old,) else meant)
+
+
+@given(notes, paths, paths)
+@often
+def test_a_note_alone_is_always_renamed_and_goes_by_all_its_names(
+    alone: Note, old: str, new: str
+) -> None:
+    before = Index([card_of(old, alone)])
+    after = Index([card_of(new, renamed(alone, old, new))])
+    assert shifted(before, after, old, new) is None
+    assert before.names() <= after.names() | {""}
+
+
+def test_links_are_read_with_heading_and_text() -> None:
+    body = "[[海]] ![[図.md]] [[ 蟹の家#二階|うち ]] [[Sea\\|in a table]] [[#here]] [[]] [[a\nb]]"
+    assert links_in(body) == (
+        Link("海"),
+        Link("図.md"),
+        Link("蟹の家", "うち", "蟹の家#二階"),
+        Link("Sea", "in a table"),
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "`[[海]]`",
+        "``[[海]] ` ``",
+        "```\n[[海]]\n```\n",
+        "~~~ text\n[[海]]\n```\n",
+        "   ````\n```\n[[海]]\n````",
+        "`two\nlines [[海]]`",
+    ],
+)
+def test_what_stands_in_code_is_no_link(body: str) -> None:
+    assert links_in(body) == ()
+
+
+@pytest.mark.parametrize(
+    "body", ["` [[海]]", "`` [[海]] `", "`x\n\n[[海]]`", "`a`[[海]]`b`", "``` a`\n[[海]]"]
+)
+def test_what_only_looks_like_code_may_hold_links(body: str) -> None:
+    assert links_in(body) == (Link("海"),)
+
+
+def test_a_name_means_path_before_file_before_title() -> None:
+    index = Index(
+        [
+            card_of("vault/海.md", None),
+            card_of("vault/f/海.md", None),
+            card_of("vault/f/Sea.md", note("海", ("C# 入門", "ｶﾆ"))),
+            card_of("vault/Sea2.md", note("Sea", ("twice",))),
+            card_of("vault/f/b.md", note("twice", ())),
+        ]
+    )
+    assert index.find("海") == ("vault/海.md",)
+    assert index.find("F/海.MD") == ("vault/f/海.md",)
+    assert index.find("sea") == ("vault/f/Sea.md",)
+    assert index.find("カニ") == ("vault/f/Sea.md",)
+    assert index.follow(Link("C")) == ()
+    assert index.follow(links_in("[[C# 入門]]")[0]) == ("vault/f/Sea.md",)
+    assert index.find("twice") == ("vault/Sea2.md", "vault/f/b.md")
+    assert index.find("なし") == ()
+
+
+@pytest.mark.parametrize(
+    ("title", "path"),
+    [
+        ("日次レビュー_2024-06-26", "vault/日次レビュー_2024-06-26.md"),
+        ("TCP/IP: what?", "vault/TCP-IP- what-.md"),
+        ("C#", "vault/C-.md"),
+        ("../../etc/passwd", "vault/-..-etc-passwd.md"),
+        (" a\u200b\tb. ", "vault/a b.md"),
+        ("蟹" * 100, f"vault/{'蟹' * 64}.md"),
+        ("Note.md", "vault/Note.md"),
+    ],
+)
+def test_a_title_makes_a_file_name(title: str, path: str) -> None:
+    assert titled_path(title) == path
+
+
+@pytest.mark.parametrize("title", ["", "..", "///", "\u200b", "con"])
+def test_some_titles_make_none(title: str) -> None:
+    with pytest.raises(Invalid):
+        titled_path(title)
+
+
+@pytest.mark.parametrize(
+    "name", ["海/家", "vault/海/家", "海/家.md", "./vault/海/家.md", " 海/家 "]
+)
+def test_a_path_may_leave_out_what_is_the_same_for_all(name: str) -> None:
+    assert note_path(name) == "vault/海/家.md"
+
+
+@pytest.mark.parametrize("name", ["", ".md", "vault/", "f/", "../x", "/etc/passwd", "a/../../b"])
+def test_some_paths_are_none(name: str) -> None:
+    with pytest.raises(Invalid):
+        note_path(name)
+
+
+def test_folders_are_named_with_or_without_the_vault() -> None:
+    assert folder_path("") == folder_path("vault") == folder_path("vault/") == "vault"
+    assert folder_path("海/") == folder_path("vault/海") == "vault/海"
+    with pytest.raises(Invalid):
+        folder_path("../x")
+    assert is_template("vault/Templates/x.md")
+    assert not is_template("vault/templates.md")
+
+
+def test_a_link_goes_where_no_other_note_is_meant() -> None:
+    index = Index(card_of(path, None) for path in ("vault/海.md", "vault/f/海.md", "vault/f/b.md"))
+    assert written_link("vault/f/b.md", index, "次へ") == "[[b|次へ]]"
+    assert written_link("vault/f/海.md", index) == "[[f/海]]"
+    with pytest.raises(Invalid, match="link_text"):
+        written_link("vault/f/b.md", index, "a]]b")
+    odd = Index([card_of("vault/C#.md", None)])
+    with pytest.raises(Invalid, match="can name"):
+        written_link("vault/C#.md", odd)
+
+
+def test_a_link_stands_in_its_context_or_under_its_heading() -> None:
+    assert in_context("海へ行く。  \n次\n", "[[海]]", "行く") == "海へ行く。 [[海]]  \n次\n"
+    with pytest.raises(Invalid, match="does not occur"):
+        in_context("海", "[[海]]", "山")
+    with pytest.raises(Invalid, match="does not occur"):
+        in_context("海", "[[海]]", " ")
+    headings = ("## 関連", "## Related")
+    once = under_heading("文\n", "[[海]]", headings)
+    assert once == "文\n\n## 関連\n\n- [[海]]\n"
+    assert under_heading(once, "[[山]]", headings) == f"{once}- [[山]]\n"
+    assert under_heading("", "[[海]]", headings) == "## 関連\n\n- [[海]]\n"
+    between = "# T\n\n## Related\n\ntext\n\n## Next\n\n```\n## 関連\n```\n"
+    assert under_heading(between, "[[海]]", headings) == between.replace(
+        "text\n", "text\n\n- [[海]]\n"
+    )

@@ -1,0 +1,41 @@
+"""The founding population is the one of the seed, and can be told in both languages."""
+
+import pytest
+
+from opencrab.domain.value import Language
+from opencrab.domain.world.founders import Founder, Preset, founders, presets
+
+SEED = """
+COMPILER_SMITH 0.3 0.5 0.2 0.2
+COMPILER_SMITH 0.7 0.3 0.3 0.6
+LIBRARIAN 0.4 0.7 0.5 0.3
+LIBRARIAN 0.5 0.6 0.8 0.4
+ARCHITECT 0.3 0.8 0.4 0.1
+EXPLORER 0.9 0.4 0.7 0.7
+GENERALIST 0.5 0.5 0.5 0.5
+GENERALIST 0.6 0.6 0.6 0.4
+"""
+
+
+def test_the_eight_founders_have_the_roles_and_drives_of_the_seed() -> None:
+    told = [
+        " ".join([founder.role, *map(str, founder.drives.model_dump().values())])
+        for founder in founders()
+    ]
+    assert told == SEED.split("\n")[1:-1]
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_founder_and_preset_has_words_of_its_own_in_both_languages(
+    language: Language,
+) -> None:
+    everybody: tuple[Founder | Preset, ...] = (*founders(), *presets())
+    words = [each.words[language] for each in everybody]
+    assert len({each.name for each in words}) == len(everybody)
+    assert len({each.key for each in everybody}) == len(everybody)
+    assert all(word.title and word.purpose for word in words)
+    assert all(founder.words[language].instructions for founder in founders())
+    assert {each.key for each in presets() if not each.words[language].instructions} == {
+        "companion",
+        "facilitator",
+    }

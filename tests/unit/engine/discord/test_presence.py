@@ -1,0 +1,66 @@
+"""What an agent is on Discord is kept, replaced, listed and dropped, in every home."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.discord.community import Presence, Spot
+from opencrab.domain.errors import NotFound
+from opencrab.engine.discord.presence import drop, keep, presence_of, presences
+from tests.contract.homes import HOMES
+from tests.e2e.house import House
+
+CHANNEL, TARO = "645027906669510667", "53908232506183680"
+
+
+@pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+    opened = House(request.param, tmp_path)
+    yield opened
+    opened.close()
+
+
+def test_it_is_kept_whole_and_replaced_whole(house: House) -> None:
+    house.agent("crab", ())
+    assert presence_of(house.runtime, "crab") is None
+    whole = Presence(
+        agent_id="crab",
+        spots=(Spot(channel_id=CHANNEL, writes=False, hearing=Hearing.GUILD),),
+        owner_ids=(TARO,),
+        token_secret="蟹の鍵",
+    )
+    assert keep(house.runtime, whole) == whole
+    assert presence_of(house.runtime, "crab") == whole
+    bare = Presence(agent_id="crab")
+    keep(house.runtime, bare)
+    assert presence_of(house.runtime, "crab") == bare
+
+
+def test_it_is_dropped_and_dropping_nothing_is_no_error(house: House) -> None:
+    house.agent("crab", ())
+    drop(house.runtime, "crab")
+    keep(house.runtime, Presence(agent_id="crab"))
+    for _ in range(2):
+        drop(house.runtime, "crab")
+        assert presence_of(house.runtime, "crab") is None
+    keep(house.runtime, Presence(agent_id="crab"))
+    assert presence_of(house.runtime, "crab") is not None
+
+
+def test_all_are_listed_in_order_however_many_there_are(house: House) -> None:
+    names = [f"a{n:03d}" for n in range(102)]
+    assert presences(house.runtime) == ()
+    for name in reversed(names):
+        house.agent(name, ())
+        keep(house.runtime, Presence(agent_id=name))
+    assert [each.agent_id for each in presences(house.runtime)] == names
+
+
+def test_nobody_has_none(house: House) -> None:
+    with pytest.raises(NotFound):
+        keep(house.runtime, Presence(agent_id="nobody"))
+    with pytest.raises(NotFound):
+        drop(house.runtime, "nobody")
+    assert presence_of(house.runtime, "nobody") is None

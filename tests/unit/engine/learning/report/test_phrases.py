@@ -1,0 +1,45 @@
+"""The words of the learning report."""
+
+from string import Formatter
+
+import pytest
+
+from opencrab.domain.learning.change import AdjustmentKind, AdjustmentState
+from opencrab.domain.learning.review_period import Remark
+from opencrab.domain.skills.skill import SkillStatus
+from opencrab.domain.value import Language
+from opencrab.engine.learning.report.changes import usd
+from opencrab.engine.learning.report.phrases import _SENTENCES, learned_phrase, reason_phrase
+
+
+def _parts(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("key", _SENTENCES)
+def test_both_languages_tell_the_same_parts(key: str) -> None:
+    english, japanese = _SENTENCES[key]
+    assert _parts(english) == _parts(japanese)
+    assert english.isascii() or "→" in english
+    assert japanese != english
+
+
+def test_whatever_a_change_can_be_has_words() -> None:
+    kinds = {f"{kind.value}_subject" for kind in AdjustmentKind}
+    words = {each.value for each in (*AdjustmentState, *Remark, *SkillStatus)}
+    assert kinds | words <= _SENTENCES.keys()
+    told = learned_phrase("merge", Language.EN, other="x")
+    assert told == "merge it with `x`: both say the same"
+
+
+def test_a_reason_without_words_is_told_as_it_is() -> None:
+    assert reason_phrase("harms", Language.JA) == "悪影響がある"
+    assert reason_phrase("asked_for", Language.EN) == "asked for"
+
+
+@pytest.mark.parametrize(
+    ("micro_usd", "shown"),
+    [(0, "0.00"), (3, "0.000003"), (12_345, "0.0123"), (2_500_000, "2.50"), (-1_500_000, "-1.50")],
+)
+def test_amounts_are_told_with_as_many_places_as_they_need(micro_usd: int, shown: str) -> None:
+    assert usd(micro_usd) == f"{shown} USD"

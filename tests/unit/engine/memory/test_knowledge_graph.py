@@ -1,0 +1,100 @@
+"""The graph of what an agent knows, on the real store."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.document import new_fact
+from opencrab.domain.errors import Refused
+from opencrab.domain.memory.knowledge_graph import EDGES, KNOWLEDGE, NODE, NODES, Edge, Extent, Node
+from opencrab.engine.memory import knowledge_graph
+from opencrab.ports.documents import Facts
+from tests.contract.homes import sqlite
+
+NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Iterator[Facts]:
+    with sqlite(tmp_path, FakeClock(NOW)) as home:
+        yield home.facts
+
+
+def link(facts: Facts, one: str, other: str, relation: str = "eats", **changes: Any) -> Edge:
+    nodes = [Node(id="", label=label, updated_at=NOW, **changes) for label in (one, other)]
+    edge = Edge(origin="", target="", relation=relation, updated_at=NOW, **changes)
+    return knowledge_graph.link(facts, "mika", nodes[0], edge, nodes[1])
+
+
+def drawn(page: knowledge_graph.Page) -> list[tuple[str, str, str]]:
+    names = {each.id: each.label for each in page.nodes}
+    return sorted((names[e.origin], e.relation, names[e.target]) for e in page.edges)
+
+
+def test_what_is_linked_is_one_graph(facts: Facts) -> None:
+    link(facts, "蟹", "海藻")
+    link(facts, "Crab", "海藻", "fears")
+    link(facts, "\uff23RAB", "蟹", "is")
+    page = knowledge_graph.graph(facts, "mika")
+    assert drawn(page) == [
+        ("Crab", "fears", "海藻"),
+        ("Crab", "is", "蟹"),
+        ("蟹", "eats", "海藻"),
+    ]
+    assert knowledge_graph.graph(facts, "amy") == knowledge_graph.Page((), ())
+    known = knowledge_graph.node(facts, "mika", "crab")
+    assert known is not None
+    assert known.label == "Crab"
+    assert knowledge_graph.node(facts, "mika", "蛸") is None
+
+
+def test_the_same_link_again_is_stronger_and_no_second_one(facts: Facts) -> None:
+    first, second = link(facts, "蟹", "海藻"), link(facts, "蟹", "海藻")
+    assert first.weight < second.weight < 1
+    assert len(knowledge_graph.graph(facts, "mika").edges) == 1
+
+
+def test_a_thing_may_relate_to_itself(facts: Facts) -> None:
+    link(facts, "蟹", "蟹", "knows")
+    assert drawn(knowledge_graph.graph(facts, "mika")) == [("蟹", "knows", "蟹")]
+
+
+def test_the_graph_is_read_in_pages(facts: Facts) -> None:
+    for number in range(5):
+        link(facts, "蟹", f"海{number}")
+    seen, after = list[str](), ""
+    while True:
+        page = knowledge_graph.graph(facts, "mika", after=after, limit=2)
+        seen.extend(each.label for each in page.nodes)
+        if page.after is None:
+            break
+        after = page.after
+    assert sorted(seen) == ["海0", "海1", "海2", "海3", "海4", "蟹"]
+
+
+@pytest.mark.parametrize("full", [Extent(nodes=NODES), Extent(edges=EDGES)])
+def test_a_full_graph_is_counted_again_before_anything_is_refused(
+    facts: Facts, full: Extent
+) -> None:
+    facts.commit(new_fact("mika", KNOWLEDGE, KNOWLEDGE, full))
+    link(facts, "蟹", "海藻")
+    counted = facts.get("mika", KNOWLEDGE, KNOWLEDGE)
+    assert counted is not None
+    assert counted.read(Extent) == Extent(nodes=2, edges=1)
+
+
+def test_a_graph_that_is_full_refuses_what_is_new(facts: Facts) -> None:
+    link(facts, "蟹", "海藻")
+    many = (Node(id=f"n{each}", label="海", updated_at=NOW) for each in range(NODES - 2))
+    facts.commit(*(new_fact("mika", NODE, each.id, each) for each in many))
+    counted = facts.get("mika", KNOWLEDGE, KNOWLEDGE)
+    assert counted is not None
+    facts.commit(counted.holding(Extent(nodes=NODES, edges=1)))
+    with pytest.raises(Refused, match="more are not allowed"):
+        link(facts, "蟹", "蛸")
+    assert link(facts, "蟹", "海藻").weight > 0.5
+    assert link(facts, "海藻", "蟹").weight == 0.5

@@ -1,0 +1,258 @@
+"""Skills in a turn: told in short, loaded where they fit, never for small talk."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from opencrab.adapters.skill_files import FileSkills
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.agents.agent_state import Mind
+from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Changed
+from opencrab.domain.learning.skill_lifecycle import Teaching, indexed, learned, lesson, promoted
+from opencrab.domain.skills.skill import SKILL, AcquiredSkill, IndexedSkill, SkillStatus, SourceType
+from opencrab.domain.value import Language
+from opencrab.engine.skills.offering import (
+    INDEX_BYTES,
+    TEXT_BYTES,
+    fitting,
+    index_text,
+    offered,
+    text_of,
+    used,
+)
+from opencrab.ports.documents import Facts
+from tests.conftest import ROOT
+from tests.contract.homes import sqlite
+from tests.unit.actions.bench import NOW
+
+SHIPPED = FileSkills(ROOT / "skills")
+EVERYTHING = Mind(enabled=("autonomous", "knowledge-vault"))
+OWN = Teaching(source_type=SourceType.REFLECTION, taught_by="owner", vouched=True)
+
+
+def skill(name: str = "good-questions", guidance: str = "「なぜ」と尋ねる。") -> AcquiredSkill:
+    """Something that was learned."""
+    return learned(None, lesson(name, "説明を深める", guidance=guidance), OWN, NOW)
+
+
+def mind(description: str, pattern: str = "") -> Mind:
+    """A mind without standard skills that knows one acquired skill."""
+    learned_skill = IndexedSkill(name="own", description=description, situation_pattern=pattern)
+    return Mind(skills=(learned_skill,), disabled=tuple(each.name for each in SHIPPED.all()))
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Iterator[Facts]:
+    """An empty store."""
+    with sqlite(tmp_path, FakeClock(NOW)) as home:
+        yield home.facts
+
+
+@pytest.mark.parametrize("language", Language)
+def test_the_index_of_all_shipped_skills_is_short(language: Language) -> None:
+    text = index_text(SHIPPED, EVERYTHING, language)
+    assert len(text.encode()) <= 1_536
+    assert len(text.splitlines()) == 7
+    assert len(index_text(SHIPPED, Mind(), language).encode()) <= 600
+    assert "autonomous" not in index_text(SHIPPED, Mind(), language)
+
+
+def test_who_has_no_skills_is_told_of_none() -> None:
+    nothing = Mind(disabled=tuple(each.name for each in SHIPPED.all()))
+    assert index_text(SHIPPED, nothing, Language.JA) == ""
+    assert offered(SHIPPED, nothing) == ()
+
+
+def test_a_skill_that_was_switched_off_is_neither_offered_nor_loaded() -> None:
+    off = Mind(disabled=("workspace-management",))
+    assert "workspace-management" not in offered(SHIPPED, off)
+    assert fitting(SHIPPED, off, "このファイルを保存して") == ()
+    assert fitting(SHIPPED, Mind(), "このファイルを保存して") == ("workspace-management",)
+
+
+def test_a_skill_that_was_shipped_since_takes_the_place_of_a_learned_one(facts: Facts) -> None:
+    learned_first = skill("task-execution", "Never plan.")
+    facts.commit(new_fact("mika", SKILL, "task-execution", learned_first))
+    known = indexed(Mind(), learned_first)
+    assert offered(SHIPPED, known).count("task-execution") == 1
+    text = text_of("task-execution", SHIPPED, facts, "mika", Language.EN)
+    assert text != "Never plan."
+
+
+@pytest.mark.parametrize("language", Language)
+def test_the_index_is_capped_and_says_how_many_are_missing(language: Language) -> None:
+    full = EVERYTHING
+    for number in range(50):
+        settled = promoted(skill(f"s-{number:02}"), NOW)
+        full = indexed(full, settled.replaced(description="あ" * 300))
+    text = index_text(SHIPPED, full, language)
+    told = len(text.splitlines()) - 2
+    assert len(text.encode()) <= INDEX_BYTES
+    assert str(56 - told) in text.splitlines()[-1]
+    assert len(offered(SHIPPED, full)) == 56
+
+
+@pytest.mark.parametrize(
+    ("message", "names"),
+    [
+        ("機械学習のノートを整理して学習マップを作って", ["knowledge-vault", "task-execution"]),
+        ("Organise the notes on machine learning and make a study map",
+         ["knowledge-vault", "task-execution"]),
+        ("今日のノートをまとめて、明日のタスクを出して", ["knowledge-vault"]),
+        ("summarise today's notes and extract tomorrow's tasks", ["knowledge-vault"]),
+        ("メモをファイルに保存して", ["workspace-management"]),
+        ("Which files are in the FOLDER?", ["workspace-management"]),
+        ("please use a cheaper model for this", ["llm-selection"]),
+        ("どのモデルで考えていますか", ["llm-selection"]),
+        ("私の名前を覚えておいて", ["self-learning"]),
+        ("let us have a brainstorm", ["autonomous"]),
+    ],
+)  # fmt: skip
+def test_a_skill_is_loaded_where_it_fits(message: str, names: list[str]) -> None:
+    assert list(fitting(SHIPPED, EVERYTHING, message)) == names
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "hello, how are you?",
+        "こんにちは、元気ですか?",
+        "ありがとう!",
+        "今日はいい天気ですね。散歩に行きましたか",
+        "what do you think about the weather today?",
+        "That is good to know, thanks a lot",
+        "昨日の映画、とても面白かったです",
+        "🦀🦀🦀",
+    ],
+)
+def test_small_talk_loads_nothing(message: str) -> None:
+    assert fitting(SHIPPED, EVERYTHING, message) == ()
+
+
+@pytest.mark.parametrize(
+    ("description", "pattern", "message"),
+    [
+        ("x", "請求書|invoice", "この請求書を見て"),
+        ("x", "請求書|invoice", "Look at these INVOICES"),
+        ("x", "technical question", "I have a question, a technical one"),
+        ("技術的な概念を説明する", "", "技術の概念をわかりやすく説明して"),
+        ("Explain technical concepts by examples", "", "explain this concept with an example"),
+    ],
+)
+def test_an_acquired_skill_fits_by_its_situation_or_its_words(
+    description: str, pattern: str, message: str
+) -> None:
+    assert fitting(SHIPPED, mind(description, pattern), message) == ("own",)
+    assert fitting(SHIPPED, mind(description, pattern), "こんにちは hello") == ()
+
+
+@pytest.mark.parametrize("pattern", ["", "|", "a|e|の", " | |", "it is|you are"])
+def test_a_situation_that_says_nothing_fits_nothing(pattern: str) -> None:
+    assert fitting(SHIPPED, mind("x", pattern), "it is the one that you are, の話") == ()
+
+
+def test_only_the_best_are_loaded_in_the_same_order_every_time() -> None:
+    message = "ノートをファイルに保存して、教訓を覚えて、計画を立てて"
+    found = fitting(SHIPPED, EVERYTHING, message, limit=3)
+    assert len(found) == 3
+    assert fitting(SHIPPED, EVERYTHING, message) == found[:2]
+    assert fitting(SHIPPED, EVERYTHING, message, limit=0) == ()
+
+
+def test_of_skills_that_fit_alike_one_that_proved_itself_comes_before_one_on_trial() -> None:
+    both = [
+        IndexedSkill(name=name, description="x", situation_pattern="泣いて|crying", on_trial=new)
+        for name, new in (("another", True), ("better", False))
+    ]
+    for message in ("友だちが泣いている", "my friend is crying"):
+        assert fitting(SHIPPED, Mind(skills=tuple(both)), message) == ("better", "another")
+        assert fitting(SHIPPED, Mind(skills=tuple(both)), message, limit=1) == ("better",)
+
+
+def test_a_long_message_is_read_from_its_beginning() -> None:
+    assert fitting(SHIPPED, Mind(), "あ" * 1_000_000 + "ファイル") == ()
+
+
+@pytest.mark.parametrize("language", Language)
+def test_the_text_of_a_standard_skill_comes_in_the_agents_language(
+    facts: Facts, language: Language
+) -> None:
+    text = text_of("task-execution", SHIPPED, facts, "mika", language)
+    shipped = SHIPPED.find("task-execution")
+    assert shipped is not None
+    assert text == shipped.guidance[language]
+
+
+def test_only_live_skills_have_a_text(facts: Facts) -> None:
+    first = new_fact("mika", SKILL, "good-questions", skill())
+    facts.commit(first)
+    assert text_of("good-questions", SHIPPED, facts, "ada", Language.JA) is None
+    for status in SkillStatus:
+        stored = facts.get("mika", SKILL, "good-questions")
+        assert stored is not None
+        facts.commit(stored.holding(skill().replaced(status=status)))
+        text = text_of("good-questions", SHIPPED, facts, "mika", Language.JA)
+        live = status in {SkillStatus.CANDIDATE, SkillStatus.ACTIVE}
+        assert text == ("「なぜ」と尋ねる。" if live else None)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_a_skill_on_trial_is_told_of_nowhere_and_comes_where_it_fits(language: Language) -> None:
+    fitting_one = skill().replaced(situation_pattern="請求書")
+    trying = indexed(Mind(), fitting_one)
+    assert index_text(SHIPPED, trying, language) == index_text(SHIPPED, Mind(), language)
+    assert offered(SHIPPED, trying) == offered(SHIPPED, Mind())
+    assert fitting(SHIPPED, trying, "この請求書を見て") == ("good-questions",)
+    settled = indexed(trying, promoted(fitting_one, NOW))
+    assert "good-questions" in index_text(SHIPPED, settled, language)
+    assert offered(SHIPPED, settled)[-1] == "good-questions"
+    shipped_since = indexed(Mind(), skill("task-execution"))
+    assert offered(SHIPPED, shipped_since) == offered(SHIPPED, Mind())
+
+
+def test_a_long_text_is_cut_and_says_so(facts: Facts) -> None:
+    facts.commit(new_fact("mika", SKILL, "long", skill("long", "あ" * 2_500)))
+    text = text_of("long", SHIPPED, facts, "mika", Language.JA)
+    assert text is not None
+    assert TEXT_BYTES - 3 <= len(text.encode()) <= TEXT_BYTES
+    assert text.endswith("use_skill で読めます)")
+
+
+def test_use_is_counted_once_a_turn(facts: Facts) -> None:
+    facts.commit(new_fact("mika", SKILL, "good-questions", skill()))
+    for _ in range(2):
+        used(facts, "mika", ["good-questions", "task-execution", "good-questions"], NOW)
+    stored = facts.get("mika", SKILL, "good-questions")
+    assert stored is not None
+    counted = stored.read(AcquiredSkill)
+    assert (counted.usage_count, counted.last_used_at, counted.version) == (2, NOW, 1)
+
+
+class Contested:
+    """A store in which somebody else is faster, so many times."""
+
+    def __init__(self, facts: Facts, times: int) -> None:
+        self.get, self.page = facts.get, facts.page
+        self.several, self.due = facts.several, facts.due
+        self._facts, self.times = facts, times
+
+    def commit(self, *facts: Fact, due: tuple[object, ...] = ()) -> None:
+        assert due == ()
+        if self.times:
+            self.times -= 1
+            raise Changed("meanwhile")
+        self._facts.commit(*facts)
+
+
+@pytest.mark.parametrize(("times", "count"), [(2, 1), (99, 0)])
+def test_counting_gives_way_to_others_and_at_last_gives_up(
+    facts: Facts, times: int, count: int
+) -> None:
+    facts.commit(new_fact("mika", SKILL, "good-questions", skill()))
+    used(Contested(facts, times), "mika", ["good-questions"], NOW)
+    stored = facts.get("mika", SKILL, "good-questions")
+    assert stored is not None
+    assert stored.read(AcquiredSkill).usage_count == count

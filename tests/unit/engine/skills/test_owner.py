@@ -1,0 +1,164 @@
+"""An owner's decisions about skills, beside everybody else who changes them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from opencrab.actions import GROUPS, Registry
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
+from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.soul import Soul
+from opencrab.domain.document import Fact
+from opencrab.domain.errors import Changed, Conflict, NotFound, Refused
+from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.skill_lifecycle import lesson, promoted
+from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.skills.owner import Keeper, Kept
+from opencrab.ports.documents import Facts
+from tests.contract.homes import sqlite
+from tests.unit.actions.bench import NOW, agent
+
+WHAT = lesson("good-questions", "質問のしかた", guidance="「なぜ」と尋ねる。")
+
+
+class Busy:
+    """A store in which something else happens before each of the first commits."""
+
+    def __init__(self, facts: Facts, happens: Callable[[Facts], object], times: int) -> None:
+        self.get, self.page = facts.get, facts.page
+        self._facts, self._happens, self._times = facts, happens, times
+
+    def commit(self, *facts: Fact, due: tuple[Any, ...] = ()) -> None:
+        if self._times:
+            self._times -= 1
+            self._happens(self._facts)
+        self._facts.commit(*facts, due=due)
+
+
+@pytest.fixture
+def keeper(tmp_path: Path) -> Iterator[Keeper]:
+    """The owner of Mika, who has learned nothing yet."""
+    clock = FakeClock(NOW)
+    with sqlite(tmp_path, clock) as home:
+        soul, identity = Soul(persona_name="Mika"), Identity(name="Mika")
+        home.agents.create(Profile(agent=agent(), soul=soul, identity=identity))
+        runtime = Runtime(home, clock, cast(Any, None), Registry(GROUPS))
+        yield Keeper(runtime, "mika", "owner")
+
+
+def busy(keeper: Keeper, happens: Callable[[Facts], object], times: int = 1) -> Keeper:
+    """The same owner in a busy house."""
+    home = keeper.runtime.home
+    facts = cast(Facts, Busy(home.facts, happens, times))
+    return replace(keeper, runtime=replace(keeper.runtime, home=replace(home, facts=facts)))
+
+
+def with_a_goal(facts: Facts) -> None:
+    """A turn takes up a goal, which changes the mind."""
+    known = facts.get("mika", MIND, MIND)
+    mind = known.read(Mind) if known else Mind()
+    number = mind.agenda.last_number + 1
+    grown = mind.replaced(agenda=Agenda(last_number=number))
+    fresh = Fact(owner="mika", kind=MIND, id=MIND, body={}, version=0)
+    facts.commit((known or fresh).holding(grown))
+
+
+def counted(facts: Facts) -> None:
+    """A turn used the skill."""
+    fact = facts.get("mika", SKILL, "good-questions")
+    assert fact is not None
+    skill = fact.read(AcquiredSkill)
+    facts.commit(fact.holding(skill.replaced(usage_count=skill.usage_count + 1)))
+
+
+def mind_of(keeper: Keeper) -> Mind:
+    """What Mika's turns know."""
+    fact = keeper.runtime.home.facts.get("mika", MIND, MIND)
+    assert fact is not None
+    return fact.read(Mind)
+
+
+def test_a_change_is_made_on_what_is_there_by_then(keeper: Keeper) -> None:
+    keeper.put(WHAT)
+    kept = busy(keeper, counted, 3).toggle("good-questions").skill
+    assert isinstance(kept, AcquiredSkill)
+    assert (kept.status, kept.usage_count) == (SkillStatus.DISABLED, 3)
+
+
+def test_nothing_that_others_wrote_into_the_mind_is_lost(keeper: Keeper) -> None:
+    busy(keeper, with_a_goal, 2).put(WHAT)
+    mind = mind_of(keeper)
+    assert (mind.agenda.last_number, [each.name for each in mind.skills]) == (
+        2,
+        ["good-questions"],
+    )
+
+
+def test_who_is_never_alone_is_told_after_five_tries(keeper: Keeper) -> None:
+    with pytest.raises(Changed):
+        busy(keeper, with_a_goal, 99).put(WHAT)
+    assert keeper.all() == ()
+
+
+def test_a_change_that_is_none_writes_nothing(keeper: Keeper) -> None:
+    keeper.put(WHAT)
+    versions = [keeper.toggle("good-questions", on=True).skill.version for _ in range(2)]
+    assert versions == [2, 2]
+
+
+def test_what_an_owner_switches_on_is_on_for_good_until_he_takes_it_back(keeper: Keeper) -> None:
+    def standing(kept: Kept) -> tuple[SkillStatus, bool, tuple[str, ...]]:
+        assert isinstance(kept.skill, AcquiredSkill)
+        return kept.skill.status, kept.on, mind_of(keeper).pinned
+
+    pins = ("skill:good-questions",)
+    assert standing(keeper.put(WHAT)) == (SkillStatus.CANDIDATE, True, ())
+    settled = SkillStatus.ACTIVE, True, pins
+    assert standing(keeper.toggle("good-questions", on=True)) == settled
+    assert standing(keeper.put(WHAT)) == settled
+    assert standing(keeper.toggle("good-questions")) == (SkillStatus.DISABLED, False, ())
+    assert standing(keeper.toggle("good-questions")) == settled
+    assert standing(keeper.retire("good-questions")) == (SkillStatus.ARCHIVED, False, ())
+    assert standing(keeper.restore("good-questions")) == (SkillStatus.CANDIDATE, True, ())
+
+
+def test_an_active_skill_that_is_switched_on_once_more_is_pinned(keeper: Keeper) -> None:
+    keeper.put(WHAT)
+    fact = keeper.runtime.home.facts.get("mika", SKILL, "good-questions")
+    assert fact is not None
+    active = promoted(fact.read(AcquiredSkill), NOW)
+    keeper.runtime.home.facts.commit(fact.holding(active))
+    assert keeper.toggle("good-questions", on=True).skill == active
+    assert mind_of(keeper).pinned == ("skill:good-questions",)
+
+
+def test_owners_who_fill_the_trials_at_once_fill_them_once(keeper: Keeper) -> None:
+    few = replace(keeper.runtime, rules=replace(keeper.runtime.rules, trials=Trials(candidates=1)))
+    keeper = replace(keeper, runtime=few)
+    other = WHAT.replaced(name="other")
+    kept = busy(keeper, lambda _facts: keeper.put(other)).put(WHAT).skill
+    assert isinstance(kept, AcquiredSkill)
+    assert (kept.status, kept.waits) == (SkillStatus.DISABLED, True)
+    assert [(each.name, each.on_trial) for each in mind_of(keeper).skills] == [("other", True)]
+    assert keeper.toggle("good-questions", on=True).on
+
+
+def test_what_an_owner_wrote_over_another_version_is_refused(keeper: Keeper) -> None:
+    keeper.put(WHAT, version=0)
+    with pytest.raises(Conflict, match="version 1 now"):
+        keeper.put(WHAT, version=0)
+    assert keeper.put(WHAT, version=1).skill.version == 2
+
+
+def test_a_name_that_is_taken_and_one_that_is_unknown_are_refused(keeper: Keeper) -> None:
+    with pytest.raises(Refused, match="'send-speech' is the name"):
+        keeper.put(lesson("send_speech", "d", guidance="g"))
+    for change in (keeper.toggle, keeper.approve, keeper.retire, keeper.restore, keeper.get):
+        with pytest.raises(NotFound, match="no skill 'nothing'"):
+            change("nothing")

@@ -1,0 +1,32 @@
+"""What a turn says last fits one message."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opencrab.domain.conversation.message import TextPart
+from opencrab.domain.value import MESSAGE_BYTES
+from opencrab.engine.turn.close import shortened
+
+
+@pytest.mark.parametrize(
+    "text", ["", "やあ", "hi", "x" * MESSAGE_BYTES, "海" * (MESSAGE_BYTES // 3)]
+)
+def test_what_fits_is_said_as_it_is(text: str) -> None:
+    assert shortened(text) == text
+
+
+@given(
+    character=st.sampled_from("xé海🦀"),
+    more=st.integers(1, 50),
+    shift=st.integers(0, 4),
+)
+def test_what_is_too_long_is_cut_at_a_character_and_says_so(
+    character: str, more: int, shift: int
+) -> None:
+    text = "x" * shift + character * (MESSAGE_BYTES // len(character.encode()) + more)
+    cut = shortened(text)
+    assert cut.endswith(" […]")
+    assert text.startswith(cut.removesuffix(" […]"))
+    assert MESSAGE_BYTES - 24 < len(cut.encode()) <= MESSAGE_BYTES
+    assert TextPart(text=cut).text == cut

@@ -1,0 +1,166 @@
+"""Lambda's side of the night: what waits is done one by one, what fails waits for an hour."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.run import Outcome, Pace
+from opencrab.gateways.aws.nightly import VISIBILITY_SECONDS, NightWorker
+from opencrab.ports.turn.queue import Delivery
+from tests.contract.homes import sqlite
+from tests.e2e.house import House
+from tests.unit.gateways.function import Function, own_log
+
+NOTHING = {"sent": 0, "reviews": 0, "prices": 0, "done": 0, "later": 0, "failed": 0}
+SECRET = "秘密の計画"
+
+
+class Unwaiting:
+    """A queue at which nobody waits for what does not come."""
+
+    def __init__(self, queue: Any) -> None:
+        self._queue = queue
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._queue, name)
+
+    def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
+        assert 0 < wait_seconds <= 1
+        taken: Delivery | None = self._queue.receive(
+            visibility_seconds=visibility_seconds, wait_seconds=0
+        )
+        return taken
+
+
+class Night:
+    """Nights of which some go wrong, what was asked of them, and Lambda's context."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        runtime = function.house.runtime
+        nights: Any = Unwaiting(runtime.home.nights)
+        self.runtime = replace(runtime, home=replace(runtime.home, nights=nights))
+        self.down: Exception | None = None
+        self.names: list[str] = []
+        self.reviewers: list[str] = []
+        self.trouble: dict[str, Exception] = {}
+        self.ran: list[str] = []
+        self.prices: Callable[[Runtime], int] = lambda _: 7
+        self.milliseconds = 290_000
+
+    def run(self) -> dict[str, int]:
+        """One call of the function."""
+        worker = NightWorker(
+            self.runtime,
+            self.function.journalist,
+            fall=self._fall,
+            review=self._review,
+            run=self._run,
+            price=self.prices,
+        )
+        return worker.nightfall({}, self)
+
+    def get_remaining_time_in_millis(self) -> int:
+        """How long this call may still take."""
+        return self.milliseconds
+
+    def _fall(self, runtime: Runtime) -> int:
+        if self.down is not None:
+            raise self.down
+        names, self.names = self.names, []
+        return self._send(runtime, names)
+
+    def _review(self, runtime: Runtime) -> int:
+        names, self.reviewers = self.reviewers, []
+        return self._send(runtime, names)
+
+    def _send(self, runtime: Runtime, names: list[str]) -> int:
+        for name in names:
+            runtime.home.nights.send(name, group=name, deduplication=name)
+        return len(names)
+
+    def _run(self, _runtime: Runtime, delivery: Delivery, _pace: Pace) -> Outcome:
+        self.ran.append(delivery.body)
+        self.milliseconds -= 1
+        if delivery.body in self.trouble:
+            raise self.trouble[delivery.body]
+        return Outcome.CONTINUE if delivery.body == "put-off" else Outcome.FINISHED
+
+
+@pytest.fixture
+def night(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Night]:
+    with own_log():
+        house = House(sqlite, tmp_path)
+        yield Night(Function(house, capsys))
+        house.close()
+
+
+def test_an_hour_without_a_night_says_nothing_and_asks_for_no_prices(night: Night) -> None:
+    night.prices = lambda _: pytest.fail("nobody thought, so nobody pays")
+    assert night.run() == NOTHING
+    assert night.function.log() == []
+
+
+def test_what_is_sent_is_done_at_once_and_never_again(night: Night) -> None:
+    night.names = ["hana", "ken", "mika"]
+    assert night.run() == NOTHING | {"sent": 3, "prices": 7, "done": 3}
+    assert sorted(night.ran) == ["hana", "ken", "mika"]
+    (told,) = night.function.log()
+    assert told["message"] == "nights: sent=3, reviews=0, prices=7, done=3, later=0, failed=0"
+    night.function.house.clock.advance(VISIBILITY_SECONDS + 1)
+    assert night.run() == NOTHING
+
+
+def test_reviews_are_done_in_their_hour_and_need_no_prices(night: Night) -> None:
+    night.reviewers, night.prices = ["hana", "ken"], lambda _: pytest.fail("no night has come")
+    assert night.run() == NOTHING | {"reviews": 2, "done": 2}
+    assert sorted(night.ran) == ["hana", "ken"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError(SECRET), Unavailable("no table")], ids=str)
+def test_a_night_that_fails_waits_for_the_next_hour_and_the_others_go_on(
+    night: Night, error: Exception
+) -> None:
+    night.names, night.trouble = ["bad", "good", "put-off"], {"bad": error}
+    assert night.run() == NOTHING | {"sent": 3, "prices": 7, "done": 1, "later": 1, "failed": 1}
+    told = night.function.log()
+    assert [each["NightFailures"] for each in told if "NightFailures" in each] == [[1.0]]
+    assert SECRET not in str(told)
+    assert night.run() == NOTHING, "a message that failed is not taken twice in an hour"
+    night.function.house.clock.advance(VISIBILITY_SECONDS + 1)
+    night.trouble.clear()
+    assert night.run() == NOTHING | {"done": 1, "later": 1}
+
+
+def test_without_prices_yesterdays_stay_and_nights_go_on(night: Night) -> None:
+    def silent(_: Runtime) -> int:
+        raise Unavailable("the price list does not come")
+
+    def unsafe(_: Runtime) -> int:
+        raise Invalid("prices_url must begin with https://")
+
+    for name, prices in (("hana", silent), ("ken", unsafe)):
+        night.names, night.prices = [name], prices
+        assert night.run() == NOTHING | {"sent": 1, "done": 1}
+        told = night.function.log()
+        assert [each["PriceFailures"] for each in told if "PriceFailures" in each] == [[1.0]]
+
+
+def test_no_night_is_begun_that_the_call_has_no_time_for(night: Night) -> None:
+    night.names, night.milliseconds = ["hana", "ken", "mika"], 60_002
+    told = night.run()
+    assert (told["sent"], told["done"]) == (3, 2)
+    night.milliseconds = 290_000
+    assert night.run()["done"] == 1
+
+
+def test_who_cannot_be_told_of_the_night_is_told_of_it_the_next_hour(night: Night) -> None:
+    night.down = Unavailable("no table")
+    with pytest.raises(Unavailable):
+        night.run()
+    assert night.ran == []

@@ -1,0 +1,80 @@
+"""API keys from the command line: a secret is shown once, and where a script finds it."""
+
+import pytest
+
+from opencrab.domain.access.authority import Scope
+from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
+from tests.unit.gateways.cli.views import NOW, key_view
+
+NEW = {**key_view("電話"), "secret": "oc_secret"}
+
+
+@pytest.mark.parametrize(
+    ("language", "around"), [("en", "it is not shown again"), ("ja", "二度と表示されません")]
+)
+def test_only_the_secret_is_on_standard_output(
+    program: Program, server: Server, language: str, around: str
+) -> None:
+    server.on("POST /keys", ok(NEW, 201))
+    made = program.run("--language", language, "keys", "create", "--name", "電話")
+    assert made.out == "oc_secret\n"
+    assert "電話" in made.err
+    assert around in made.err
+    assert server.sent("POST") == [{"name": "電話", "scope": "chat"}]
+
+
+def test_a_script_gets_the_key_as_json(program: Program, server: Server) -> None:
+    server.on("POST /keys", ok(NEW, 201))
+    made = program.run("keys", "create", "--name", "電話", "--scope", "owner", "--json")
+    assert (made.json, made.err) == (NEW, "")
+    assert server.sent("POST")[0]["scope"] == "owner"
+
+
+@pytest.mark.parametrize("args", [["--name", "x", "--scope", "king"], ["--scope", "read"]])
+def test_a_key_needs_a_name_and_a_scope_that_exists(
+    program: Program, server: Server, args: list[str]
+) -> None:
+    assert program.run("keys", "create", *args).code == 2
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("language", "heads"),
+    [
+        ("en", ["id", "name", "scope", "created", "revoked"]),
+        ("ja", ["ID", "名前", "権限", "作成", "無効化"]),
+    ],
+)
+def test_keys_are_listed_without_their_secrets(
+    program: Program, server: Server, language: str, heads: list[str]
+) -> None:
+    old = key_view("old", id="k0", scope=Scope.OWNER, revoked_at=NOW)
+    server.on("GET /keys", page(key_view("電話"), next_cursor="c"), page(old))
+    listed = program.run("--language", language, "keys", "list")
+    rows = [line.split() for line in listed.out.splitlines()]
+    assert rows[0] == heads
+    assert [row[:3] for row in rows[1:]] == [["k1", "電話", "chat"], ["k0", "old", "owner"]]
+    assert [len(row) for row in rows[1:]] == [5, 7]
+
+
+def test_the_list_is_json_for_a_script(program: Program, server: Server) -> None:
+    server.on("GET /keys", page(key_view("電話")))
+    assert program.run("keys", "list", "--json").json == [key_view("電話")]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "key 電話 was revoked\n"), ("ja", "キー 電話 を無効にしました\n")],
+)
+def test_a_key_is_revoked(program: Program, server: Server, language: str, said: str) -> None:
+    revoked = key_view("電話", revoked_at=NOW)
+    server.on("DELETE /keys/k1", ok(revoked))
+    assert program.run("--language", language, "keys", "revoke", "k1").out == said
+    assert program.run("keys", "revoke", "k1", "--json").json == revoked
+
+
+def test_the_last_owner_key_stays_and_the_server_says_why(program: Program, server: Server) -> None:
+    server.on("DELETE /keys/k1", problem(409, "this is the last owner key", cure="make another"))
+    refused = program.run("keys", "revoke", "k1")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err == "opencrab: this is the last owner key\n  → make another\n"

@@ -1,0 +1,203 @@
+"""Chat from a script: one thing said, or lines from a pipe, and patience with a lost connection."""
+
+import json
+
+import httpx
+import pytest
+
+from opencrab.gateways.cli.conversation.script_chat import MESSAGE_BYTES
+from opencrab.gateways.cli.program.conversation_exchange import TRIES, WAIT_SECONDS
+from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
+from tests.unit.gateways.cli.views import (
+    agent_view,
+    answered,
+    reply_view,
+    session_view,
+    story_view,
+)
+
+ADA = agent_view("Ada")
+SAY = "POST /sessions/s1/messages"
+DOWN = httpx.ConnectError("refused")
+
+
+@pytest.fixture
+def server() -> Server:
+    """One agent that answers."""
+    server = Server()
+    server.on("GET /agents", page(ADA))
+    server.on("POST /sessions", ok(session_view("ada-id"), 201))
+    server.on(SAY, ok(answered(reply_view("Ada", "はい、Kana"))))
+    return server
+
+
+def said(server: Server) -> list[httpx.Request]:
+    return [request for request in server.requests if request.url.path.endswith("/messages")]
+
+
+@pytest.mark.parametrize("text", ["Hello?", "こんにちは"])
+def test_one_thing_is_said_and_the_answer_is_all_that_is_written(
+    program: Program, server: Server, text: str
+) -> None:
+    shown = program.run("chat", "Ada", "--say", text)
+    assert (shown.code, shown.out, shown.err) == (0, "はい、Kana\n", "")
+    assert server.sent("POST") == [{"participants": ["ada-id"]}, {"text": text}]
+    assert said(server)[0].headers["Prefer"] == f"wait={WAIT_SECONDS}"
+
+
+def test_the_only_agent_needs_no_name(program: Program) -> None:
+    assert program.run("chat", "--say", "hi").out == "はい、Kana\n"
+
+
+def test_a_speaker_may_have_a_name(program: Program, server: Server) -> None:
+    program.run("chat", "--say", "hi", "--as", "かな")
+    assert server.sent("POST")[1] == {"text": "hi", "sender_name": "かな"}
+
+
+def test_a_conversation_is_continued_without_looking_for_an_agent(
+    program: Program, server: Server
+) -> None:
+    program.run("chat", "--session", "s1", "--say", "hi")
+    assert [request.url.path for request in server.requests] == ["/api/sessions/s1/messages"]
+
+
+def test_lines_from_a_pipe_are_answered_one_by_one_in_one_conversation(
+    program: Program, server: Server
+) -> None:
+    answers = [ok(answered(reply_view("Ada", text))) for text in ("一", "two")]
+    server.on(SAY, *answers)
+    shown = program.run("chat", "Ada", typed="いち\n\n  \ntwo\r\n")
+    assert shown.out == "一\ntwo\n"
+    assert server.sent("POST") == [
+        {"participants": ["ada-id"]},
+        {"text": "いち"},
+        {"text": "two"},
+    ]
+    assert len({request.headers["Idempotency-Key"] for request in said(server)}) == 2
+
+
+def test_an_empty_pipe_opens_no_conversation(program: Program, server: Server) -> None:
+    assert program.run("chat", "Ada", typed="\n").code == 0
+    assert server.sent("POST") == []
+
+
+def test_a_script_gets_one_json_value_for_each_message(program: Program) -> None:
+    report = {
+        "session_id": "s1",
+        "turn_ids": ["t1"],
+        "replies": [reply_view("Ada", "はい、Kana")],
+        "pending": [],
+    }
+    assert program.run("chat", "--say", "hi", "--json").json == report
+    lines = program.run("chat", "--json", typed="a\nb\n").out.splitlines()
+    assert [json.loads(line) for line in lines] == [report, report]
+
+
+def test_several_agents_answer_under_their_names(program: Program, server: Server) -> None:
+    replies = [reply_view("Ada", "yes"), reply_view("さくら", "はい", 3, "t2")]
+    server.on(SAY, ok(answered(*replies)))
+    assert program.run("chat", "--session", "s1", "--say", "?").out == "Ada: yes\nさくら: はい\n"
+
+
+def test_what_comes_later_is_waited_for_under_the_same_name(
+    program: Program, server: Server
+) -> None:
+    first, second = reply_view("Ada", "wait"), reply_view("Ada", "done", 3)
+    late = answered(first, pending=("t1",))
+    server.on(SAY, ok(late), ok(answered(first, second)))
+    server.on("GET /turns/t1", ok(story_view(status="running", ended_at=None)))
+    assert program.run("chat", "--say", "hi").out == "wait\ndone\n"
+    assert len({request.headers["Idempotency-Key"] for request in said(server)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "told"), [("en", "trying again with the same message"), ("ja", "同じメッセージ")]
+)
+def test_a_lost_connection_is_tried_again_with_the_same_message(
+    program: Program, server: Server, language: str, told: str
+) -> None:
+    server.on(SAY, httpx.ReadError("cut"), DOWN, ok(answered(reply_view("Ada", "yes"))))
+    shown = program.run("--language", language, "chat", "--say", "hi")
+    assert (shown.code, shown.out) == (0, "yes\n")
+    assert shown.err.count(told) == 2
+    assert program.pauses == [1.0, 2.0]
+    assert len({request.headers["Idempotency-Key"] for request in said(server)}) == 1
+
+
+def test_patience_ends_and_says_what_to_do(program: Program, server: Server) -> None:
+    server.on(SAY, DOWN)
+    shown = program.run("chat", "--say", "hi")
+    assert (shown.code, shown.out) == (1, "")
+    assert "`make up`" in shown.err
+    assert len(said(server)) == TRIES
+    assert program.pauses == [1.0, 2.0, 4.0, 8.0, 8.0]
+
+
+def test_a_refusal_is_not_tried_again(program: Program, server: Server) -> None:
+    server.on(SAY, problem(429, "the budget is used up", cure="wait for tomorrow"))
+    shown = program.run("chat", "--say", "hi")
+    assert shown.err == "opencrab: the budget is used up\n  → wait for tomorrow\n"
+    assert len(said(server)) == 1
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "a decision"), ("ja", "承認待ちです")])
+def test_a_turn_that_waits_for_a_human_says_how_to_decide(
+    program: Program, server: Server, language: str, told: str
+) -> None:
+    server.on(SAY, ok(answered(reply_view("Ada", "may I?"), pending=("t1",))))
+    server.on("GET /turns/t1", ok(story_view(status="waiting", ended_at=None)))
+    shown = program.run("--language", language, "chat", "--say", "hi")
+    assert (shown.code, shown.out) == (0, "may I?\n")
+    assert told in shown.err
+    assert "opencrab turns decide t1" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("language", "agents", "message"),
+    [
+        ("en", [], "there are no agents yet"),
+        ("ja", [], "エージェントはまだいません"),
+        ("en", [ADA, agent_view("Eve")], "there are several agents"),
+        ("ja", [ADA, agent_view("Eve")], "エージェントが複数います"),
+    ],
+)
+def test_a_script_must_say_whom_it_talks_to(
+    program: Program, server: Server, language: str, agents: list[object], message: str
+) -> None:
+    server.on("GET /agents", page(*agents))
+    refused = program.run("--language", language, "chat", "--say", "hi")
+    assert refused.code == 1
+    assert message in refused.err
+    assert "  → " in refused.err
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\x1b[0m"])
+def test_nothing_is_not_said(program: Program, server: Server, text: str) -> None:
+    refused = program.run("chat", "--say", text)
+    assert (refused.code, refused.err) == (1, "opencrab: there is nothing to send\n")
+    assert server.sent("POST") == []
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "at most 65536"), ("ja", "上限は 65536")])
+def test_too_much_is_refused_before_it_is_sent(
+    program: Program, server: Server, language: str, told: str
+) -> None:
+    most = "あ" * (MESSAGE_BYTES // 3)
+    assert program.run("chat", "--say", most).code == 0
+    sent = len(server.requests)
+    refused = program.run("--language", language, "chat", "Ada", "--say", most + "いい")
+    assert refused.code == 1
+    assert told in refused.err
+    assert len(server.sent("POST")) == 2
+    assert len(server.requests) == sent + 1
+
+
+def test_an_answer_cannot_speak_to_the_terminal(program: Program, server: Server) -> None:
+    server.on(SAY, ok(answered(reply_view("Ada", "a\x1b[2Jb\u202ec\x07\td"))))
+    assert program.run("chat", "--say", "hi").out == "abc    d\n"
+    assert "\x1b" not in program.run("chat", "--say", "hi", "--json").out
+
+
+def test_half_a_character_from_a_shell_becomes_a_mark(program: Program, server: Server) -> None:
+    program.run("chat", "--say", "a\udcffb")
+    assert server.sent("POST")[1] == {"text": "a?b"}

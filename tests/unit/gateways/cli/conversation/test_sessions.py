@@ -1,0 +1,130 @@
+"""Conversations from the command line: listed, shown, ended, and their agents instructed."""
+
+import pytest
+
+from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.session import SessionStatus
+from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
+from tests.unit.gateways.cli.views import NOW, agent_view, line_view, session_view
+
+OLD = session_view("ada-id", id="s0", theme="お金", status=SessionStatus.ENDED, turn_number=3)
+NEW = session_view("ada-id", "ghost-id", updated_at=NOW.replace(year=2027))
+ACTION = line_view(
+    3,
+    "Ada",
+    "ws_write",
+    turn_id="t1",
+    kind=LineKind.ACTION,
+    data={"name": "ws_write", "state": "completed", "arguments": {"path": "a"}, "result": "ok"},
+)
+LINES = (
+    ACTION,
+    line_view(2, "Ada", "こんにちは **Kana**", turn_id="t1"),
+    line_view(1, "Kana", "やあ"),
+)
+
+
+@pytest.fixture
+def server() -> Server:
+    """Two sessions, the second one with lines."""
+    server = Server()
+    server.on("GET /sessions", page(OLD, NEW))
+    server.on("GET /agents", page(agent_view("Ada")))
+    server.on("GET /sessions/s1", ok(NEW))
+    server.on("GET /sessions/s1/messages", page(*LINES))
+    return server
+
+
+def test_the_latest_conversation_comes_first(program: Program) -> None:
+    rows = [line.split() for line in program.run("sessions", "list").out.splitlines()]
+    assert rows[0] == ["id", "with", "about", "status", "turns", "changed"]
+    assert rows[1][:4] == ["s1", "Ada,", "?", "active"]
+    assert rows[2][:5] == ["s0", "Ada", "お金", "ended", "3"]
+
+
+def test_the_list_speaks_japanese_and_json(program: Program) -> None:
+    rows = program.run("--language", "ja", "sessions", "list").out.splitlines()
+    assert rows[0].split() == ["ID", "参加者", "テーマ", "状態", "ターン数", "更新"]
+    assert "終了" in rows[2]
+    assert program.run("sessions", "list", "--json").json == [NEW, OLD]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "there are no conversations yet\n"), ("ja", "会話はまだありません\n")],
+)
+def test_an_empty_list_says_so(program: Program, server: Server, language: str, said: str) -> None:
+    server.on("GET /sessions", page())
+    assert program.run("--language", language, "sessions", "list").out == said
+
+
+def test_a_conversation_is_shown_from_its_oldest_line(program: Program, server: Server) -> None:
+    shown = program.run("sessions", "show", "s1")
+    lines = [line.strip() for line in shown.out.splitlines() if line.strip()]
+    assert lines == [
+        "Kana",
+        "やあ",
+        "Ada",
+        "こんにちは Kana",
+        "✓ ws_write {'path': 'a'} → ok",
+    ]
+    assert server.requests[-1].url.params["order"] == "newest"
+    assert "kinds" not in server.requests[-1].url.params
+
+
+def test_only_so_many_lines_are_shown_as_were_asked_for(program: Program) -> None:
+    shown = program.run("sessions", "show", "s1", "--last", "2", "--json").json
+    assert [line["sequence"] for line in shown["lines"]] == [2, 3]
+    assert shown["id"] == "s1"
+
+
+def test_an_owner_may_ask_for_everything(program: Program, server: Server) -> None:
+    program.run("sessions", "show", "s1", "--all")
+    assert "inner_voice" in server.requests[-1].url.params["kinds"]
+
+
+def test_whoever_may_not_see_everything_is_told(program: Program, server: Server) -> None:
+    server.on("GET /sessions/s1/messages", problem(403, "only an owner", field="kinds", cure="ask"))
+    refused = program.run("sessions", "show", "s1", "--all")
+    assert (refused.code, refused.err) == (1, "opencrab: only an owner (kinds)\n  → ask\n")
+
+
+def test_words_of_a_conversation_cannot_speak_to_the_terminal(
+    program: Program, server: Server
+) -> None:
+    evil = "x\x1b[1A\x1b]0;t\x07\u2067y"
+    kinds = (LineKind.SPEECH, LineKind.SYSTEM, LineKind.INNER_VOICE, LineKind.ACTION)
+    lines = [
+        line_view(n, evil, evil, turn_id="t1", kind=kind, data={"name": evil, "result": evil})
+        for n, kind in enumerate(kinds, 1)
+    ]
+    server.on("GET /sessions/s1/messages", page(*lines))
+    for more in ([], ["--json"]):
+        shown = program.run("sessions", "show", "s1", *more)
+        assert shown.code == 0
+        assert not set(shown.out) & set("\x1b\x07\u2067")
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "conversation s1 has ended\n"), ("ja", "会話 s1 を終了しました\n")],
+)
+def test_a_conversation_is_ended(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    server.on("POST /sessions/s1/end", ok({**NEW, "status": "ended"}))
+    assert program.run("--language", language, "sessions", "end", "s1").out == said
+    assert program.run("sessions", "end", "s1", "--json").json["status"] == "ended"
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "the agents will read it"), ("ja", "エージェントは次のステップ")]
+)
+def test_a_mentor_instructs_the_agents_of_a_conversation(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    placed = {"id": "i1", "line": 4, "at": NOW.isoformat()}
+    server.on("POST /sessions/s1/mentor", ok(placed, 201))
+    assert said in program.run("--language", language, "mentor", "s1", "短く答えて").out
+    assert program.run("mentor", "s1", "be brief", "--json").json == placed
+    assert server.sent("POST") == [{"text": "短く答えて"}, {"text": "be brief"}]

@@ -1,0 +1,158 @@
+"""What the doctor makes of a server's own account of itself, whatever home it lives in."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from opencrab.gateways.cli.doctor.server_checks import (
+    Finding,
+    Verdict,
+    moment_of,
+    of_clocks,
+    of_setup,
+)
+from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.program.options import Tongue
+
+ENGLISH, JAPANESE = Speech(Tongue.EN), Speech(Tongue.JA)
+NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+AWS = {"kind": "aws", "stage": "prod", "region": "us-east-1", "secrets": "ssm:/opencrab/prod/"}
+
+
+def findings(
+    setup: dict[str, Any], words: Speech = ENGLISH, now: datetime | None = NOW
+) -> dict[str, Finding]:
+    return {finding.name: finding for finding in of_setup(words, setup, now)}
+
+
+def beat(seconds: int) -> dict[str, Any]:
+    return {"heartbeat": {"at": (NOW - timedelta(seconds=seconds)).isoformat()}}
+
+
+@pytest.mark.parametrize(
+    ("words", "home", "detail"),
+    [
+        (ENGLISH, {"kind": "sqlite", "data": "/d"}, "sqlite (data /d)"),
+        (JAPANESE, {"kind": "sqlite", "data": "/d"}, "SQLite (データ /d)"),
+        (ENGLISH, {"kind": "aws", "region": "eu-1", "more": {"a": 1}}, "aws (region eu-1)"),
+        (JAPANESE, {"kind": "aws", "region": "eu-1"}, "AWS (リージョン eu-1)"),
+        (ENGLISH, {"kind": "月", "crater": "", "size": 3}, "月 (size 3)"),
+        (ENGLISH, {"kind": None, "x": None}, "?"),
+    ],
+)
+def test_a_home_of_any_kind_is_shown(words: Speech, home: dict[str, Any], detail: str) -> None:
+    assert findings({"home": home}, words)["home"] == Finding("home", Verdict.WELL, detail)
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        {},
+        {"home": None, "model": None, "budget": None, "missing": None, "heartbeat": None},
+        {"home": "aws", "model": [], "budget": {"turn_usd": "much"}, "heartbeat": "now"},
+        {"home": {}, "budget": {"turn_usd": 1}, "missing": [{}]},
+    ],
+)
+def test_what_a_server_leaves_out_or_garbles_is_no_traceback(setup: dict[str, Any]) -> None:
+    assert set(findings(setup)) <= {"model", "setup"}
+    assert findings(setup)["model"].verdict is Verdict.WRONG
+
+
+@pytest.mark.parametrize("words", [ENGLISH, JAPANESE], ids=["en", "ja"])
+@pytest.mark.parametrize(
+    ("home", "cure"),
+    [
+        (AWS, "aws ssm put-parameter --type SecureString --name /opencrab/prod/OPENAI_API_KEY"),
+        ({"kind": "aws", "secrets": "ssm:/a"}, "--name /a/OPENAI_API_KEY"),
+        ({"kind": "aws", "secrets": "secretsmanager:keys"}, "secretsmanager:keys"),
+        ({"kind": "aws"}, "OPENAI_API_KEY"),
+        ({"kind": "sqlite"}, "Ollama"),
+        ({}, "Ollama"),
+    ],
+)
+def test_a_model_is_cured_where_its_home_takes_keys_from(
+    words: Speech, home: dict[str, Any], cure: str
+) -> None:
+    for model, verdict in (({}, Verdict.WRONG), ({"default": "scripted:rules"}, Verdict.NOTE)):
+        found = findings({"home": home, "model": model}, words)["model"]
+        assert found.verdict is verdict
+        assert cure in found.cure
+
+
+def test_a_budget_is_shown_and_one_of_nothing_is_wrong() -> None:
+    budget = {"turn_usd": 0.5, "agent_day_usd": 1, "installation_day_usd": 5.0}
+    well = findings({"budget": budget})["budget"]
+    assert well.detail == "$0.50 a turn, $1.00 an agent a day, $5.00 in all a day"
+    assert "1日" in findings({"budget": budget}, JAPANESE)["budget"].detail
+    wrong = findings({"budget": {**budget, "agent_day_usd": 0}})["budget"]
+    assert wrong.verdict is Verdict.WRONG
+    assert "OPENCRAB_BUDGET__AGENT_DAY_USD" in wrong.cure
+
+
+def test_limits_that_were_set_at_run_time_are_told_as_such() -> None:
+    budget = {"turn_usd": 0.000001, "agent_day_usd": 1, "installation_day_usd": 5.25}
+    changed = {**budget, "session_usd": 2.0, "changed": ["turn_usd", "session_usd"]}
+    assert findings({"budget": changed})["budget"].detail == (
+        "$0.000001 a turn, $1.00 an agent a day, $5.25 in all a day, $2.00 a session "
+        "(set at run time: turn_usd, session_usd)"
+    )
+    assert "実行中に設定: turn_usd" in findings({"budget": changed}, JAPANESE)["budget"].detail
+    for session in (None, 0, "much"):
+        shown = findings({"budget": {**budget, "session_usd": session, "changed": None}})["budget"]
+        assert shown.detail.endswith("$5.25 in all a day")
+    wrong = findings({"budget": {**budget, "turn_usd": 0, "changed": ["turn_usd"]}})["budget"]
+    assert wrong.verdict is Verdict.WRONG
+    assert "opencrab budgets --set turn=" in wrong.cure
+    assert "OPENCRAB" not in wrong.cure
+
+
+@pytest.mark.parametrize(
+    ("setup", "verdict", "detail"),
+    [
+        (beat(40), Verdict.WELL, "the last one 40 s ago"),
+        (beat(-3), Verdict.WELL, "the last one 0 s ago"),
+        (beat(301), Verdict.WRONG, "the last one 301 s ago"),
+        ({"heartbeat": {"at": None}}, Verdict.NOTE, "there was none so far"),
+        ({"heartbeat": {"at": "soon"}}, Verdict.NOTE, "there was none so far"),
+    ],
+)
+def test_a_heartbeat_that_stopped_is_wrong(
+    setup: dict[str, Any], verdict: Verdict, detail: str
+) -> None:
+    found = findings(setup)["heartbeat"]
+    assert (found.verdict, found.detail) == (verdict, detail)
+    assert bool(found.cure) is (verdict is not Verdict.WELL)
+    assert "heartbeat" not in findings(beat(40), now=None)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict"),
+    [(0, Verdict.WELL), (60, Verdict.WELL), (61, Verdict.NOTE), (-3_600, Verdict.NOTE)],
+)
+def test_clocks_that_are_apart_are_noted(seconds: int, verdict: Verdict) -> None:
+    for words in (ENGLISH, JAPANESE):
+        (found,) = of_clocks(words, NOW + timedelta(seconds=seconds), NOW)
+        assert found.verdict is verdict
+        assert str(abs(seconds)) in found.detail
+    assert not list(of_clocks(ENGLISH, NOW, None))
+    assert not list(of_clocks(ENGLISH, None, NOW))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Mon, 05 Jan 2026 09:00:00 GMT", NOW),
+        ("2026-01-05T09:00:00Z", NOW),
+        ("2026-01-05T18:00:00+09:00", NOW),
+        ("2026-01-05T09:00:00", NOW),
+        ("きのう", None),
+        ("", None),
+        (None, None),
+        (5, None),
+    ],
+)
+def test_a_moment_is_read_as_http_and_json_write_it(
+    text: object, expected: datetime | None
+) -> None:
+    assert moment_of(text) == expected

@@ -1,0 +1,137 @@
+"""Every sentence and every help text exists in English and in Japanese."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from opencrab.gateways import cli
+from opencrab.gateways.cli.language import sentences
+from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.program.app import build
+from opencrab.gateways.cli.program.options import Tongue
+from tests.unit.gateways.cli.server import Program
+
+PACKAGE = Path(str(cli.__file__)).parent
+JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+ALIKE = {"head_id", "story_title", "server_ok", "ask_language"}
+"""Sentences of names and marks only, and the question which language it shall be."""
+
+SENTENCES = sentences._SENTENCES
+WHOLE_KEYS = {"say", "note", "words", "_words", "_unavailable"}
+
+
+def sources() -> Iterator[tuple[Path, ast.Module]]:
+    for path in PACKAGE.glob("*.py"):
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def names_of(call: ast.Call) -> str:
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+
+
+PAGES = dict(commands(get_command(build(lambda _: 0))))
+
+
+@pytest.mark.parametrize("key", sorted(SENTENCES))
+def test_a_sentence_says_the_same_in_both_languages(key: str) -> None:
+    english, japanese = SENTENCES[key]
+    assert english.strip()
+    assert not JAPANESE.search(english) or key in ALIKE
+    assert JAPANESE.search(japanese) or key in ALIKE
+    facts = [sorted(name for _, name, _, _ in Formatter().parse(text) if name is not None)
+             for text in (english, japanese)]  # fmt: skip
+    assert facts[0] == facts[1]
+
+
+def test_every_sentence_that_a_command_says_exists() -> None:
+    said = {
+        (path.name, call.args[0].value)
+        for path, tree in sources()
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and names_of(call) in WHOLE_KEYS and call.args
+        if isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
+    }
+    assert len(said) > 50
+    assert {(path, key) for path, key in said if key not in SENTENCES} == set()
+
+
+def test_every_sentence_is_said_by_somebody() -> None:
+    texts = [
+        node.value
+        for path, tree in sources()
+        if not path.name.endswith("words.py") and path.name != "terms.py"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    whole = set(texts) | {f"{text}_cure" for text in texts}
+    heads = {f"{start}{text}" for start in ("head_", "story_", "ground_") for text in texts}
+    assert sorted(set(SENTENCES) - whole - heads) == []
+
+
+def test_a_word_of_opencrab_is_shown_as_a_word() -> None:
+    assert Speech(Tongue.EN).term("risk_tolerance") == "risk tolerance"
+    assert Speech(Tongue.JA).term("risk_tolerance") == "リスク許容度"
+    assert Speech(Tongue.JA).term("something new") == "something new"
+
+
+@pytest.mark.parametrize("path", sorted(PAGES), ids=" ".join)
+def test_help_speaks_english_and_japanese(program: Program, path: tuple[str, ...]) -> None:
+    page = PAGES[path]
+    helps = [page.help, *(option.help for option in page.params if not option.hidden)]
+    helps += [inner.help for inner in getattr(page, "commands", {}).values()]
+    english = program.run(*path, "--help")
+    japanese = program.run(*path, "--help", LANG="ja_JP.UTF-8")
+    assert (english.code, japanese.code) == (0, 0)
+    assert not JAPANESE.search(english.out)
+    shown = joined(japanese.out)
+    assert [text for text in helps if text and joined(text) in shown] == []
+
+
+def test_even_the_line_about_help_itself_is_translated(program: Program) -> None:
+    for path in ((), ("agents",), ("chat",)):
+        assert "Show this message" not in program.run(*path, "--help", LANG="ja_JP.UTF-8").out
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--language", "ja", "--help"),
+        ("--language", "ja", "chat", "--help"),
+        ("chat", "--language", "ja", "--help"),
+    ],
+    ids=" ".join,
+)
+def test_help_listens_to_the_language_option(program: Program, args: tuple[str, ...]) -> None:
+    assert JAPANESE.search(program.run(*args).out)
+
+
+@pytest.mark.parametrize(
+    ("locale", "japanese"),
+    [("ja_JP.UTF-8", True), ("ja", True), ("en_US.UTF-8", False), ("C", False), ("", False)],
+)
+def test_the_language_is_that_of_the_environment(
+    program: Program, locale: str, *, japanese: bool
+) -> None:
+    page = program.run("--help", LANG=locale)
+    assert bool(JAPANESE.search(page.out)) is japanese
+    assert bool(JAPANESE.search(program.run("agents", "--help", LC_ALL=locale).out)) is japanese
+
+
+def joined(text: str) -> str:
+    """A text without what wrapping puts into it."""
+    return re.sub(r"\s+", "", text)

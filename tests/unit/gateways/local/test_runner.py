@@ -1,0 +1,131 @@
+"""The local runner's parts: work is handled or comes back, and waiters wake."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from opencrab.adapters.local_files import LocalBlobs, LocalFiles
+from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.system_clock import SystemClock
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.engine.turn.run import Outcome
+from opencrab.gateways.local.runner import MAX_RECEIVES, Consumer, FeedWatch
+from opencrab.ports.home import Home
+from opencrab.ports.turn.journal import Admission
+from opencrab.ports.turn.queue import Delivery
+from tests.contract.following import feed_of
+
+PATIENCE = 10.0
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    files, blobs = LocalFiles(tmp_path), LocalBlobs(tmp_path)
+    opened, database = open_home(tmp_path, SystemClock(), files=files, blobs=blobs, durable=False)
+    yield opened
+    database.close()
+
+
+def _consumed(home: Home, handle: Callable[[Delivery], Outcome], enough: threading.Event) -> None:
+    consumer = Consumer(home.turns, handle, workers=2, visibility=60)
+    consumer.start()
+    assert enough.wait(PATIENCE)
+    consumer.stop()
+    consumer.join()
+
+
+def test_handled_work_is_gone(home: Home) -> None:
+    enough = threading.Event()
+
+    def handle(delivery: Delivery) -> Outcome:
+        enough.set()
+        return Outcome.FINISHED
+
+    home.turns.send("仕事", group="g", deduplication="1")
+    _consumed(home, handle, enough)
+    assert home.turns.receive(visibility_seconds=1, wait_seconds=0) is None
+
+
+def test_work_whose_handler_breaks_comes_back(home: Home, caplog: pytest.LogCaptureFixture) -> None:
+    enough = threading.Event()
+    seen: list[int] = []
+
+    def handle(delivery: Delivery) -> Outcome:
+        seen.append(delivery.count)
+        if len(seen) == 1:
+            raise RuntimeError("nobody expected this")
+        enough.set()
+        return Outcome.FINISHED
+
+    home.turns.send("work", group="g", deduplication="1")
+    _consumed(home, handle, enough)
+    assert seen == [1, 2]
+    assert "nobody expected this" in caplog.text
+
+
+def test_work_that_never_ends_is_buried_at_last(home: Home) -> None:
+    home.turns.send("poison", group="g", deduplication="1")
+    home.turns.send("after", group="g", deduplication="2")
+    for _ in range(MAX_RECEIVES):
+        delivery = home.turns.receive(visibility_seconds=60, wait_seconds=0)
+        assert delivery is not None
+        home.turns.continue_later(delivery.receipt, 0)
+    enough = threading.Event()
+    handled: list[str] = []
+
+    def handle(delivery: Delivery) -> Outcome:
+        handled.append(delivery.body)
+        enough.set()
+        return Outcome.FINISHED
+
+    _consumed(home, handle, enough)
+    assert handled == ["after"]
+    assert [body for body, _ in home.turns.dead(10)] == ["poison"]
+
+
+def _speak(home: Home) -> None:
+    now = SystemClock().now()
+    line = Line(
+        session_id="s",
+        group="m",
+        kind=LineKind.SPEECH,
+        speaker_id="owner",
+        speaker_name="花子",
+        authority=Authority.OWNER,
+        text="こんにちは",
+        at=now,
+    )
+    home.journal.admit(Admission("m", "hash", (), line))
+
+
+def test_a_waiter_wakes_when_its_session_changes_and_leaves_when_the_process_ends(
+    home: Home,
+) -> None:
+    now = SystemClock().now()
+    home.sessions.create(
+        Session(
+            id="s",
+            participants=(Participant(agent_id="crab"),),
+            created_by="owner",
+            created_at=now,
+            updated_at=now,
+        )
+    )
+    watch = FeedWatch(feed_of(home))
+
+    async def wait() -> tuple[bool, bool]:
+        watch.start(asyncio.get_running_loop())
+        async with watch.watching("s") as next_change:
+            speaking = asyncio.create_task(asyncio.to_thread(_speak, home))
+            changed = await asyncio.wait_for(next_change(PATIENCE * 2), PATIENCE)
+            await speaking
+            watch.stop()
+            ended = await asyncio.wait_for(next_change(PATIENCE * 2), PATIENCE)
+            return changed, ended
+
+    assert asyncio.run(wait()) == (False, True)
