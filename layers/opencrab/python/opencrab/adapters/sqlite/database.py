@@ -9,6 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import Any
@@ -144,7 +145,8 @@ class Topic:
 class Database:
     """One open file. `durable=False` trades crash safety for speed, for tests only.
 
-    Another program that holds the file is waited for, for `patience_seconds`.
+    Another program that holds the file is waited for, for `patience_seconds`. `last_alive` is when
+    the process that held it before last said that it lives, as `alive` does.
     """
 
     def __init__(self, path: Path, *, durable: bool = True, patience_seconds: float = 5.0) -> None:
@@ -155,6 +157,7 @@ class Database:
         self._readers: LifoQueue[Items] = LifoQueue()
         self._topics: dict[str, Topic] = {}
         self._lock_file = hold(path)
+        self.last_alive = datetime.fromtimestamp(os.fstat(self._lock_file).st_mtime, UTC)
         try:
             self._prepare()
             self._writer = self._open()
@@ -245,6 +248,11 @@ class Database:
                 f"database file {str(self.path)!r} is being read, and keeps what was removed",
                 cure="try again in a few seconds",
             )
+
+    def alive(self, now: datetime) -> None:
+        """Say that this process lives: a file's time, which no crash of ours undoes, no write."""
+        with suppress(OSError):
+            os.utime(self._lock_file, (now.timestamp(), now.timestamp()))
 
     def close(self) -> None:
         """Close every connection and give up the file."""

@@ -17,7 +17,9 @@ from opencrab.adapters.sqlite.eraser import SqliteEraser
 from opencrab.adapters.sqlite.journal import SqliteJournal
 from opencrab.adapters.sqlite.outbox import SqliteDueItems, SqliteOutbox
 from opencrab.adapters.sqlite.queue import SqliteQueue
+from opencrab.adapters.sqlite.restart import give_back
 from opencrab.adapters.sqlite.usage import SqliteUsage
+from opencrab.domain.crash import CRASH_RULE, CrashRule
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.turn.blobs import Blobs
@@ -34,15 +36,23 @@ def open_database(directory: Path, *, durable: bool = True) -> Database:
     return Database(directory / FILE, durable=durable)
 
 
-def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> Home:
-    """The home on an open file; what workers of a dead process held is given back."""
+def home_on(
+    database: Database,
+    clock: Clock,
+    *,
+    files: Files,
+    blobs: Blobs,
+    rule: CrashRule = CRASH_RULE,
+) -> Home:
+    """The home on an open file; what workers of a dead process held is given back by the rule."""
     turns = SqliteQueue(database, "turns", clock)
     deliveries = SqliteQueue(database, "deliveries", clock)
     compactions = SqliteQueue(database, "compactions", clock)
     interactions = SqliteQueue(database, "interactions", clock)
     beats = SqliteQueue(database, "beats", clock, ordered=False)
     nights = SqliteQueue(database, "nights", clock, ordered=False)
-    for queue in (turns, deliveries, compactions, interactions, beats, nights):
+    give_back(database, ("turns", "compactions"), rule, clock.now())
+    for queue in (deliveries, interactions, beats, nights):
         queue.release()
     return Home(
         agents=SqliteAgents(database),
@@ -73,12 +83,18 @@ def home_on(database: Database, clock: Clock, *, files: Files, blobs: Blobs) -> 
 
 
 def open_home(
-    directory: Path, clock: Clock, *, files: Files, blobs: Blobs, durable: bool = True
+    directory: Path,
+    clock: Clock,
+    *,
+    files: Files,
+    blobs: Blobs,
+    durable: bool = True,
+    rule: CrashRule = CRASH_RULE,
 ) -> tuple[Home, Database]:
     """Both in one step; the database is the caller's to close."""
     database = open_database(directory, durable=durable)
     try:
-        return home_on(database, clock, files=files, blobs=blobs), database
+        return home_on(database, clock, files=files, blobs=blobs, rule=rule), database
     except BaseException:
         database.close()
         raise

@@ -44,7 +44,7 @@ class SqliteJournal:
             )
             for turn in turns:
                 try:
-                    _put_turn(items, turn, absent=True)
+                    put_turn(items, turn, absent=True)
                 except AlreadyThere as error:
                     raise Conflict(f"turn {turn.id!r} was admitted with another message") from error
             body = f"{admission.body_hash} {' '.join(turn.id for turn in turns)}"
@@ -55,25 +55,25 @@ class SqliteJournal:
     def open(self, turn: Turn) -> Turn:
         with self._database.writing() as items:
             try:
-                _put_turn(items, turn, absent=True)
+                put_turn(items, turn, absent=True)
             except AlreadyThere:
-                return _turn(items, turn.id)
+                return turn_in(items, turn.id)
             return turn
 
     def claim(self, turn_id: str, *, lease_until: datetime, receipt: str | None) -> Recorded | None:
         with self._database.writing() as items:
-            turn = _turn(items, turn_id)
+            turn = turn_in(items, turn_id)
             if turn.status.is_end or turn.status is TurnStatus.WAITING:
                 return None
             turn = turn.claimed(lease_until=lease_until, receipt=receipt)
-            _put_turn(items, turn)
+            put_turn(items, turn)
             records = records_in(items, turn_id) if turn.sequence > 1 else ()
             return Recorded(turn, records)
 
     def commit(self, change: Change) -> Turn:
         turn = change.turn
         with self._database.writing() as items:
-            stored = _turn(items, turn.id)
+            stored = turn_in(items, turn.id)
             _check(stored, change)
             for draw in change.draws:
                 boards.draw(items, draw)
@@ -88,7 +88,7 @@ class SqliteJournal:
             if change.session is not None and change.at is not None:
                 _change_session(items, turn.session_id, change.session, change.at)
             turn = turn.replaced(stop=stored.stop)
-            _put_turn(items, turn, before=stored.status)
+            put_turn(items, turn, before=stored.status)
             return turn
 
     def load(self, turn_id: str) -> Recorded:
@@ -102,7 +102,7 @@ class SqliteJournal:
 
     def header(self, turn_id: str) -> Turn:
         with self._database.reading() as items:
-            return _turn(items, turn_id)
+            return turn_in(items, turn_id)
 
     def boundary(self, turn: Turn) -> Boundary:
         with self._database.snapshot() as items:
@@ -139,27 +139,27 @@ class SqliteJournal:
 
     def stop(self, turn_id: str, stop: Stop) -> Turn:
         with self._database.writing() as items:
-            turn = _turn(items, turn_id)
+            turn = turn_in(items, turn_id)
             if turn.status.is_end or _stays(turn.stop, stop):
                 return turn
             turn = turn.replaced(stop=stop)
             if not stop.pause:
                 turn = _queued(turn)
-            _put_turn(items, turn)
+            put_turn(items, turn)
             return turn
 
     def resume(self, turn_id: str) -> Turn:
         with self._database.writing() as items:
-            turn = _turn(items, turn_id)
+            turn = turn_in(items, turn_id)
             if turn.status.is_end or turn.stop is None or not turn.stop.pause:
                 return turn
             turn = _queued(turn.replaced(stop=None))
-            _put_turn(items, turn)
+            put_turn(items, turn)
             return turn
 
     def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Fact) -> Turn:
         with self._database.writing() as items:
-            turn = _turn(items, turn_id)
+            turn = turn_in(items, turn_id)
             asked = [r for r in records_in(items, turn_id) if isinstance(r, ApprovalRequest)]
             if (
                 turn.status is not TurnStatus.WAITING
@@ -176,7 +176,7 @@ class SqliteJournal:
                 f"TURN#{turn_id}", record_key(decision), decision.model_dump_json(), absent=True
             )
             turn = _queued(turn)
-            _put_turn(items, turn)
+            put_turn(items, turn)
             return turn
 
     def lines(
@@ -206,12 +206,12 @@ class SqliteJournal:
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         with self._database.writing() as items:
-            stored = _turn(items, turn.id)
+            stored = turn_in(items, turn.id)
             same = (turn.epoch, turn.status, turn.lease_until)
             if (stored.epoch, stored.status, stored.lease_until) != same:
                 return False
             later = stored.replaced(lease_until=lease_until)
-            _put_turn(items, later, before=stored.status)
+            put_turn(items, later, before=stored.status)
             return True
 
     def _admitted_before(self, items: Items, admission: Admission, marker: str) -> tuple[Turn, ...]:
@@ -222,10 +222,11 @@ class SqliteJournal:
                 field="Idempotency-Key",
                 cure="use a new id for a new message",
             )
-        return tuple(_turn(items, turn_id) for turn_id in turn_ids)
+        return tuple(turn_in(items, turn_id) for turn_id in turn_ids)
 
 
-def _turn(items: Items, turn_id: str) -> Turn:
+def turn_in(items: Items, turn_id: str) -> Turn:
+    """A turn's header; raises NotFound."""
     body = items.get(f"TURN#{turn_id}", "H")
     if body is None:
         raise NotFound(f"there is no turn {turn_id!r}")
@@ -238,7 +239,7 @@ def records_in(items: Items, turn_id: str) -> tuple[Record, ...]:
     return tuple(_RECORD.validate_json(body) for _, body in rows)
 
 
-def _put_turn(
+def put_turn(
     items: Items, turn: Turn, *, absent: bool = False, before: TurnStatus | None = None
 ) -> None:
     """Write a header; the feed tells of it when its status is another than before."""

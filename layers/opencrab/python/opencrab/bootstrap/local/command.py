@@ -123,12 +123,15 @@ def _runtime(
     from opencrab.bootstrap.local.search import local_search
     from opencrab.bootstrap.rules import rules_of
     from opencrab.bootstrap.vectors import vectors_of
+    from opencrab.domain.crash import CrashRule
     from opencrab.engine.runtime import Runtime
 
     clock = SystemClock()
     quota = int(configured.get("agent.max_workspace_size_mb")) * 1024 * 1024
     files = LocalFiles(data, quota_bytes=quota)
-    home = home_on(database, clock, files=files, blobs=LocalBlobs(data))
+    rules = rules_of(configured)
+    rule = CrashRule(fair_seconds=rules.model_timeout_seconds, lease_seconds=rules.lease_seconds)
+    home = home_on(database, clock, files=files, blobs=LocalBlobs(data), rule=rule)
     models = ProviderModels(thinking.again, network.transport, stored=home.preferences.get)
     vectors = vectors_of(configured, home.journal, home.agents, models, clock)
     search = local_search(home, data, clock, vectors)
@@ -136,7 +139,7 @@ def _runtime(
         home=home,
         clock=clock,
         models=models,
-        rules=rules_of(configured),
+        rules=rules,
         directory=models,
         secrets=secrets,
         **vars(acting(configured, search, network.transport)),
@@ -197,6 +200,7 @@ def _serve(
         workers=WORKERS,
         interact=interact(runtime),
         price=nightly(configured, network.transport),
+        alive=lambda: database.alive(runtime.clock.now()),
     )
     runner.serve(app, host=place.host, port=place.port, ready=ready)
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
 
+from pydantic import Field
+
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
@@ -24,7 +26,10 @@ MAX_STEPS = 10
 """Model calls in one turn, crashed attempts included."""
 
 DELIVERIES_WITHOUT_PROGRESS = 3
-"""After so many deliveries without a new result a turn ends as failed."""
+"""After so many deliveries that count, without a new result, a turn ends as failed."""
+
+CRASHES_WITHOUT_PROGRESS = 6
+"""So does one beside which, and then alone, the process died more often, however quickly."""
 
 
 _DAYS = 2
@@ -91,7 +96,10 @@ class Turn(Value):
     later ones come from the same, and go back there, whatever the settings have become.
     `blocks` are what it drew from each day, and stay when the turn has ended. `task` names the goal
     or task that it serves. `payer` is the public person whose words it goes back to where they are
-    not its principal: it draws from what that person may cost a day too.
+    not its principal: it draws from what that person may cost a day too. `deliveries` counts claims
+    without a new result, without those that a restart cut short; `crashes` counts the deaths of the
+    process since the last result, and is left out of what is stored while there are none, as it was
+    before it existed (ADR 0028).
     """
 
     id: str
@@ -110,6 +118,7 @@ class Turn(Value):
     sequence: int = 1
     attempts: int = 0
     deliveries: int = 0
+    crashes: int = Field(default=0, exclude_if=lambda crashes: crashes == 0)
     lease_until: datetime | None = None
     receipt: str | None = None
     stop: Stop | None = None
@@ -134,6 +143,20 @@ class Turn(Value):
             lease_until=lease_until,
             receipt=receipt,
         )
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether the process died while this turn ran, and no result has cleared it since."""
+        return self.crashes > 0
+
+    @property
+    def hopeless(self) -> str:
+        """Why it is not tried again, or "": it had its deliveries, or kills whoever runs it."""
+        if self.deliveries > DELIVERIES_WITHOUT_PROGRESS:
+            return f"no progress in {DELIVERIES_WITHOUT_PROGRESS} deliveries"
+        if self.crashes > CRASHES_WITHOUT_PROGRESS:
+            return f"no progress: the process died {self.crashes} times while it ran"
+        return ""
 
     @property
     def unasked(self) -> bool:

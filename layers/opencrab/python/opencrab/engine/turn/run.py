@@ -15,7 +15,7 @@ from opencrab.domain.goals.goal import Goal, GoalStatus
 from opencrab.domain.turn.action import Passed
 from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.domain.turn.turn import DELIVERIES_WITHOUT_PROGRESS, Stop, Turn, TurnStatus
+from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.engine.autonomy.vital_signs import wake
 from opencrab.engine.goals.after_turn import abandoned
 from opencrab.engine.goals.pausing import ATTEMPTS, as_its_goal, goal_fact
@@ -52,10 +52,15 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Pace:
-    """How much time there is, and whether the process wants to end; both asked between steps."""
+    """How much time there is, and whether the process wants to end; both asked between steps.
+
+    `between_steps` is told the header there: a home that runs several turns in one process lets a
+    suspect run alone. Where each has a process of its own there is nothing to do.
+    """
 
     seconds_left: Callable[[], float] = lambda: float("inf")
     stopping: Callable[[], bool] = lambda: False
+    between_steps: Callable[[Turn], None] = lambda _turn: None
 
     def allows(self, model_timeout_seconds: float) -> bool:
         """Whether one more model call fits."""
@@ -71,6 +76,19 @@ def turn_of(body: str) -> str:
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
     raise Invalid("a queue message of unknown form")
+
+
+def is_suspect(runtime: Runtime, delivery: Delivery) -> bool:
+    """Whether a message names a turn that may have killed the process; its first delivery cannot.
+
+    Raises Unavailable when the store is.
+    """
+    if delivery.count <= 1:
+        return False
+    try:
+        return runtime.home.journal.header(turn_of(delivery.body)).is_suspect
+    except (Invalid, NotFound):
+        return False
 
 
 def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
@@ -157,14 +175,16 @@ def _carried_on(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
     if work.turn.note == _PAUSED and work.turn.stop is None:
         work.turn = work.turn.replaced(note="")
     _heed_goal(work)
-    if work.turn.deliveries > DELIVERIES_WITHOUT_PROGRESS:
+    if work.turn.hopeless:
         _give_up(work, delivery)
     elif work.transcript.pending is not None:
         _stop_if_frozen(work)
     while not work.turn.status.is_end and work.turn.status is not TurnStatus.WAITING:
+        pace.between_steps(work.turn)
         if not _step_ready(work):
             continue
         if not pace.allows(work.runtime.rules.model_timeout_seconds):
+            _uncount(work)
             return _later(work.runtime, delivery)
         seconds = _guarded(work, decide)
         if seconds is not None:
@@ -192,6 +212,12 @@ def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> 
     wait = runtime.rules.continue_seconds if seconds is None else seconds
     runtime.home.turns.continue_later(delivery.receipt, wait)
     return Outcome.CONTINUE
+
+
+def _uncount(work: Work) -> None:
+    """Take back the delivery of a turn that is given back between two steps: nobody died of it."""
+    if work.turn.deliveries:
+        work.save(work.turn.replaced(deliveries=work.turn.deliveries - 1))
 
 
 def _step_ready(work: Work) -> bool:
@@ -285,7 +311,7 @@ def _guarded(work: Work, move: Callable[[Work], Moved]) -> Moved | None:
 def _give_up(work: Work, delivery: Delivery) -> None:
     """End a turn that kills its workers, tell its user, and keep a copy for the operator."""
     turn: Turn = work.turn
-    reason = f"turn {turn.id} made no progress in {DELIVERIES_WITHOUT_PROGRESS} deliveries"
+    reason = f"turn {turn.id} made {turn.hopeless}"
     work.runtime.home.turns.bury(delivery.body, group=delivery.group, reason=reason)
     settle_unknown(work, progress=False)
     notice = phrase("no_progress", work.profile.agent.language)

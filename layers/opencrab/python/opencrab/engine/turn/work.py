@@ -220,14 +220,16 @@ class Work:
         """Commit one change; on success the work, its transcript and its header have moved on.
 
         A model call that ends with it gets its row in the ledger. `progress` says that this ends
-        something, so that deliveries count anew.
+        something, so that deliveries and crashes count anew.
         """
         now = self.runtime.clock.now()
         lease = now + timedelta(seconds=self.runtime.rules.lease_seconds)
         next_n = max([self.next_n, *(record.n + 1 for record in records)])
+        moved = progress or bool(self.carried)
         turn = turn.replaced(
             sequence=next_n,
-            deliveries=0 if progress or self.carried else turn.deliveries,
+            deliveries=0 if moved else turn.deliveries,
+            crashes=0 if moved else turn.crashes,
             lease_until=None if turn.status.is_end else lease,
         )
         blobs = self.runtime.home.blobs

@@ -27,7 +27,8 @@ from opencrab.engine.learning.nightly.run import run_night
 from opencrab.engine.learning.nightly.schedule import nightfall, send_reviews
 from opencrab.engine.memory.compaction.turn import run_compaction
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.run import Outcome, Pace, is_suspect, run_turn
+from opencrab.gateways.isolation import Isolation
 from opencrab.gateways.local.index_follower import IndexFollower
 from opencrab.ports.conversation.feed import ChangeFeed
 from opencrab.ports.turn.queue import Delivery, Queue
@@ -51,6 +52,7 @@ _EVERY = "*"
 """Who waits for this waits for any session; the WebSocket does."""
 
 Handle = Callable[[Delivery], Outcome]
+Run = Callable[[Runtime, Delivery, Pace], Outcome]
 
 
 class Consumer:
@@ -201,7 +203,8 @@ class FeedWatch:
 class Runner:
     """One process of OpenCrab on this machine; `interact` does what people on Discord ask for.
 
-    `price` learns once a night what models cost from then on.
+    `price` learns once a night what models cost from then on. `alive` is told every second that
+    this process lives: the next one judges by it how long a turn had run when this one died.
     """
 
     def __init__(
@@ -214,14 +217,20 @@ class Runner:
         workers: int,
         interact: Callable[[Runtime, Delivery], Outcome] | None = None,
         price: Callable[[Runtime], int] | None = None,
+        alive: Callable[[], None] = lambda: None,
     ) -> None:
         self._runtime = runtime
+        self._alive = alive
         self._index = index
         self._price = price
         self._watch = watch
         self._purge = purge
         self._stopping = threading.Event()
         self._ended = threading.Event()
+        self._isolation = Isolation()
+        self._pace = Pace(
+            stopping=self._stopping.is_set, between_steps=self._isolation.between_steps
+        )
         home, visibility = runtime.home, runtime.rules.visibility_seconds
         self._consumers = [
             Consumer(home.turns, self._turn, workers=workers, visibility=visibility),
@@ -280,7 +289,7 @@ class Runner:
         self._index.join()
 
     def _turn(self, delivery: Delivery) -> Outcome:
-        outcome = run_turn(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
+        outcome = self._carry(run_turn, delivery)
         if outcome is Outcome.FINISHED:
             self._ended.set()
         return outcome
@@ -288,6 +297,7 @@ class Runner:
     def _follow_up(self) -> None:
         """Begin at once with what ended turns have made due; the sweep finds what this misses."""
         while not self._stopping.is_set():
+            self._alive()
             self._ended.wait(_POLL_SECONDS)
             self._ended.clear()
             try:
@@ -299,7 +309,13 @@ class Runner:
         return deliver(self._runtime, delivery)
 
     def _compact(self, delivery: Delivery) -> Outcome:
-        return run_compaction(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
+        return self._carry(run_compaction, delivery)
+
+    def _carry(self, run: Run, delivery: Delivery) -> Outcome:
+        """Run a turn beside others, or alone if it may have killed the process before."""
+        is_alone = is_suspect(self._runtime, delivery)
+        with self._isolation.alone() if is_alone else self._isolation.together():
+            return run(self._runtime, delivery, self._pace)
 
     def _night(self, delivery: Delivery) -> Outcome:
         return run_night(self._runtime, delivery, Pace(stopping=self._stopping.is_set))

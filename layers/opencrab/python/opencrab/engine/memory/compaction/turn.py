@@ -17,7 +17,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.search_row import Row, RowKind, row_of
 from opencrab.domain.memory.summary import PROMPT_VERSION, Period, Span, Tried
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.domain.turn.turn import DELIVERIES_WITHOUT_PROGRESS, Trigger, Turn, TurnStatus
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.learning.report.wording import (
     Words,
     is_for_words,
@@ -147,7 +147,7 @@ def _carried_on(runtime: Runtime, claimed: Recorded, delivery: Delivery, pace: P
     work = _prepared(runtime, claimed)
     while not work.turn.status.is_end:
         if work.transcript.open_intent is not None:
-            settle_unknown(work, progress=work.turn.deliveries <= DELIVERIES_WITHOUT_PROGRESS)
+            settle_unknown(work, progress=not work.turn.hopeless)
         elif not _may_ask(work):
             continue
         elif not pace.allows(runtime.rules.model_timeout_seconds):
@@ -166,8 +166,8 @@ def _may_ask(work: Work) -> bool:
     """Whether the model is to be asked; a turn that is over, or of no more use, ends here."""
     if work.turn.stop is not None:
         close(work, TurnStatus.STOPPED, note="somebody stopped it")
-    elif work.turn.deliveries > DELIVERIES_WITHOUT_PROGRESS:
-        close(work, TurnStatus.FAILED, note="no progress in three deliveries")
+    elif work.turn.hopeless:
+        close(work, TurnStatus.FAILED, note=work.turn.hopeless)
     elif work.calls_left <= 0:
         close(work, TurnStatus.EXHAUSTED, note="too many model calls failed")
     elif work.job is not None and (why := work.job.obstacle(work)):

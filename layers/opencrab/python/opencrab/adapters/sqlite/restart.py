@@ -1,0 +1,65 @@
+"""Restart: what a dead process held is given back, and its death is judged, in one transaction."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from opencrab.adapters.sqlite.database import Database, Items, milliseconds
+from opencrab.adapters.sqlite.journal import put_turn, turn_in
+from opencrab.domain.crash import CrashRule
+from opencrab.domain.errors import NotFound
+from opencrab.domain.turn.turn import Turn, TurnStatus
+
+_GIVEN_BACK = "UPDATE queue SET receipt=NULL, visible_at=? WHERE position=?"
+
+_Row = tuple[int, str, str | None, int]
+"""Position, body, receipt, and since when or from when on it is visible."""
+
+
+def give_back(database: Database, queues: Sequence[str], rule: CrashRule, now: datetime) -> None:
+    """Give back what workers of a dead process held in the queues of turns; once, at the start.
+
+    A turn that it was running is judged by the rule. Suspects stay hidden for their pause, which
+    begins anew with each start: whoever kills a process as soon as it is ready meets none of them.
+    """
+    with database.writing() as items:
+        rows = [row for queue in queues for row in _delivered(items, queue)]
+        turns = {row[0]: turn for row in rows if (turn := _named(items, row[1])) is not None}
+        running = {
+            row[0]: turn
+            for row in rows
+            if (turn := turns.get(row[0])) is not None and _is_running(turn, row[2])
+        }
+        judged = rule.judged(running.values(), min(database.last_alive, now))
+        for position, turn in zip(running, judged, strict=True):
+            put_turn(items, turn, before=turn.status)
+            turns[position] = turn
+        for position, _body, receipt, visible_at in rows:
+            turn = turns.get(position)
+            at = milliseconds(now if turn is None else now + rule.pause(turn))
+            if receipt is None:
+                at = max(visible_at, at) if turn is not None and turn.is_suspect else visible_at
+            items.execute(_GIVEN_BACK, (at, position))
+
+
+def _delivered(items: Items, queue: str) -> list[_Row]:
+    """Messages that somebody has taken at least once, and that are next in their groups."""
+    return items.execute(
+        "SELECT position, body, receipt, visible_at FROM queue "
+        "WHERE queue=? AND count>0 AND visible_at IS NOT NULL ORDER BY position",
+        (queue,),
+    ).fetchall()
+
+
+def _named(items: Items, body: str) -> Turn | None:
+    """The turn that a message names; one that names none, or one that is gone, is nobody's."""
+    try:
+        turn_id = json.loads(body)["turn"]
+        return turn_in(items, str(turn_id))
+    except (ValueError, TypeError, KeyError, RecursionError, NotFound):
+        return None
+
+
+def _is_running(turn: Turn, receipt: str | None) -> bool:
+    """Whether the turn was claimed with this very delivery, and not merely taken."""
+    return receipt is not None and turn.receipt == receipt and turn.status is TurnStatus.RUNNING

@@ -1,0 +1,90 @@
+"""Isolation: turns that run at once in one process, and one at a time that runs alone."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from opencrab.domain.turn.turn import Turn
+
+
+class Isolation:
+    """Lets workers run together, or one of them alone.
+
+    A turn that may have killed the process runs alone until it has a result, so that its end is
+    its own and nobody else's. Whoever wants to be alone goes before those who begin a step; between
+    two of them everybody who waited has a turn.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._together = 0
+        self._alone = False
+        self._wanted = 0
+        self._waiting = 0
+        self._owed = 0
+        self._mine = threading.local()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Within the block this worker runs beside others."""
+        self._join()
+        try:
+            yield
+        finally:
+            self._leave()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Within the block this worker runs alone, until `between_steps` sees a result."""
+        with self._changed:
+            self._wanted += 1
+            try:
+                self._changed.wait_for(self._may_be_alone)
+            finally:
+                self._wanted -= 1
+            self._alone = True
+            self._mine.alone = True
+        try:
+            yield
+        finally:
+            self._leave()
+
+    def between_steps(self, turn: Turn) -> None:
+        """Where a worker has finished one step: it lets somebody go first, or has company again."""
+        if self._is_alone:
+            if not turn.is_suspect:
+                self._end_alone(stays=True)
+        elif self._wanted:
+            self._leave()
+            self._join()
+
+    @property
+    def _is_alone(self) -> bool:
+        return getattr(self._mine, "alone", False)
+
+    def _may_be_alone(self) -> bool:
+        return not self._together and not self._alone and not self._owed
+
+    def _join(self) -> None:
+        with self._changed:
+            self._waiting += 1
+            self._changed.wait_for(lambda: not self._alone and (self._owed or not self._wanted))
+            self._waiting -= 1
+            self._owed = max(self._owed - 1, 0)
+            self._together += 1
+            self._changed.notify_all()
+
+    def _leave(self) -> None:
+        if self._is_alone:
+            self._end_alone(stays=False)
+            return
+        with self._changed:
+            self._together -= 1
+            self._changed.notify_all()
+
+    def _end_alone(self, *, stays: bool) -> None:
+        with self._changed:
+            self._alone = self._mine.alone = False
+            self._together += stays
+            self._owed = self._waiting
+            self._changed.notify_all()
