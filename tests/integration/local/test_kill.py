@@ -13,6 +13,10 @@ from tests.running import Server, server
 
 KILLS = 5
 CLIENTS = 6
+IMPATIENT_KILLS = 6
+READY_SECONDS = 0.25
+SLOW_SECONDS = 1.0
+PATIENCE_SECONDS = 200
 _GONE = (OSError, http.client.HTTPException, ValueError)
 
 
@@ -95,3 +99,38 @@ def test_every_acknowledged_message_is_answered_once_after_five_kills(tmp_path: 
     unanswered = {turn: ends[turn] for turn in acknowledged if spoken[turn] != 1}
     assert unanswered == {}
     assert set(ends.values()) == {"completed"}
+
+
+@pytest.mark.timeout(300)
+def test_kills_as_soon_as_it_is_ready_fail_no_message_however_slow_the_model(
+    tmp_path: Path,
+) -> None:
+    """No model call has the time to return: on a slow machine that is every restart."""
+    with model_server(SLOW_SECONDS) as model_url:
+        turns = _acknowledged(tmp_path / "data", model_url)
+        for _ in range(IMPATIENT_KILLS):
+            with server(tmp_path / "data", model_url=model_url) as running:
+                time.sleep(READY_SECONDS)
+                running.process.kill()
+        with server(tmp_path / "data", model_url=model_url) as running:
+            deadline = time.monotonic() + PATIENCE_SECONDS
+            while time.monotonic() < deadline:
+                ends = Counter(running.call("GET", f"/turns/{turn}")["status"] for turn in turns)
+                if not {"queued", "running"} & ends.keys():
+                    break
+                time.sleep(0.2)
+    assert ends == {"completed": CLIENTS}
+
+
+def _acknowledged(data: Path, model_url: str) -> list[str]:
+    """A message to each of several agents, taken and killed before any of them is answered."""
+    with server(data, model_url=model_url) as running:
+        sessions = [running.session(f"蟹{number}") for number in range(CLIENTS)]
+        body = {"text": "買い物メモに書いて"}
+        turns = [
+            running.call("POST", f"/sessions/{session_id}/messages", body)["turn_ids"][0]
+            for session_id in sessions
+        ]
+        time.sleep(READY_SECONDS)
+        running.process.kill()
+    return turns
