@@ -46,7 +46,7 @@ def _delivered(items: Items, queue: str) -> list[_Row]:
     """Messages that somebody has taken at least once, and that are next in their groups."""
     return items.execute(
         "SELECT position, body, receipt, visible_at FROM queue "
-        "WHERE queue=? AND count>0 AND visible_at IS NOT NULL ORDER BY position",
+        "WHERE queue=? AND count>0 AND visible_at IS NOT NULL",
         (queue,),
     ).fetchall()
 
