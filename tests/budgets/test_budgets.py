@@ -29,7 +29,7 @@ def test_a_program_loads_no_more_than_its_ceiling(name: str) -> None:
     kept(f"imports_{name}", dict(loaded(PROGRAMS[name]).counts()))
 
 
-@pytest.mark.parametrize("part", ["turn", "rest_turn", "dynamodb"])
+@pytest.mark.parametrize("part", ["turn", "rest_turn", "dynamodb", "discord_command"])
 def test_a_standard_turn_does_no_more_than_its_ceiling(part: str) -> None:
     kept(part, turns()[part])
 

@@ -164,9 +164,15 @@ def on_dynamodb() -> Counts:
 
 
 def counted() -> dict[str, Counts]:
-    """All of the above, counted in a process of its own."""
+    """All of the above and the way of a command on Discord, each in a process of its own."""
+    found: dict[str, Counts] = _told("tests.budgets.turns")
+    return found | {"discord_command": _told("tests.bench.trace", "--counts")}
+
+
+def _told(*program: str) -> Any:
+    """What a module that runs in a fresh interpreter prints."""
     run = subprocess.run(
-        [sys.executable, "-s", "-m", "tests.budgets.turns"],
+        [sys.executable, "-s", "-m", *program],
         cwd=ROOT,
         env={"LANG": "C.UTF-8", "HOME": str(ROOT / "no-such-home")},
         capture_output=True,
@@ -175,8 +181,7 @@ def counted() -> dict[str, Counts]:
         timeout=100,
     )
     assert run.returncode == 0, run.stderr
-    found: dict[str, Counts] = json.loads(run.stdout)
-    return found
+    return json.loads(run.stdout)
 
 
 def _request(request: dict[str, Any]) -> Counts:
