@@ -11,6 +11,7 @@ The counts are the same on every run, computer and Python, so a clock has no par
 """
 
 import dis
+import gc
 import os
 import sqlite3
 import sys
@@ -55,16 +56,28 @@ class Calls:
 
 
 @contextmanager
+def uncollected() -> Iterator[None]:
+    """No garbage is collected here: its finalizers would run whenever the collector thinks fit."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@contextmanager
 def calls(folder: str = OURS) -> Iterator[Calls]:
     """Count in this thread, and in those that begin here."""
     found = Calls(folder)
-    threading.setprofile(found)
-    sys.setprofile(found)
-    try:
-        yield found
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
+    with uncollected():
+        threading.setprofile(found)
+        sys.setprofile(found)
+        try:
+            yield found
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
 
 
 @dataclass
