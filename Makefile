@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-deployed test-live check crash money hostile bench build validate deploy prices lock format
+.PHONY: help setup up test test-deployed test-live check crash money hostile mutants bench build validate deploy prices lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -59,6 +59,11 @@ money: .venv/.dev ## Look for a cent beyond the budget
 # Any action, any arguments, any order. 50,000 steps and the seeded bugs take some minutes.
 hostile: .venv/.dev ## Let a hostile model do what it likes
 	@$(BIN)/python -m tests.hostile.run $(ARGS)
+
+# Half an hour on two cores; ARGS="--only ID" seeds one. What reaches a mutant is kept in
+# tests/mutants/reach.json; ARGS="--map" finds it anew, in as long as all tests take.
+mutants: .venv/.dev ## Seed faults and see whether a test notices
+	@$(BIN)/python -m tests.mutants.run $(ARGS)
 
 # Runs alone, so that nothing else disturbs the clock.
 bench: .venv/.dev ## Measure speed against the budgets
