@@ -9,9 +9,8 @@ import argparse
 import signal
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from queue import SimpleQueue
 from tests.mutants.mutant import Mutant
 from tests.mutants.mutants import MUTANTS
 from tests.mutants.reach import Reach, mapped
-from tests.mutants.tree import Tree, Verdict
+from tests.mutants.tree import Tree
 
 FIRST = 3
 """Files that a mutant meets first: likely to fail, and quick to collect."""
@@ -44,51 +43,27 @@ class Found:
 
 
 class Judge:
-    """Lets tests judge mutants; knows which tests fail without any, which prove nothing."""
+    """Lets tests judge mutants, but for `unsound` ones, which fail without any."""
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: Reach, unsound: Collection[str] = ()) -> None:
         self._reach = reach
-        self._lock = threading.Lock()
-        self._sound: dict[str, bool] = {}
+        self._unsound = unsound
 
     def judged(self, tree: Tree, mutant: Mutant) -> Found:
         """Whether any test notices a mutant."""
         began = time.monotonic()
         mutated = mutant.mutated(mutant.source())
         for files in _batches(self._reach, self._reach.files_for(mutant)):
-            verdict = self._first_sound(tree, mutant, mutated, files)
+            usual = sum(self._reach.seconds.get(file, 1.0) for file in files)
+            with tree.changed(mutant.path, mutated):
+                verdict = tree.test(
+                    files, seconds=_START_SECONDS + _PATIENCE * usual, but=self._unsound
+                )
             if verdict.killer is not None or verdict.timed_out:
                 state = "timeout" if verdict.timed_out else "caught"
                 took = time.monotonic() - began
                 return Found(mutant, state, took, verdict.killer or files[0])
         return Found(mutant, "SURVIVED", time.monotonic() - began)
-
-    def _first_sound(
-        self, tree: Tree, mutant: Mutant, mutated: str, files: Sequence[str]
-    ) -> Verdict:
-        """The first failure that is the mutant's."""
-        seconds = _START_SECONDS + _PATIENCE * sum(self._reach.seconds.get(x, 1.0) for x in files)
-        while True:
-            with tree.changed(mutant.path, mutated):
-                verdict = tree.test(files, seconds=seconds, but=self._unsound())
-            if verdict.killer is None or self._is_sound(tree, verdict.killer):
-                return verdict
-
-    def _unsound(self) -> list[str]:
-        with self._lock:
-            return [test for test, is_sound in self._sound.items() if not is_sound]
-
-    def _is_sound(self, tree: Tree, test: str) -> bool:
-        with self._lock:
-            known = self._sound.get(test)
-        if known is None:
-            again = tree.test((test,), seconds=_START_SECONDS)
-            known = again.killer is None and not again.timed_out
-            with self._lock:
-                self._sound[test] = known
-            if not known:
-                print(f"fails without a mutant, and is left out: {test}", flush=True)
-        return known
 
 
 def main() -> int:
@@ -105,7 +80,7 @@ def main() -> int:
         if wanted.map:
             mapped(Path(folder), MUTANTS, wanted.jobs, reach.killers).write()
             return 0
-        found = list(_all(chosen, Judge(reach), Path(folder), min(wanted.jobs, len(chosen))))
+        found = _sound(chosen, reach, Path(folder), wanted.jobs)
     survived = [each for each in found if each.state == "SURVIVED"]
     if wanted.record:
         caught = (each for each in found if each.state == "caught")
@@ -117,23 +92,39 @@ def main() -> int:
     return 1 if survived else 0
 
 
-def _all(mutants: Sequence[Mutant], judge: Judge, folder: Path, jobs: int) -> Iterator[Found]:
+def _sound(mutants: Sequence[Mutant], reach: Reach, folder: Path, jobs: int) -> list[Found]:
+    """What becomes of the mutants, judged again where the test that failed does so without them."""
+    trees = [Tree(folder, str(n)) for n in range(min(jobs, len(mutants)))]
+    found = {each.id: Found(each, "", 0) for each in mutants}
+    unsound: set[str] = set()
+    while pending := [each.mutant for each in found.values() if not each.state]:
+        new = _all(pending, Judge(reach, unsound), trees)
+        caught = {each.killer for each in new if each.state == "caught"}
+        failing = trees[0].failing(caught) - unsound
+        for test in sorted(failing):
+            print(f"fails without a mutant, and is left out: {test}", flush=True)
+        unsound |= failing
+        found |= {each.mutant.id: each for each in new if each.killer not in failing}
+    return list(found.values())
+
+
+def _all(mutants: Sequence[Mutant], judge: Judge, trees: Sequence[Tree]) -> list[Found]:
     """What becomes of each mutant, several at once, told as it is known."""
-    trees = SimpleQueue[Tree]()
-    for n in range(jobs):
-        trees.put(Tree(folder, str(n)))
+    free = SimpleQueue[Tree]()
+    for tree in trees:
+        free.put(tree)
 
     def one(mutant: Mutant) -> Found:
-        tree = trees.get()
+        tree = free.get()
         try:
             found = judge.judged(tree, mutant)
         finally:
-            trees.put(tree)
+            free.put(tree)
         print(found, flush=True)
         return found
 
-    with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(one, mutants)
+    with ThreadPoolExecutor(len(trees)) as pool:
+        return list(pool.map(one, mutants))
 
 
 def _batches(reach: Reach, files: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -2,8 +2,13 @@
 
 import ast
 from collections import Counter
+from dataclasses import replace
 
+import pytest
+
+from tests.mutants.mutant import StaleError
 from tests.mutants.mutants import MUTANTS
+from tests.mutants.reach import Reach, default_files
 
 
 def test_there_are_enough_mutants_each_with_a_name_of_its_own() -> None:
@@ -17,3 +22,32 @@ def test_every_mutant_is_found_once_and_still_parses() -> None:
         tree = ast.parse(source)
         mutant.statement(tree, source)
         assert ast.dump(ast.parse(mutant.mutated(source))) != ast.dump(tree), mutant.id
+
+
+def test_a_fragment_is_found_however_its_lines_are_broken() -> None:
+    mutant = replace(MUTANTS[0], old="wait(first, second)", new="pass")
+    assert mutant.mutated("if x:\n    wait(\n        first, second)\n") == "if x:\n    pass\n"
+
+
+@pytest.mark.parametrize("source", ["", "wait() or wait()", "await_(wait_())", "wait(1)"])
+def test_a_fragment_that_is_not_there_exactly_once_is_an_error(source: str) -> None:
+    with pytest.raises(StaleError):
+        replace(MUTANTS[0], old="wait()").mutated(source)
+
+
+def test_a_mutant_of_a_module_that_is_gone_is_an_error() -> None:
+    with pytest.raises(StaleError):
+        replace(MUTANTS[0], module="opencrab.engine.gone").source()
+
+
+def test_a_mutant_meets_what_reaches_it_and_what_the_map_does_not_know() -> None:
+    new, reaching, other = default_files()[:3]
+    mutant, known = MUTANTS[0], dict.fromkeys(default_files(), 1.0)
+    reached = {file: set[str]() for file in known if file != new} | {reaching: {mutant.id}}
+    assert set(Reach(known, reached).files_for(mutant)) == {new, reaching}
+    assert other in Reach(known, reached).files_for(MUTANTS[1])
+
+
+def test_a_mutant_meets_first_what_caught_it_last() -> None:
+    last, mutant = default_files()[-1], MUTANTS[0]
+    assert Reach(killers={mutant.id: last}).files_for(mutant)[0] == last

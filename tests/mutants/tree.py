@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from tests.conftest import ROOT
 from tests.mutants.mutant import SOURCES
 
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", re.M)
+_FAILURES = 1
 _NO_FAILURE = {0, 5}
 """What pytest answers when all passed, and when there was nothing to run."""
 
@@ -63,23 +64,43 @@ class Tree:
         for stale in target.parent.glob(f"__pycache__/{target.stem}.*.pyc"):
             stale.unlink()
 
-    def test(self, names: Iterable[str], *, seconds: float, but: Iterable[str] = ()) -> Verdict:
+    def test(self, names: Sequence[str], *, seconds: float, but: Iterable[str] = ()) -> Verdict:
         """Run tests until the first one fails, for so many seconds at most."""
         deselected = (f"--deselect={name}" for name in but)
-        options = ("-x", "--tb=no", "-rfE", f"--timeout={_TEST_SECONDS}", "--hypothesis-seed=0")
         began = time.monotonic()
-        run = self.start((*options, *deselected, *names))
         try:
-            said, _ = run.communicate(timeout=seconds)
+            code, said = self._said(("-x", *deselected, *names), seconds)
         except subprocess.TimeoutExpired:
             return Verdict(time.monotonic() - began, timed_out=True)
-        finally:
-            _end(run)
-        if run.returncode in _NO_FAILURE:
+        if code in _NO_FAILURE:
             return Verdict(time.monotonic() - began)
         failed = _FAILED.search(said)
-        killer = failed[1] if failed else f"pytest ended with {run.returncode}: {said[-300:]}"
-        return Verdict(time.monotonic() - began, killer)
+        return Verdict(time.monotonic() - began, failed[1] if failed else names[0])
+
+    def failing(self, names: Collection[str]) -> set[str]:
+        """Which of these tests, or files of tests, fail."""
+        if not names:
+            return set()
+        code, said = self._said(names, None)
+        if code in _NO_FAILURE:
+            return set()
+        if code != _FAILURES:
+            # One of them is not there, or ends everything: that says nothing about the others.
+            alone = len(names) == 1
+            return set(names) if alone else set().union(*(self.failing((x,)) for x in names))
+        failed = {found[1] for found in _FAILED.finditer(said)}
+        return {
+            name for name in names if any(x == name or x.startswith(f"{name}::") for x in failed)
+        }
+
+    def _said(self, arguments: Iterable[str], seconds: float | None) -> tuple[int, str]:
+        options = ("--tb=no", "-rfE", f"--timeout={_TEST_SECONDS}", "--hypothesis-seed=0")
+        run = self.start((*options, *arguments))
+        try:
+            said, _ = run.communicate(timeout=seconds)
+        finally:
+            _end(run)
+        return run.returncode, said
 
     def start(self, arguments: Iterable[str]) -> subprocess.Popen[str]:
         """Start pytest in the tree, in a group of processes of its own."""
