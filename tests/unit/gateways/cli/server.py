@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -138,12 +139,12 @@ class Program:
 
     def run(self, *args: str, typed: str = "", **environment: str) -> Said:
         """A command as a script runs it: nobody looks, and a pipe speaks."""
-        result = CliRunner().invoke(
-            self._app(), args, input=typed, env=self._variables(environment), prog_name="opencrab"
-        )
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return Said(result.exit_code, result.stdout, result.stderr)
+        variables = self._variables(environment)
+        with CliRunner().isolation(input=typed, env=variables) as (out, err, _):
+            code = self._ended(args, environment)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            return Said(code, out.getvalue().decode(), err.getvalue().decode())
 
     def sit(self, *args: str, typed: Sequence[str] = (), **environment: str) -> Said:
         """A command as a person runs it, who types these lines and then Ctrl-D."""
@@ -155,27 +156,22 @@ class Program:
                 else:
                     patch.setenv(name, value)
             patch.setattr(sys, "stdin", Keyboard(typed))
-            with pytest.raises(SystemExit) as ended:
-                get_command(self._app())(args, prog_name="opencrab")
+            code = self._ended(args, environment)
+        return Said(code, out.getvalue(), err.getvalue())
+
+    def _ended(self, args: Sequence[str], environment: Mapping[str, str]) -> int:
+        """Run the command; its exit code."""
+        given = (name for name in ("sheet", "now", "prices") if getattr(self, name) is not None)
+        spoken = {**self.environment, **environment}
+        locale = (spoken.get(name, "") for name in _LOCALE)
+        asked = (*locale, *(word for word in args if word in {"ja", "en"}))
+        command, stage = _built(frozenset(given), asked)
+        stage.program = self
+        with pytest.raises(SystemExit) as ended:
+            command(list(args), prog_name="opencrab")
         code = ended.value.code
         assert code is None or isinstance(code, int)
-        return Said(code or 0, out.getvalue(), err.getvalue())
-
-    def _app(self) -> Any:
-        def launch(options: UpOptions, /) -> int:
-            self.launched.append(options)
-            return self.exit_code
-
-        transport = httpx.MockTransport(self.server.handle)
-        pause = self.pauses.append
-        return build(
-            launch,
-            transport=transport,
-            pause=pause,
-            sheet=self.sheet,
-            now=self.now,
-            prices=self.prices,
-        )
+        return code or 0
 
     def _variables(self, more: Mapping[str, str]) -> dict[str, str | None]:
         silent: dict[str, str | None] = dict.fromkeys((*_SILENT, *_LOCALE))
@@ -186,3 +182,47 @@ class Program:
             "COLUMNS": "200",
         }
         return {**silent, **places, **self.environment, **more}
+
+
+@dataclass
+class _Stage:
+    """The program whose turn it is."""
+
+    program: Program
+
+    def launch(self, options: UpOptions, /) -> int:
+        """Note what `opencrab up` would launch."""
+        self.program.launched.append(options)
+        return self.program.exit_code
+
+    def handle(self, request: httpx.Request) -> httpx.Response:
+        """Let this program's server answer."""
+        return self.program.server.handle(request)
+
+    def pause(self, seconds: float) -> None:
+        """Note a pause."""
+        self.program.pauses.append(seconds)
+
+    def outside(self, name: str) -> Any:
+        """What this program was given under a name, asked only when it is used."""
+
+        def call(*args: Any, **named: Any) -> Any:
+            return getattr(self.program, name)(*args, **named)
+
+        return call
+
+
+@cache
+def _built(given: frozenset[str], _language: tuple[str, ...]) -> tuple[Any, _Stage]:
+    """The hundred commands: to put them together takes longer than most tests of one.
+
+    Apart for each language, since a page of help that was shown stays in its language.
+    """
+    stage = _Stage(cast("Program", None))
+    app = build(
+        stage.launch,
+        transport=httpx.MockTransport(stage.handle),
+        pause=stage.pause,
+        **{name: stage.outside(name) for name in given},
+    )
+    return get_command(app), stage
