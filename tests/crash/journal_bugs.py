@@ -27,6 +27,7 @@ class EpochForgotten(BadAdapter):
 
     name = "epoch condition dropped"
     scenarios = ("text", "long")
+    caught_by = "sleep:text:12:0"
 
     class over(Over):  # noqa: N801 - stands for an attribute
         def commit(self, change: Change) -> Turn:
@@ -40,6 +41,7 @@ class SequenceForgotten(BadAdapter):
 
     name = "sequence condition and put-if-absent dropped"
     scenarios = ("write", "long")
+    caught_by = "echo:write:21"
 
     class over(Over):  # noqa: N801
         def commit(self, change: Change) -> Turn:
@@ -163,6 +165,7 @@ class ResultInHalves(BadEngine):
 
     name = "result in two transactions"
     scenarios = ("long", "silent")
+    caught_by = "random:long/8"
 
     class over(Over):  # noqa: N801
         def commit(self, change: Change) -> Turn:
@@ -179,6 +182,7 @@ class UtteranceOutside(BadEngine):
 
     name = "outbox outside the transaction"
     scenarios = ("pushed",)
+    caught_by = "kill:pushed:28"
 
     class over(Over):  # noqa: N801
         def commit(self, change: Change) -> Turn:
@@ -199,6 +203,7 @@ class BodyAfterPointer(BadEngine):
 
     name = "pointer before body"
     scenarios = ("large",)
+    caught_by = "kill:large:26"
 
     class over(Over):  # noqa: N801
         def commit(self, change: Change) -> Turn:

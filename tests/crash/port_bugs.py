@@ -71,6 +71,7 @@ class OnceAgain(Mutation):
 
     name = "once action repeated"
     scenarios = ("long",)
+    caught_by = "kill:long:70"
 
     class actions(Over):  # noqa: N801
         def find(self, name: str) -> Action | None:

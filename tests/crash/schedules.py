@@ -6,7 +6,7 @@ to repeat it.
 
 import random
 from collections.abc import Callable, Iterable, Iterator
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 from tests.crash.aws_bugs import AWS_MUTATIONS
 from tests.crash.mutations import MUTATIONS
@@ -80,10 +80,13 @@ def by_chance(details: str) -> tuple[tuple[Scenario, ...], Plan]:
 
 
 def places(world: World, scenario: Scenario, *faults: int) -> list[Place]:
-    """The I/O points of a scenario when workers are killed at these points."""
-    plan = Straight(dict.fromkeys(faults, Fault.KILL))
-    play(world, (scenario,), plan)
-    return plan.seen
+    """The I/O points of a scenario when workers are killed at these points: always the same."""
+    known = world.places.get((scenario.name, faults))
+    if known is None:
+        plan = Straight(dict.fromkeys(faults, Fault.KILL))
+        play(world, (scenario,), plan)
+        known = world.places[scenario.name, faults] = plan.seen
+    return known
 
 
 def distinct(seen: list[Place], after: int = 0) -> list[int]:
@@ -192,7 +195,8 @@ MODES: dict[str, Mode] = {
 
 def hunt(world: World, mutation: Mutation, chances: int = 300) -> str | None:
     """The name of the first run that catches a seeded bug, in the fast share."""
-    for name in _hunting(world, mutation, chances):
+    known = filter(None, [mutation.caught_by])
+    for name in chain(known, _hunting(world, mutation, chances)):
         if perform(world, name, mutation):
             return name
     return None
@@ -212,7 +216,7 @@ def _hunting(world: World, mutation: Mutation, chances: int) -> Iterator[str]:
     """Runs of the bug's scenarios, one of each mode in turn."""
     scenarios = [BY_NAME[name] for name in mutation.scenarios]
     modes = [
-        *(list(MODES[look](world, each)) for look in mutation.looks for each in scenarios),
+        *(MODES[look](world, each) for look in mutation.looks for each in scenarios),
         *([f"random:{each.name}/{seed}" for seed in range(chances)] for each in scenarios),
     ]
     for names in zip_longest(*modes):

@@ -16,7 +16,7 @@ from opencrab.ports.models.model import ChatModel
 from tests.crash.ground import START, Ground, NoBug
 from tests.crash.outside import Bell, Provider, Script, Wall, registry
 from tests.crash.scenarios import SCENARIOS, SPARE, Scenario
-from tests.crash.scheduling import Gate, Plan, Scheduler, Straight
+from tests.crash.scheduling import Gate, Place, Plan, Scheduler, Straight
 from tests.crash.watching import Watch
 from tests.crash.weather import Weather
 
@@ -30,6 +30,9 @@ class Mutation(NoBug):
     scenarios: tuple[str, ...] = ()
     looks: tuple[str, ...] = ("singles", "echoes", "sleepers", "outages")
     """Which kinds of runs to look for it in, besides random ones."""
+
+    caught_by = ""
+    """The run that a long search found; where the points moved since, the search begins anew."""
 
     def below(self, home: Home, world: "World") -> Home:
         """The home as a wrong adapter would make it."""
@@ -89,6 +92,7 @@ class World:
         self.actions = registry(cast(Bell, self._gate(self.bell, "bell")))
         self.casts: list[Cast] = []
         self.problems: list[str] = []
+        self.places: dict[tuple[str, tuple[int, ...]], list[Place]] = {}
 
     def close(self) -> None:
         """Give up the stores."""

@@ -4,6 +4,7 @@ import json
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Protocol
 
 from pydantic import BaseModel
@@ -147,16 +148,24 @@ class Action:
 
     def schema(self, language: Language) -> ActionSchema:
         """The action as a model is told of it."""
-        schema = self.arguments.model_json_schema()
-        parameters = _plain(schema, schema.pop("$defs", {}))
-        parameters.pop("description", None)
         return ActionSchema(
-            name=self.name, description=self.descriptions[language], parameters=parameters
+            name=self.name,
+            description=self.descriptions[language],
+            parameters=_parameters(self.arguments),
         )
 
     def sentence(self, arguments: Mapping[str, Any], language: Language) -> str:
         """One line for people: what a call with these arguments does; missing ones show as …."""
         return self.sentences[language].format_map(_Shown(arguments))
+
+
+@cache
+def _parameters(arguments: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of the arguments; pydantic takes a millisecond for each that it works out."""
+    schema = arguments.model_json_schema()
+    parameters: dict[str, Any] = _plain(schema, schema.pop("$defs", {}))
+    parameters.pop("description", None)
+    return parameters
 
 
 class _Shown(dict[str, str]):
