@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
+from tests.integration.cli.forked import run_forked
+
 OPENCRAB = Path(sys.executable).parent / "opencrab"
 SECONDS = 20
 _STILL = 5
@@ -60,6 +62,19 @@ class House:
 
     def run(self, *args: str, typed: str = "", **more: str) -> Said:
         """The command with these arguments; it finds the server by the data folder alone."""
+        environment = {**self.environment, "OPENCRAB_DATA": str(self.data), **more}
+        code, out, err = run_forked(
+            OPENCRAB,
+            args,
+            typed=typed,
+            environment=environment,
+            folder=self.folder,
+            timeout=SECONDS,
+        )
+        return _said(code, out, err)
+
+    def run_anew(self, *args: str, typed: str = "", **more: str) -> Said:
+        """The same in a process that starts from nothing, as from a shell."""
         ended = subprocess.run(
             [str(OPENCRAB), *args],
             input=typed.encode(),
@@ -69,15 +84,19 @@ class House:
             timeout=SECONDS,
             check=False,
         )
-        said = Said(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
-        assert "Traceback" not in said.out + said.err, said.err
-        return said
+        return _said(ended.returncode, ended.stdout, ended.stderr)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Ask the server to end; its exit code."""
         assert self.process is not None
         self.process.send_signal(number)
         return self.process.wait(SECONDS)
+
+
+def _said(code: int, out: bytes, err: bytes) -> Said:
+    said = Said(code, out.decode(), err.decode())
+    assert "Traceback" not in said.out + said.err, said.err
+    return said
 
 
 def free_port() -> int:

@@ -50,7 +50,7 @@ JAPANESE = Guide(
 @pytest.mark.parametrize("guide", [ENGLISH, JAPANESE], ids=["en", "ja"])
 def test_the_tour_from_an_agent_to_the_story_of_its_turn(house: House, guide: Guide) -> None:
     def opencrab(*args: str, typed: str = "") -> str:
-        said = house.run(*args, typed=typed, LANG=guide.locale)
+        said = house.run_anew(*args, typed=typed, LANG=guide.locale)
         assert (said.code, said.err) == (0, "")
         return said.out
 

@@ -66,7 +66,7 @@ def test_100_kb_in_lines_are_answered_one_by_one(house: House) -> None:
 
 
 def test_bytes_that_are_no_text_harm_nobody(house: House) -> None:
-    said = house.run("chat", "Ada", "--say", "caf\udce9 \x1b[2J\u202e!")
+    said = house.run_anew("chat", "Ada", "--say", "caf\udce9 \x1b[2J\u202e!")
     assert said.code == 0
     assert "caf" in said.out
     assert not set(said.out) & set("\x1b\u202e")

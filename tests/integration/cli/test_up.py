@@ -43,21 +43,21 @@ def test_a_signal_ends_it_well_and_takes_the_endpoint_away(
 def test_a_port_that_is_taken_is_told_with_a_cure(house: House, tmp_path: Path) -> None:
     endpoint = (house.data / "endpoint").read_text(encoding="utf-8").strip()
     port = endpoint.rpartition(":")[2]
-    said = House(tmp_path).run("up", "--port", port, "--provider", "scripted")
+    said = House(tmp_path).run_anew("up", "--port", port, "--provider", "scripted")
     assert said.code == 1
     assert port in said.err
     assert "--port" in said.err
 
 
 def test_a_data_folder_serves_one_house_at_a_time(house: House) -> None:
-    said = house.run("up", "--provider", "scripted")
+    said = house.run_anew("up", "--provider", "scripted")
     assert said.code == 1
     assert str(house.data) in said.err
     assert (house.data / "endpoint").is_file(), "the house that runs keeps its endpoint"
 
 
 def test_an_unknown_provider_is_told_with_those_that_exist(tmp_path: Path) -> None:
-    said = House(tmp_path).run("up", "--provider", "oracle")
+    said = House(tmp_path).run_anew("up", "--provider", "oracle")
     assert said.code == 1
     assert "'oracle'" in said.err
     assert "scripted" in said.err
