@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-deployed test-live check crash money hostile mutants bench build validate deploy prices lock format
+.PHONY: help setup up test soak test-deployed test-live check crash money hostile mutants bench build validate deploy prices lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -28,9 +28,18 @@ up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
 
 # On every core, a file of tests at a time and in their order, since sorted by their number the few
 # slow ones would come last. The peers that some tests speak to live in environments of their own:
-# they pin other versions.
+# they pin other versions. Bytecode is kept, whatever the shell says: each worker would compile seven
+# hundred modules for pytest, and each process that a test starts the package.
+test soak: export PYTHONDONTWRITEBYTECODE :=
 test: setup ## Run the tests (ARGS="-k name"); pytest's summary is the last line
 	@$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+
+# What `make test` tries a share of, in full; tests/soak.py holds the counts. With ARGS only tests run.
+soak: setup ## Run everything at length, for a night (ARGS="-k name")
+	@OPENCRAB_SOAK=1 $(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+	@[ -n "$(ARGS)" ] || $(MAKE) --no-print-directory crash
+	@[ -n "$(ARGS)" ] || $(MAKE) --no-print-directory money
+	@[ -n "$(ARGS)" ] || $(MAKE) --no-print-directory hostile
 
 # Needs neither docker nor an AWS account: an emulator takes the template, AWS's runtime the functions.
 test-deployed: .venv/.dev .venv-sam/.ready .venv-ministack/.ready .venv-rie/.ready ## Deploy to an emulator of AWS and test there

@@ -12,12 +12,15 @@ from typing import Any
 import hypothesis
 import pytest
 
+from tests.soak import SOAK, count, told
+
 ROOT = Path(__file__).resolve().parent.parent
 """The checkout."""
 
 hypothesis.settings.register_profile(
     "opencrab",
     deadline=None,
+    max_examples=count("examples of a property"),
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("opencrab")
@@ -28,6 +31,20 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Take the time that is needed: at length a test may run for hours."""
+    if SOAK:
+        for item in items:
+            item.add_marker(pytest.mark.timeout(0), append=False)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what a soak tried."""
+    if SOAK:
+        terminalreporter.section("tried at length")
+        terminalreporter.write("".join(f"{line}\n" for line in told()))
 
 
 class NoNetworkError(OSError):

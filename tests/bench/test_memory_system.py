@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.soak import SOAK
 
-WHOLE = bool(os.environ.get("OPENCRAB_MEMORY_EVAL_WHOLE"))
 SHARE = {
     "asdc_scud_ja": 500,
     "asdc_cond_ja": 0,
@@ -40,7 +40,7 @@ def folder() -> Path:
 
 def _evaluated(folder: Path, name: str, *options: str, system: str = "make") -> dict[str, float]:
     """The evaluator's measures of one of our systems."""
-    limit = 0 if WHOLE else SHARE[name]
+    limit = 0 if SOAK else SHARE[name]
     script = str(folder / "evaluate.py")
     named = f"tests.bench.memory_system:{system}"
     ran = subprocess.run(
@@ -69,13 +69,13 @@ def _evaluated(folder: Path, name: str, *options: str, system: str = "make") -> 
 def test_what_answers_a_question_is_found(folder: Path, name: str) -> None:
     goals = json.loads((folder / "goals.json").read_text(encoding="utf-8"))[name]
     measured = _evaluated(folder, name)
-    slack = SLACK if SHARE[name] and not WHOLE else 0.0
+    slack = SLACK if SHARE[name] and not SOAK else 0.0
     missed = {each: measured[each] for each in goals if measured[each] < goals[each] - slack}
     assert goals
     assert missed == {}
 
 
-@pytest.mark.skipif(not WHOLE, reason="minutes of work: set OPENCRAB_MEMORY_EVAL_WHOLE=1 to run it")
+@pytest.mark.skipif(not SOAK, reason="minutes of work: `make soak` does it")
 @pytest.mark.timeout(3_600)
 def test_what_answers_a_question_is_found_among_100_000_other_lines(folder: Path) -> None:
     measured = _evaluated(folder, "asdc_scud_ja", "--background", "100000")

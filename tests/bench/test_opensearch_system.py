@@ -11,8 +11,8 @@ import pytest
 from tests.bench.memory_system import make
 from tests.bench.opensearch_system import make_opensearch, make_sharded
 from tests.conftest import ROOT
+from tests.soak import SOAK
 
-WHOLE = bool(os.environ.get("OPENCRAB_MEMORY_EVAL_WHOLE"))
 SHARE = {"asdc_cond_ja": 100, "locomo_en": 60}
 SETS = (*SHARE, "asdc_scud_ja", "jsquad_ja", "jaquad_ja", "reactdocs_mixed")
 APART = 0.01
@@ -43,11 +43,11 @@ def evaluator(folder: Path) -> ModuleType:
 # The evaluator leaves it to Python to close its files.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.timeout(3_600 if WHOLE else 120)
-@pytest.mark.parametrize("name", SETS if WHOLE else SHARE)
+@pytest.mark.timeout(3_600 if SOAK else 120)
+@pytest.mark.parametrize("name", SETS if SOAK else SHARE)
 def test_both_backends_find_the_same(evaluator: ModuleType, folder: Path, name: str) -> None:
     def measured(system: Any) -> dict[str, float]:
-        limit = 0 if WHOLE else SHARE[name]
+        limit = 0 if SOAK else SHARE[name]
         found, _ = evaluator.run_set(system, str(folder / "data"), "public", name, limit)
         return {each: found[each] for each in MEASURES}
 

@@ -17,6 +17,7 @@ from opencrab.ports.turn.blobs import Blobs
 from tests.aws import account
 from tests.contract.example import ENGLISH, JAPANESE
 from tests.contract.waiting import at_once
+from tests.soak import examples
 
 Opens = Callable[[Path, FakeClock], AbstractContextManager[Blobs]]
 
@@ -43,7 +44,7 @@ def blobs(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> I
         yield opened
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=2_000))
 def test_bytes_come_back_as_they_were_put(blobs: Blobs, content: bytes) -> None:
     blobs.put(content_hash(content), content)

@@ -14,6 +14,7 @@ from opencrab.ports.home import Home
 from tests.contract.example import DAY, NOW, running, step
 from tests.contract.homes import OpenHome
 from tests.contract.waiting import at_once
+from tests.soak import examples
 
 
 def drawing(amount: int, limit: int | None = 100, scope: str = "agent:花", day: str = DAY) -> Draw:
@@ -176,7 +177,7 @@ def test_whatever_is_drawn_and_given_back_the_limit_holds(opens: OpenHome, tmp_p
         running(home)
         days = (f"day {number}" for number in count())
 
-        @settings(max_examples=40)
+        @settings(max_examples=examples(40))
         @given(amounts=AMOUNTS, limit=st.integers(min_value=0, max_value=200))
         def check(amounts: list[int], limit: int) -> None:
             day, left = next(days), 0

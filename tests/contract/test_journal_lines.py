@@ -11,6 +11,7 @@ from opencrab.domain.conversation.line import Audience, LineKind
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, NOW, line, running, session, step
 from tests.contract.homes import OpenHome
+from tests.soak import examples
 
 TOTAL = 25
 
@@ -100,7 +101,7 @@ def test_a_page_holds_exactly_the_lines_between_its_ends(opens: OpenHome, tmp_pa
     with opens(tmp_path, FakeClock(NOW)) as opened:
         home = filled(opened)
 
-        @settings(max_examples=60)
+        @settings(max_examples=examples(60))
         @given(
             after=EDGE,
             before=st.none() | EDGE,

@@ -20,6 +20,7 @@ from hypothesis.stateful import (
 from opencrab.adapters.system_clock import FakeClock
 from tests.contract.example import NOW
 from tests.contract.homes import OpenQueues, sqs
+from tests.soak import examples
 
 VISIBLE_AFTER = 30
 KNOWN_FOR = 300
@@ -144,5 +145,5 @@ def test_a_queue_behaves_like_its_model(opens_queues: OpenQueues, tmp_path: Path
         def __init__(self) -> None:
             super().__init__(opens_queues, next(folders))
 
-    chosen = settings(max_examples=30, stateful_step_count=40)
+    chosen = settings(max_examples=examples(30), stateful_step_count=40)
     run_state_machine_as_test(Machine, settings=chosen)

@@ -16,6 +16,7 @@ from opencrab.domain.usage.ledger import Judgement, UsageRow
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, NOW, profile, running, step, usage_row
 from tests.contract.homes import OpenHome
+from tests.soak import examples
 
 TIMES = [
     datetime(2026, 1, 1, tzinfo=UTC),
@@ -209,7 +210,7 @@ def test_any_span_shows_exactly_its_rows(opens: OpenHome, tmp_path: Path) -> Non
         written = [usage_row(n, at=at) for n, at in enumerate(TIMES, 1)]
         write(home, *written)
 
-        @settings(max_examples=30)
+        @settings(max_examples=examples(30))
         @given(since=st.none() | MOMENTS, until=st.none() | MOMENTS, limit=st.integers(0, 7))
         def check(since: datetime | None, until: datetime | None, limit: int) -> None:
             expected = [

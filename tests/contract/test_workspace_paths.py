@@ -1,10 +1,9 @@
 """Hostile paths, generated: whatever a workspace takes lies inside of it, in every adapter.
 
-`OPENCRAB_PATHS=100000` tries that many; each path is the same wherever it is tried.
+`make soak` tries a hundred thousand; each path is the same wherever it is tried.
 """
 
 import io
-import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,8 +21,9 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.ports.workspace.files import Files
 from tests.ledgers import MemoryLedger
+from tests.soak import count
 
-PATHS = int(os.environ.get("OPENCRAB_PATHS", "300"))  # noqa: TID251 - no setting of the product
+PATHS = count("sequences of paths in a workspace")
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 CANARY = "the owner's secret / オーナーの秘密"
 

@@ -13,8 +13,9 @@ from tests.crash.schedules import MODES, hunt, mutation_named, perform, some
 from tests.crash.scheduling import Straight
 from tests.crash.weather import Memory, Weather
 from tests.crash.world import World
+from tests.soak import count
 
-CHANCE = 6
+CHANCE = count("random schedules of the crash explorer on AWS")
 QUICKLY_CAUGHT = (
     "session counter not conditional",
     "quota settled after the put",

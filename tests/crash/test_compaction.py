@@ -1,9 +1,8 @@
 """A summary, with its worker killed around every call of a port: one is made, and paid for once.
 
-`OPENCRAB_ACTION_KILLS=all` kills at every point, `make test` at some.
+`make soak` kills at every point, `make test` at some.
 """
 
-import os
 import random
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,10 +16,10 @@ from opencrab.domain.money.budget import INSTALLATION, agent_scope
 from opencrab.ports.home import Home
 from tests.crash.scheduling import Killed
 from tests.e2e.house import House
+from tests.soak import SOAK
 from tests.unit.engine.compacting import EVERY, ask, grow, house, progress, shelf, summaries
 
 DAY = 86_400
-EVERYTHING = os.environ.get("OPENCRAB_ACTION_KILLS") == "all"
 SHARE = 24
 
 
@@ -93,7 +92,7 @@ def test_a_worker_that_dies_leaves_one_summary_of_each_stretch(
     calm = Death(0, after=False)
     story(tmp_path / "calm", calm).close()
     points = range(1, calm.calls + 1)
-    some = points if EVERYTHING else random.Random(after).sample(points, SHARE)
+    some = points if SOAK else random.Random(after).sample(points, SHARE)
     for at in some:
         made = story(tmp_path / f"{at}", Death(at, after))
         found = summaries(made)

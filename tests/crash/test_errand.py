@@ -1,9 +1,8 @@
 """An instruction at every step: killed, cancelled, steered, paused, approved, rejected, resumed.
 
-`OPENCRAB_TASK_KILLS=all` plays each of them at every point; `make test` a share.
+`make soak` plays each of them at every point; `make test` a share.
 """
 
-import os
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -14,15 +13,15 @@ import pytest
 from tests.contract.homes import HOMES
 from tests.crash.errand import Errand
 from tests.crash.errands import AT_A_POINT, perform, plain
+from tests.soak import SOAK
 
-EVERYTHING = os.environ.get("OPENCRAB_TASK_KILLS") == "all"
 SHARE, AWS_SHARE = 3, 6
 """Plays of each kind: for those who do not ask for everything, and where each takes seconds."""
 
 
 @pytest.fixture(
     scope="module",
-    params=HOMES if EVERYTHING else HOMES[:1],
+    params=HOMES if SOAK else HOMES[:1],
     ids=lambda opens: opens.__name__,
 )
 def errand(
@@ -53,16 +52,16 @@ def names(kind: str, points: int) -> Iterator[str]:
             yield f"{kind}:{point}:{point + 1 + point % 11}"
 
 
-@pytest.mark.timeout(3_600 if EVERYTHING else 60)
+@pytest.mark.timeout(3_600 if SOAK else 60)
 @pytest.mark.parametrize("kind", AT_A_POINT)
 def test_nothing_is_lost_and_nothing_is_repeated(errand: Errand, kind: str) -> None:
     listed = list(names(kind, errand.points))
-    if not EVERYTHING:
+    if not SOAK:
         listed = random.Random(kind).sample(listed, SHARE)
     elif errand.name == "aws":
         listed = random.Random(kind).sample(listed, AWS_SHARE)
     found = {name: problems for name in listed if (problems := perform(errand, name))}
-    if EVERYTHING:
+    if SOAK:
         print(f"{errand.name}: {len(listed)} plays of {kind}, {len(found)} with problems")
     assert found == {}
 

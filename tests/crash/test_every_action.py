@@ -1,10 +1,9 @@
 """Every action, with the worker killed around it: it is done once, as if nothing had happened.
 
-`OPENCRAB_ACTION_KILLS=all` kills at every point of the turn; `make test` at some.
+`make soak` kills at every point of the turn; `make test` at some.
 """
 
 import json
-import os
 import random
 import re
 from collections.abc import Iterator
@@ -28,9 +27,9 @@ from tests.crash.outside import Reply
 from tests.crash.scenarios import message
 from tests.crash.scheduling import Killed
 from tests.searching import searching
+from tests.soak import SOAK
 from tests.world.reference import ReferenceWorld, settle
 
-EVERYTHING = os.environ.get("OPENCRAB_ACTION_KILLS") == "all"
 SHARE = 4
 IN_ERRANDS = {"plan_goal", "finish_task", "fail_task", "report", "use_action"}
 """They need a goal, and `test_errand` kills around them; the last one only wraps others."""
@@ -246,7 +245,7 @@ def test_a_worker_that_dies_around_an_action_changes_nothing_about_it(
     wanted = play(errand, CALLS[name], calm)
     assert f'["{name}", "' in wanted
     points = range(1, len(calm.seen) + 1)
-    some = points if EVERYTHING else random.Random(name).sample(points, SHARE)
+    some = points if SOAK else random.Random(name).sample(points, SHARE)
     for point in some:
         for after in (False, True):
             trouble = Trouble(at={point: kill}, after=after)

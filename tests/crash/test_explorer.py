@@ -22,8 +22,9 @@ from tests.crash.schedules import (
 from tests.crash.scheduling import Straight
 from tests.crash.sqlite_ground import SqliteGround
 from tests.crash.world import Mutation, World
+from tests.soak import count
 
-CHANCE = 400
+CHANCE = count("random schedules of the crash explorer")
 SAMPLE = 6
 
 

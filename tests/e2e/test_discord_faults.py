@@ -1,9 +1,8 @@
 """Everything between an interaction and its answer killed, doubled, delayed: once seen, or marked.
 
-`OPENCRAB_DISCORD_FAULTS=all` plays every trouble at every point; `make test` a share.
+`make soak` plays every trouble at every point; `make test` a share.
 """
 
-import os
 import random
 from collections.abc import Iterator
 
@@ -15,8 +14,8 @@ from opencrab.ports.conversation.channel import Channel
 from tests.contract.homes import HOMES
 from tests.e2e.discord_ends import Scene
 from tests.e2e.discord_plays import AT_A_POINT, HTTP, SCENES, Stage
+from tests.soak import SOAK
 
-EVERYTHING = os.environ.get("OPENCRAB_DISCORD_FAULTS") == "all"  # noqa: TID251
 SHARE, LONG_SHARE = 20, 3
 """Plays of each scene, and of one that takes long, for those who do not ask for everything."""
 
@@ -34,13 +33,13 @@ def plays(stage: Stage, scene: Scene) -> list[tuple[str, int]]:
     points = len(stage.plain(scene))
     listed = [(kind, at) for kind in AT_A_POINT for at in range(1, points + 1)]
     listed += [(kind, at) for kind in HTTP for at in range(1, stage.requests[scene.name] + 1)]
-    if EVERYTHING:
+    if SOAK:
         return listed
     share = LONG_SHARE if scene.command == "task" else SHARE
     return random.Random(scene.name).sample(listed, share)  # noqa: S311
 
 
-@pytest.mark.timeout(7_200 if EVERYTHING else 120)
+@pytest.mark.timeout(7_200 if SOAK else 120)
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 def test_nothing_is_lost_and_nothing_is_seen_twice(stage: Stage, scene: Scene) -> None:
     listed = plays(stage, scene)

@@ -1,6 +1,5 @@
 """Forgetting: after it nothing is left of what was meant, and all of what was not."""
 
-import os
 import shutil
 from dataclasses import replace
 from datetime import timedelta
@@ -54,6 +53,7 @@ from tests.e2e.forgotten import (
 )
 from tests.e2e.house import House
 from tests.e2e.meddling import Killed, die, meddled, watched
+from tests.soak import SOAK
 
 PERSON = Wish(scope=Scope.PERSON, id=HANAKO)
 
@@ -316,10 +316,6 @@ def test_what_the_agent_never_had_cannot_be_forgotten(life: Life, wish: Wish) ->
         forget(life.house.runtime, "crab", wish)
 
 
-ALL_KILLS = os.environ.get("OPENCRAB_FORGET_KILLS") == "all"  # noqa: TID251 - tests only
-"""Whether the process is killed after each write, and not after a sample of them."""
-
-
 def copied(whole: Path, folder: Path) -> House:
     shutil.copytree(whole, folder, ignore=shutil.ignore_patterns("indexes", "*.lock"))
     house = House(HOMES[0], folder, RICH)
@@ -345,7 +341,7 @@ def test_whoever_is_killed_anywhere_is_finished_by_the_next(tmp_path: Path) -> N
     end = ending(house)
     house.close()
     assert len(writes) > 20
-    for write in range(1, len(writes) + 1, 1 if ALL_KILLS else len(writes) // 6):
+    for write in range(1, len(writes) + 1, 1 if SOAK else len(writes) // 6):
         folder = tmp_path / str(write)
         house = copied(tmp_path / "0", folder)
         with pytest.raises(Killed):

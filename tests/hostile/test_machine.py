@@ -13,6 +13,7 @@ from tests.hostile.bugs import BUGS, Seeded, hunt
 from tests.hostile.moves import MOVES, make
 from tests.hostile.playing import Totals, play, rest_problems, settle, step_problems
 from tests.hostile.world import World
+from tests.soak import examples
 
 RUNS = 8
 QUICKLY = frozenset(
@@ -66,7 +67,7 @@ class HostileMachine(RuleBasedStateMachine):
 
 
 def test_whatever_a_hostile_model_does_it_stays_in_its_bounds() -> None:
-    chosen = settings(max_examples=3, stateful_step_count=8, deadline=None, database=None)
+    chosen = settings(max_examples=examples(3), stateful_step_count=8, deadline=None, database=None)
     run_state_machine_as_test(HostileMachine, settings=chosen)
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.integration.rest.house import House, problem
+from tests.soak import examples
 
 MARK = "ZQX悪意"
 DEEP = 200_000
@@ -301,7 +302,7 @@ JSON = st.recursive(
 
 
 @given(route=st.sampled_from(sorted(ROUTES)), body=JSON | st.binary(max_size=60))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_nothing_that_is_sent_breaks_the_house(shared: House, route: str, body: Any) -> None:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     answer = send(shared, route, content)

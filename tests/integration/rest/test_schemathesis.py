@@ -9,16 +9,18 @@ from opencrab.gateways.rest.http.app import routed
 from opencrab.gateways.rest.http.openapi import document
 from tests.conftest import ROOT
 from tests.running import KEY, server
+from tests.soak import SOAK, count
 
 HOME = ROOT / ".venv-schemathesis"
 SEED = 20_260_217
-EXAMPLES = 8
+EXAMPLES = count("requests of schemathesis for each operation")
+SECONDS = 170 if not SOAK else 4 * 3_600
 LEFT_OUT = ("session_events", "task_events", "revoke_key")
 """Two may never end, the last may revoke the key that the run itself uses."""
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(SECONDS + 10)
 def test_no_request_that_the_document_allows_or_forbids_breaks_the_server(tmp_path: Path) -> None:
     if not (HOME / ".ready").is_file():
         pytest.skip("schemathesis is not installed in .venv-schemathesis: run `make setup`")
@@ -37,7 +39,7 @@ def test_no_request_that_the_document_allows_or_forbids_breaks_the_server(tmp_pa
             *("--request-timeout", "20", "--suppress-health-check", "all", "--warnings", "off"),
         ]
         run = subprocess.run(
-            command, capture_output=True, check=False, cwd=tmp_path, text=True, timeout=170
+            command, capture_output=True, check=False, cwd=tmp_path, text=True, timeout=SECONDS
         )
         assert running.call("GET", "/health")["status"] == "ok"
     operations = sum(map(len, document(routed())["paths"].values()))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import Effect, FileDeleted, FileWritten, Impact
+from tests.soak import examples
 from tests.unit.actions.workroom import Room, find, workroom
 
 both_languages = pytest.mark.parametrize(
@@ -110,7 +111,7 @@ texts = st.text(ALPHABET, max_size=12)
 
 
 @settings(
-    max_examples=150,
+    max_examples=examples(150),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

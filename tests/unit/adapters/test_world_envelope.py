@@ -11,6 +11,7 @@ from opencrab.adapters.world_envelope import Ed25519Envelopes
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.world.binding import ENVELOPE_BYTES, Envelope
 from opencrab.domain.world.catalogue import inbound, outbound
+from tests.soak import examples
 from tests.unit.domain.world.test_catalogue import example
 from tests.world.reference import damaged
 
@@ -98,7 +99,7 @@ def test_signed_bytes_of_another_form_are_refused(row: object) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_any_bytes_are_refused_and_nothing_else_happens(raw: bytes) -> None:
     with pytest.raises(Invalid):
         ENVELOPES.opened(raw)

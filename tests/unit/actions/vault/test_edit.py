@@ -1,6 +1,5 @@
 """Changing, linking and renaming notes: links survive, and every repeat is harmless."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,10 @@ from opencrab.actions.workspace.provenance import is_foreign
 from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.turn.action import Effect, FileDeleted, FileWritten, Impact
 from opencrab.domain.value import Language
+from tests.soak import count
 from tests.unit.actions.library import NOW, REGISTRY, Library, find, library
 
-EXAMPLES = int(os.environ.get("OPENCRAB_NOTES", "40"))  # noqa: TID251 - how many to try
+EXAMPLES = count("notes")
 
 CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("create_note", {"title": "新しいノート", "content": "本文 [[海]]"}),

@@ -15,6 +15,7 @@ from opencrab.domain.memory.search_row import Clearance, Row, RowKind
 from opencrab.ports.memory.search import Query
 from tests.contract.example import NOW
 from tests.opensearching import INDEX, client_of
+from tests.soak import examples
 
 NAMES = st.sampled_from(["s1", "s2", "s3"])
 PEOPLE = st.sampled_from(["taro", "jiro", ""])
@@ -62,7 +63,7 @@ QUERIES = st.builds(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(rows(), max_size=12), QUERIES, st.frozensets(NAMES))
 def test_the_server_leaves_out_the_same(
     listed: list[Row], query: Query, heard: frozenset[str]

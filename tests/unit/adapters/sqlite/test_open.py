@@ -14,6 +14,7 @@ from opencrab.adapters.sqlite.file import SCHEMA_VERSION, Damaged
 from opencrab.adapters.sqlite.home import FILE, open_database
 from opencrab.domain.errors import Unavailable
 from tests.contract.example import JAPANESE, profile
+from tests.soak import examples
 from tests.unit.adapters.sqlite.home import database, home, run
 
 
@@ -144,7 +145,7 @@ def test_whatever_bytes_change_the_file_opens_or_is_refused_unchanged(
 ) -> None:
     path = tmp_path / FILE
 
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(
         at=st.integers(min_value=0, max_value=len(sound) - 1),
         noise=st.binary(min_size=1, max_size=64),

@@ -1,6 +1,5 @@
 """What nobody may find: clearance, filters and agents against generated rows and hostile words."""
 
-import os
 import random
 from datetime import timedelta
 from pathlib import Path
@@ -14,9 +13,10 @@ from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.erasure.request import Mark, Scope
 from opencrab.domain.memory.search_row import Clearance, Row, RowKind
 from opencrab.ports.memory.search import Found, Query
+from tests.soak import count, examples
 from tests.unit.adapters.sqlite_search.shelf import NOW, index_of, lines, mark
 
-CANARIES = int(os.environ.get("OPENCRAB_CANARIES", "1500"))  # noqa: TID251 - no product code
+CANARIES = count("hostile questions to a limited search")
 """How many hostile queries are made; the full run makes 100,000."""
 
 _SESSIONS = ("s1", "s2", "s3", "")
@@ -99,7 +99,7 @@ def _fits(row: Row, rows: tuple[Row, ...], query: Query) -> bool:
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(_rows(), _QUERIES)
 def test_exactly_what_clearance_and_filters_allow_is_found(
     rows: tuple[Row, ...], query: Query
@@ -116,7 +116,7 @@ def test_exactly_what_clearance_and_filters_allow_is_found(
     assert {part for each in answer for part in each.excerpt.split("\n")} <= shown
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(_rows(), st.randoms(use_true_random=False), st.data())
 def test_whatever_the_order_the_answers_are_the_same(
     rows: tuple[Row, ...], chance: random.Random, data: st.DataObject

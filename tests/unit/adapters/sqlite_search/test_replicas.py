@@ -24,6 +24,7 @@ from tests.contract.example import NOW
 from tests.contract.homes import sqlite
 from tests.lived import Life
 from tests.searching import past_of
+from tests.soak import examples
 from tests.unit.adapters.local_files.disks import Faults
 
 TEXTS = st.sampled_from(
@@ -197,5 +198,5 @@ def test_a_replica_becomes_what_an_index_made_from_the_journal_is(tmp_path: Path
         def __init__(self) -> None:
             super().__init__(next(folders))
 
-    chosen = settings(max_examples=25, stateful_step_count=25)
+    chosen = settings(max_examples=examples(25), stateful_step_count=25)
     run_state_machine_as_test(Machine, settings=chosen)

@@ -20,6 +20,7 @@ from opencrab.domain.memory.search_row import Clearance, Row, RowKind
 from opencrab.domain.text.vectors import compact
 from opencrab.ports.memory.search import Found, Query
 from tests.meaning import DIMENSIONS, Fake
+from tests.soak import examples
 from tests.unit.adapters.sqlite_search.machine import Machine, machine
 from tests.unit.adapters.sqlite_search.shelf import NOW, index_of, line, lines, mark, memory
 
@@ -249,7 +250,7 @@ CLEARANCES = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(ROWS, CLEARANCES)
 def test_nothing_is_found_by_meaning_that_may_not_be_found(
     drawn: list[tuple[str, RowKind, Hearing, str, str, str]], clearance: Clearance

@@ -1,10 +1,9 @@
 """Hostile hosts, paths, redirects and look-ups, made up by the thousand: none escapes.
 
-`OPENCRAB_HOSTS=10000` makes so many of them; by default it is a few hundred.
+`make soak` makes thousands of them, `make test` a few hundred.
 """
 
 import ipaddress
-import os
 import posixpath
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,9 +15,10 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.web.address import Address
 from opencrab.domain.errors import Invalid, OpenCrabError
+from tests.soak import count
 from tests.unit.adapters.web.net import OTHER, PUBLIC, Net, moved, reply
 
-EXAMPLES = int(os.environ.get("OPENCRAB_HOSTS", "200"))  # noqa: TID251  - how many to try
+EXAMPLES = count("strange addresses")
 ALLOWED = ("https://docs.example.org/3/", "https://*.wild.example.net/w/", "http://xn--r8jz45g.jp/")
 SECRET = b"inner secret"
 

@@ -14,6 +14,7 @@ from opencrab.domain.autonomy.heartbeat_gate import BeatReason, first, gate, res
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import Mention, VitalSigns
 from opencrab.domain.conversation.message import Channel
+from tests.soak import examples
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 WALL = Channel(kind="wall", address="x")
@@ -103,7 +104,7 @@ def test_a_mention_goes_first_and_events_and_goals_take_turns() -> None:
     assert first((BeatReason.CURIOSITY,), vital()) is BeatReason.CURIOSITY
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(0, 5), st.booleans(), st.integers(-100_000, 100_000), st.floats(0, 1))
 def test_a_verdict_has_reasons_or_says_why_it_has_none(
     unread: int,

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from opencrab.domain.autonomy.schedule import ScheduleDraft, WhyOff, new_schedule, next_time
 from opencrab.domain.errors import Invalid
+from tests.soak import examples
 
 BERLIN, NEW_YORK, TOKYO = "Europe/Berlin", "America/New_York", "Asia/Tokyo"
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -77,7 +78,7 @@ def test_the_29th_of_february_comes_in_leap_years() -> None:
     assert next_time("0 0 29 2 *", "UTC", START).year == 2028
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     rule=st.sampled_from(RULES),
     zone=st.sampled_from((BERLIN, NEW_YORK, TOKYO, "UTC", "Australia/Lord_Howe")),

@@ -10,6 +10,7 @@ from opencrab.domain.agents.event import id_after
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.vital_signs import VitalSigns, born, following, kept, slot_of
 from tests.contract.example import NOW, profile
+from tests.soak import examples
 
 INTERVALS = st.sampled_from([29, 31, 61, 3_607, 86_399])
 
@@ -18,7 +19,7 @@ def new(**changes: object) -> VitalSigns:
     return born(profile().agent, 0.5, NOW).replaced(**changes)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(INTERVALS, st.integers(-(10**7), 10**7), st.integers(0, 999_999))
 def test_the_next_beat_is_after_now_and_at_most_one_interval_away(
     seconds: int, ahead: int, micro: int

@@ -27,6 +27,7 @@ from opencrab.domain.discussion.turn_taking import (
     offset,
     ready_at,
 )
+from tests.soak import examples
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 NAMES = ("kai", "nami", "umi")
@@ -72,7 +73,7 @@ def said(
 MOVES = st.sampled_from(["潮", "波", "砂", "貝", "岩", "風", "", "done"])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     count=st.integers(2, 3),
     limit=st.integers(1, 6),
@@ -221,7 +222,7 @@ def test_names_are_found_in_both_languages(name: str, text: str, *, expected: bo
     assert is_named(name, text) is expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=20))
 def test_evenness_is_1_for_equal_parts_and_least_where_one_has_all(amounts: list[int]) -> None:
     index = evenness(amounts)

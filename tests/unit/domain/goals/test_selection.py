@@ -41,6 +41,7 @@ from opencrab.domain.goals.value_estimate import (
     Worth,
 )
 from opencrab.domain.outcome import Outcome
+from tests.soak import examples
 
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 units = st.floats(0, 1, allow_nan=False)
@@ -81,7 +82,7 @@ def steps(count: int = 5, **changes: object) -> tuple[PlannedTask, ...]:
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.tuples(worths, deadlines), max_size=8), units, drives)
 def test_goals_are_ranked_by_the_sum_of_the_terms_that_are_shown(
     many: list[tuple[Worth, datetime | None]], able: float, wants: Drives
@@ -98,7 +99,7 @@ def test_goals_are_ranked_by_the_sum_of_the_terms_that_are_shown(
             assert score.values.capability_match == able
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(worths, deadlines, units, drives, st.floats(0, 3))
 def test_a_goal_is_worth_it_from_the_moment_on_that_is_foretold(
     worth: Worth, deadline: datetime | None, able: float, wants: Drives, threshold: float
@@ -164,7 +165,7 @@ def test_an_impossible_deadline_is_refused_by_its_name(deadline: datetime, why: 
     require_deadline(NOW + timedelta(days=1), NOW)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.tuples(units, st.sampled_from(Outcome)), max_size=30))
 def test_expectations_are_the_mean_of_what_came_and_stay_between_0_and_1(
     came: list[tuple[float, Outcome]],

@@ -1,6 +1,5 @@
 """What may become a skill, whose word makes it count, and what no change of it may do."""
 
-import os
 import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
@@ -44,11 +43,12 @@ from opencrab.domain.skills.skill import (
     SkillStatus,
     SourceType,
 )
+from tests.soak import count
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 LATER = datetime(2026, 2, 18, 9, 0, tzinfo=UTC)
 HELPS = Effectiveness(points=12, low=3, high=21, turns=90)
-EXAMPLES = int(os.environ.get("OPENCRAB_SKILL_EXAMPLES", "60"))  # noqa: TID251 - how many to try
+EXAMPLES = count("lessons and skills")
 OWN = Teaching(source_type=SourceType.EXPERIENCE, taught_by="owner", turn_id="t1", vouched=True)
 FOREIGN = OWN.replaced(vouched=False, taught_by="stranger")
 

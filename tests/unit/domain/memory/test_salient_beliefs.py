@@ -17,6 +17,7 @@ from opencrab.domain.memory.salient_beliefs import (
     without_belief,
     without_peer,
 )
+from tests.soak import examples
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 
@@ -26,7 +27,7 @@ def belief(number: int, confidence: float, claim: str = "海は青い") -> Belie
     return Belief(id=f"b{number}", claim=claim, confidence=confidence, formed_at=at)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.tuples(st.integers(0, 60), st.floats(0, 1)), max_size=80))
 def test_the_surest_beliefs_are_in_view_each_once_as_it_is_now(
     changes: list[tuple[int, float]],

@@ -1,7 +1,5 @@
 """Front matter and body survive every change; what is no front matter is text."""
 
-import os
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,8 +17,9 @@ from opencrab.domain.workspace.note import (
     tags_of,
     title_of,
 )
+from tests.soak import count
 
-EXAMPLES = int(os.environ.get("OPENCRAB_NOTES", "40"))  # noqa: TID251 - how many to try
+EXAMPLES = count("notes")
 often = settings(max_examples=EXAMPLES)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 pieces = st.sampled_from(

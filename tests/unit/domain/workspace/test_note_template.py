@@ -1,15 +1,14 @@
 """Templates put values in as they are, evaluate nothing, and take any text."""
 
-import os
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from opencrab.domain.workspace.note_template import has_placeholder, rendered
+from tests.soak import count
 
-EXAMPLES = int(os.environ.get("OPENCRAB_NOTES", "40"))  # noqa: TID251 - how many to try
+EXAMPLES = count("notes")
 often = settings(max_examples=EXAMPLES)
 names = st.sampled_from(["title", "題名", "date", "{", "x.__class__", "0", "a b"])
 pieces = st.sampled_from(["{{", "}}", "{{title}}", "{{ 題名 }}", "{%", "${x}", "%s", "\\1", "\n"])

@@ -17,8 +17,9 @@ from opencrab.domain.workspace.path import (
     workspace_path,
     workspace_prefix,
 )
+from tests.soak import count, examples
 
-SEEDS, VARIANTS = 2_000, 10
+SEEDS, VARIANTS = count("seeds of ten strange paths each"), 10
 PLAIN = [
     "a",
     "海",
@@ -76,7 +77,7 @@ def test_no_path_of_twenty_thousand_escapes(seed: str) -> None:
             assert twin_key(twin_key(path)) == twin_key(path)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(seed=texts)
 def test_a_folder_is_held_to_the_same_rules_as_a_file(seed: str) -> None:
     for text in variants(seed):

@@ -1,7 +1,5 @@
 """What links mean, what paths titles make, and that every link survives a new name."""
 
-import os
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,8 +24,9 @@ from opencrab.domain.workspace.wikilink import (
     under_heading,
     written_link,
 )
+from tests.soak import count
 
-EXAMPLES = int(os.environ.get("OPENCRAB_NOTES", "40"))  # noqa: TID251 - how many to try
+EXAMPLES = count("notes")
 often = settings(max_examples=EXAMPLES)
 letters = st.sampled_from(
     [*"ab/.#|[]: ", "..", "海", "ｶﾞ", "ガ", "\uff21", ".md", "vault/", "\u200b", "\n"]

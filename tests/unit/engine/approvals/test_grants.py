@@ -1,6 +1,5 @@
 """Standing grants, and that no policy and no grant lets a tainted turn touch others unasked."""
 
-import os
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,9 +15,10 @@ from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ApprovalPolicy, Impact, Policy, needs_approval
 from opencrab.engine.approvals.approvals import ruling
 from opencrab.engine.approvals.grants import MOST, NewGrant, grant, grants, revoke
+from tests.soak import count
 from tests.unit.engine.known_world import NOW, World
 
-EXAMPLES = int(os.environ.get("OPENCRAB_APPROVAL_EXAMPLES", "150"))  # noqa: TID251
+EXAMPLES = count("rulings on what an agent may do")
 ACTIONS = ("ws_write", "send_speech", "web_fetch")
 FETCH = ("web_fetch", Impact.EXTERNAL, "https://example.com/")
 TAINTED = True

@@ -16,6 +16,7 @@ from opencrab.domain.errors import Refused, Unavailable
 from opencrab.engine.access.api_keys import create_key
 from opencrab.engine.approvals.signed_links import SECRET, decider_by, link_to, read_link
 from opencrab.engine.runtime import Runtime
+from tests.soak import examples
 from tests.unit.engine.known_world import NOW, World, opened
 
 UNTIL = NOW + timedelta(hours=1)
@@ -68,7 +69,7 @@ def test_no_part_of_a_link_can_be_exchanged(shared: World) -> None:
         assert one[place] != other[place], name
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_no_changed_character_is_let_through(shared: World, data: st.DataObject) -> None:
     token = link_to(shared.runtime, "a1", key_id="k1", until=UNTIL)

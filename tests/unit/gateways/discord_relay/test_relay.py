@@ -16,6 +16,7 @@ from opencrab.gateways.discord_relay.relay import (
     Relay,
     id_at,
 )
+from tests.soak import examples
 
 NOW = datetime(2026, 2, 17, 9, tzinfo=UTC)
 BOT, HERE, THERE, PRIVATE = "1000", "555", "556", "77"
@@ -188,7 +189,7 @@ events = st.one_of(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(events, max_size=80))
 def test_everything_that_concerns_agents_is_brought_in_order_and_once(
     story: list[tuple[str, ...]],

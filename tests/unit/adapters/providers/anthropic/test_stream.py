@@ -11,6 +11,7 @@ from opencrab.adapters.providers.anthropic.stream import AnthropicAssembly
 from opencrab.adapters.providers.transport.framing import BARE
 from opencrab.adapters.providers.wire.wire import Event, Party
 from opencrab.domain.models.fault import Fault, Unanswered
+from tests.soak import examples
 
 PARTY = Party(provider="anthropic", model="claude-sonnet-5")
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
@@ -219,7 +220,7 @@ frames = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(frames | values, max_size=8))
 def test_any_frames_become_a_body_or_unanswered(events: list[Any]) -> None:
     assembly = AnthropicAssembly(PARTY)
