@@ -40,7 +40,7 @@ class Server:
             headers["prefer"] = f"wait={wait:g}"
         if key is not None:
             headers["idempotency-key"] = key
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60 + (wait or 0))
         try:
             payload = None if body is None else json.dumps(body)
             connection.request(method, f"/api{path}", payload, headers)
@@ -108,6 +108,6 @@ def server(
     finally:
         if process.poll() is None:
             process.terminate()
-        process.wait(20)
+        process.wait(60)
         if process.stdout is not None:
             process.stdout.close()

@@ -8,7 +8,9 @@ from typing import TypeVar
 
 Found = TypeVar("Found")
 
-PATIENCE_SECONDS = 5.0
+PATIENCE_SECONDS = 20.0
+"""Longer than any machine needs, and no longer than SQS lets somebody wait."""
+
 _PAUSE_SECONDS = 0.02
 
 

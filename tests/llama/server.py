@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SERVE = Path(__file__).with_name("serve.py")
-START_SECONDS = 60.0
+START_SECONDS = 100.0
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ TODAY = {"朝会": "明日: 公開の準備 TODO", "設計メモ": "構成を決
 
 def put(running: Server, agent_id: str, path: str, text: str) -> None:
     """A file that the owner puts into the agent's workspace."""
-    connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=60)
     headers = {"authorization": f"Bearer {KEY}", "content-type": "text/markdown"}
     place = f"/api/agents/{agent_id}/workspace/{quote(path)}"
     connection.request("PUT", place, text.encode(), headers)
@@ -38,7 +38,7 @@ def put(running: Server, agent_id: str, path: str, text: str) -> None:
 
 def read(running: Server, agent_id: str, path: str) -> str:
     """What is in a file of the workspace."""
-    connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=60)
     place = f"/api/agents/{agent_id}/workspace/{quote(path)}"
     connection.request("GET", place, headers={"authorization": f"Bearer {KEY}"})
     answer = connection.getresponse()
@@ -58,7 +58,7 @@ def worker(running: Server, notes: dict[str, str]) -> str:
 
 def over(running: Server, agent_id: str, task_id: str) -> dict[str, Any]:
     """The task once it is over."""
-    until, shown = time.monotonic() + 30, dict[str, Any]()
+    until, shown = time.monotonic() + 90, dict[str, Any]()
     while shown.get("status") not in {"completed", "abandoned", "paused"}:
         if time.monotonic() > until:
             pytest.fail(f"{task_id} did not end: {shown}")

@@ -28,7 +28,7 @@ from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.thinking import Thinking
 
 SETUP = {"model": {"default": "scripted:rules"}, "missing": []}
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class House:

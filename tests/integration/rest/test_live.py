@@ -12,7 +12,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.running import KEY, Server, server
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 TEXTS = ["三人で灯台の鍵を探しましょう。👩‍👩‍👧", "Where is the key to the lighthouse?"]
 
 

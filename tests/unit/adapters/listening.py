@@ -60,7 +60,7 @@ class Listening:
             answering.append(threading.Thread(target=self._talk, args=(connection,), daemon=True))
             answering[-1].start()
         for each in answering:
-            each.join(timeout=5)
+            each.join(timeout=60)
 
     def _talk(self, connection: socket.socket) -> None:
         with suppress(OSError), connection, connection.makefile("rb") as file:
@@ -91,7 +91,7 @@ def listening(reply: Reply) -> Iterator[Listening]:
         finally:
             made.end()
             server.shutdown(socket.SHUT_RDWR)
-    thread.join(timeout=5)
+    thread.join(timeout=60)
 
 
 def _read(file: object) -> Heard | None:

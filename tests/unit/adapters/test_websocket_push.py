@@ -130,7 +130,7 @@ def wire(*does: int | str) -> Iterator[tuple[Wire, ApiGatewayPush]]:
         yield server, ApiGatewayPush(made)
         server.over.set()
         server.shutdown()
-        thread.join(10)
+        thread.join(60)
 
 
 @pytest.mark.parametrize("does", ["silent", 500, 429])

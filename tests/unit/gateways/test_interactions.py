@@ -21,7 +21,7 @@ from opencrab.ports.turn.queue import Delivery
 from tests.unit.gateways.discord.stage import Stage, staged
 from tests.unit.gateways.function import SERVICE, Call, own_log
 
-PATIENCE = 10.0
+PATIENCE = 50.0
 
 
 @pytest.fixture

@@ -309,7 +309,7 @@ def test_all_who_say_something_at_once_are_heard_and_watch(place: Place) -> None
     together = Barrier(len(names))
 
     def subscribe(name: str) -> None:
-        together.wait(10)
+        together.wait(60)
         connections.heard(place.runtime, ODD, Event().wait)
         watched = Watched(kind="session", id=name)
         connections.watch(place.runtime, ODD, watched, Visible(), None, pause=Event().wait)

@@ -20,7 +20,7 @@ from opencrab.ports.turn.journal import Admission
 from opencrab.ports.turn.queue import Delivery
 from tests.contract.following import feed_of
 
-PATIENCE = 10.0
+PATIENCE = 50.0
 
 
 @pytest.fixture

@@ -219,7 +219,7 @@ def test_a_frame_keeps_characters_as_they_are() -> None:
 
 def test_several_who_take_nothing_are_waited_for_together(desk: Desk) -> None:
     together = Barrier(AT_ONCE)
-    desk.over(Slow(lambda: together.wait(10)))
+    desk.over(Slow(lambda: together.wait(60)))
     for number in range(AT_ONCE):
         desk.connect(f"slow{number}", S1)
     desk.connect("a", S1)

@@ -62,7 +62,7 @@ def test_many_threads_note_and_guess_together() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert sum(seen.guess(f"s{number}") is not None for number in range(5)) == 3
 
 

@@ -169,13 +169,13 @@ def test_a_refusal_is_no_error_of_the_server(caplog: pytest.LogCaptureFixture) -
     thread = threading.Thread(target=server.run, daemon=True)
     with caplog.at_level(logging.WARNING):
         thread.start()
-        assert server.ready.wait(10)
+        assert server.ready.wait(60)
         port = server.servers[0].sockets[0].getsockname()[1]
         for _ in range(2):
             with pytest.raises(InvalidStatus) as refused:
                 connect(f"ws://127.0.0.1:{port}/ws", proxy=None)
             assert refused.value.response.status_code == 404
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)
     assert not thread.is_alive()
     assert [record.getMessage() for record in caplog.records] == []

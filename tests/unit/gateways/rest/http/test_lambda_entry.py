@@ -76,7 +76,7 @@ def test_each_thread_is_answered_whether_it_has_a_loop_or_not(wire: Path) -> Non
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert answers == [200] * 6
 
 

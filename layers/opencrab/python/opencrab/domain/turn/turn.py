@@ -144,6 +144,10 @@ class Turn(Value):
             receipt=receipt,
         )
 
+    def cleared(self) -> "Turn":
+        """The header after a new result: whatever befell its workers before is over."""
+        return self.replaced(deliveries=0, crashes=0)
+
     @property
     def is_suspect(self) -> bool:
         """Whether the process died while this turn ran, and no result has cleared it since."""

@@ -225,11 +225,8 @@ class Work:
         now = self.runtime.clock.now()
         lease = now + timedelta(seconds=self.runtime.rules.lease_seconds)
         next_n = max([self.next_n, *(record.n + 1 for record in records)])
-        moved = progress or bool(self.carried)
-        turn = turn.replaced(
+        turn = (turn.cleared() if progress or self.carried else turn).replaced(
             sequence=next_n,
-            deliveries=0 if moved else turn.deliveries,
-            crashes=0 if moved else turn.crashes,
             lease_until=None if turn.status.is_end else lease,
         )
         blobs = self.runtime.home.blobs
