@@ -5,6 +5,7 @@ import pytest
 from opencrab.domain.access.authority import Scope
 from opencrab.gateways.rest.http.app import routed
 from opencrab.gateways.rest.http.openapi import OPEN_PATHS, document
+from tests.cases import for_each
 from tests.integration.rest.house import SETUP, House, problem
 
 ROUTES = {
@@ -219,7 +220,7 @@ def test_the_table_has_every_route_that_takes_a_key() -> None:
     assert {"/api/health", "/approve"} == OPEN_PATHS
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@for_each("route", ROUTES)
 def test_a_route_opens_to_its_scope_and_to_those_above(shared: House, route: str) -> None:
     method, path = route.split()
     path = path.replace("{", "").replace("}", "")
@@ -233,7 +234,7 @@ def test_a_route_opens_to_its_scope_and_to_those_above(shared: House, route: str
             assert f"--scope {ROUTES[route]}" in found["cure"]
 
 
-@pytest.mark.parametrize("route", [*ROUTES, "GET /nowhere", "TRACE /agents", "GET /openapi.json"])
+@for_each("route", [*ROUTES, "GET /nowhere", "TRACE /agents", "GET /openapi.json"])
 def test_no_route_opens_without_a_valid_key(shared: House, route: str) -> None:
     method, path = route.split()
     secret, key = shared.key(Scope.OWNER)

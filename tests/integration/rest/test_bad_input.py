@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import for_each
 from tests.integration.rest.house import House, problem
 from tests.soak import examples
 
@@ -94,25 +95,25 @@ def nested(field: str, value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("kind", BODIES)
-@pytest.mark.parametrize("route", ROUTES)
+@for_each("kind", BODIES)
+@for_each("route", ROUTES)
 def test_a_body_that_is_no_plain_json_is_refused(shared: House, route: str, kind: str) -> None:
     refused(send(shared, route, BODIES[kind]), 422, "body")
 
 
-@pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize("value", [[], [1], "ZQX悪意", 1, 1.5, True])
+@for_each("route", ROUTES)
+@for_each("value", [[], [1], "ZQX悪意", 1, 1.5, True])
 def test_a_body_that_is_no_object_is_refused(shared: House, route: str, value: Any) -> None:
     refused(send(shared, route, json.dumps(value).encode()), 422, "body")
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if not route.endswith("cancel")])
-@pytest.mark.parametrize("content", [b"", b"null"])
+@for_each("route", [route for route in ROUTES if not route.endswith("cancel")])
+@for_each("content", [b"", b"null"])
 def test_a_body_that_is_missing_is_asked_for(shared: House, route: str, content: bytes) -> None:
     refused(send(shared, route, content), 422, "body")
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@for_each("route", ROUTES)
 def test_a_field_that_nobody_knows_is_named(shared: House, route: str) -> None:
     body = {**ROUTES[route], "colour": MARK}
     found = refused(send(shared, route, json.dumps(body).encode()), 422, "colour")
@@ -124,12 +125,8 @@ def test_a_field_whose_name_is_no_name_is_not_repeated(shared: House) -> None:
     refused(send(shared, "POST /agents", json.dumps(body).encode()), 422, "(unprintable)")
 
 
-@pytest.mark.parametrize(
-    ("route", "field"), [(route, field) for route in TEXTS for field in TEXTS[route]]
-)
-@pytest.mark.parametrize(
-    "value", [f"{MARK}\0", 5, ["ZQX"], {"a": "ZQX"}, True, f"{MARK}蟹" * 20_000]
-)
+@for_each(("route", "field"), [(route, field) for route in TEXTS for field in TEXTS[route]])
+@for_each("value", [f"{MARK}\0", 5, ["ZQX"], {"a": "ZQX"}, True, f"{MARK}蟹" * 20_000])
 def test_a_text_must_be_a_text_of_some_length_without_nul(
     shared: House, route: str, field: str, value: Any
 ) -> None:
@@ -137,7 +134,7 @@ def test_a_text_must_be_a_text_of_some_length_without_nul(
     refused(send(shared, route, content), 422, field)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("route", "body", "field"),
     [
         ("POST /agents", {"name": ""}, "name"),
@@ -202,14 +199,14 @@ def test_a_message_of_just_sixty_four_kilobytes_is_taken(house: House) -> None:
     assert house.lines(session_id) == texts
 
 
-@pytest.mark.parametrize("kind", ["", "text/plain", "application/xml", "application/jsonp", "ZQX"])
-@pytest.mark.parametrize("route", ROUTES)
+@for_each("kind", ["", "text/plain", "application/xml", "application/jsonp", "ZQX"])
+@for_each("route", ROUTES)
 def test_a_body_of_another_type_is_refused(shared: House, route: str, kind: str) -> None:
     content = json.dumps(ROUTES[route]).encode()
     refused(send(shared, route, content, kind), 415, "Content-Type")
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@for_each("route", ROUTES)
 def test_a_body_beyond_one_mebibyte_is_refused(shared: House, route: str) -> None:
     content = b'{"name": "' + b"ZQX" * 350_000 + b'"}'
     refused(send(shared, route, content), 413, "body")
@@ -232,8 +229,8 @@ LISTINGS = (
 )
 
 
-@pytest.mark.parametrize("listing", LISTINGS)
-@pytest.mark.parametrize(
+@for_each("listing", LISTINGS)
+@for_each(
     "query",
     [
         "limit=0",
@@ -266,20 +263,20 @@ def test_lines_are_asked_for_with_real_wishes(house: House, query: str) -> None:
     refused(house.raw("GET", path), 422, query.partition("=")[0])
 
 
-@pytest.mark.parametrize("thing", ["agents", "sessions", "turns"])
-@pytest.mark.parametrize("name", ["unknown", "01890000-0000-7000-8000-000000000000"])
+@for_each("thing", ["agents", "sessions", "turns"])
+@for_each("name", ["unknown", "01890000-0000-7000-8000-000000000000"])
 def test_what_does_not_exist_is_not_found(shared: House, thing: str, name: str) -> None:
     found = problem(shared.call("GET", f"/{thing}/{name}"), 404)
     assert found["code"] == "not-found"
 
 
-@pytest.mark.parametrize("thing", ["agent", "session", "turn"])
-@pytest.mark.parametrize("name", ["%E6%82%AA%E6%84%8F", "a%20b", "a%00", "x" * 65, "..", "a'--"])
+@for_each("thing", ["agent", "session", "turn"])
+@for_each("name", ["%E6%82%AA%E6%84%8F", "a%20b", "a%00", "x" * 65, "..", "a'--"])
 def test_an_id_that_is_none_is_refused(shared: House, thing: str, name: str) -> None:
     refused(shared.raw("GET", f"/{thing}s/{name}"), 422, f"{thing}_id")
 
 
-@pytest.mark.parametrize("path", ["/agents/%FF", "/agents?cursor=%C3%28", "/agents/%ED%A0%80"])
+@for_each("path", ["/agents/%FF", "/agents?cursor=%C3%28", "/agents/%ED%A0%80"])
 def test_an_address_that_is_not_utf8_is_refused(shared: House, path: str) -> None:
     refused(shared.raw("GET", path), 422)
 

@@ -24,6 +24,7 @@ from opencrab.domain.value import Language, Value
 from opencrab.engine.skills.offering import index_text
 from opencrab.engine.turn.prompt.system_text import system_text
 from opencrab.ports.turn.action import Action, ActionContext
+from tests.cases import for_each
 from tests.conftest import ROOT
 
 DEFAULT_BYTES = 8_192
@@ -45,7 +46,7 @@ SKILLED = {"workspace", "learning", "recall", "planning", "inner", "vault", "llm
 
 FOR_PEERS = {"update_impression", "learn_from_peer", "rate_peer"}
 
-every_action = pytest.mark.parametrize("action", ACTIONS.values(), ids=ACTIONS)
+every_action = for_each("action", ACTIONS.values())
 each_language = pytest.mark.parametrize("language", Language)
 
 

@@ -4,9 +4,10 @@ import pytest
 
 from opencrab.adapters.address import BaseUrlRules, is_public
 from opencrab.domain.errors import Invalid
+from tests.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     "number",
     [
         "8.8.8.8", "93.184.215.14", "1.1.1.1", "172.15.255.255", "172.32.0.1", "100.63.255.255",
@@ -18,7 +19,7 @@ def test_a_number_of_the_internet_is_public(number: str) -> None:
     assert is_public(number)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "number",
     [
         "0.0.0.1", "10.255.255.255", "100.64.0.1", "100.100.100.200", "169.254.169.254",

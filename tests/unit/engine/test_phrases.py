@@ -6,8 +6,9 @@ import pytest
 
 from opencrab.domain.value import MESSAGE_BYTES, Language
 from opencrab.engine.phrases import _BUDGETS, _SENTENCES, budget_phrase, phrase
+from tests.cases import for_each
 
-every_phrase = pytest.mark.parametrize("key", sorted(_SENTENCES))
+every_phrase = for_each("key", sorted(_SENTENCES))
 
 
 def facts(sentence: str) -> set[str]:
@@ -25,7 +26,7 @@ def test_a_phrase_exists_in_every_language_with_the_same_facts(key: str) -> None
 
 
 @every_phrase
-@pytest.mark.parametrize("language", Language)
+@for_each("language", Language)
 def test_a_phrase_is_a_short_sentence_of_its_language(key: str, language: Language) -> None:
     told = facts(_SENTENCES[key][language])
     said = phrase(key, language, **dict.fromkeys(told, "42"))

@@ -4,6 +4,7 @@ import pytest
 
 from opencrab.adapters.web.address import Address, AllowList
 from opencrab.domain.errors import Invalid
+from tests.cases import for_each
 
 ALLOWED = AllowList(
     [
@@ -15,7 +16,7 @@ ALLOWED = AllowList(
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("url", "written"),
     [
         ("https://example.org", "https://example.org/"),
@@ -29,7 +30,7 @@ def test_an_address_is_written_in_one_way(url: str, written: str) -> None:
     assert Address.of(url).url == written
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "", "example.org", "//example.org/", "ftp://example.org/", "javascript:alert(1)",
@@ -59,7 +60,7 @@ def test_what_is_odd_is_no_address_and_is_not_repeated(url: str) -> None:
     assert "evil" not in caught.value.message
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("url", "prefix"),
     [
         ("https://docs.example.org/3/", "https://docs.example.org/3/"),

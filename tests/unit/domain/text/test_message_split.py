@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.text.message_split import LIMIT, beginning, pieces
+from tests.cases import for_each
 
 FAMILY = "👨‍👩‍👧‍👦"
 WALES = "🏴󠁧󠁢󠁷󠁬󠁳󠁿"
@@ -109,8 +110,8 @@ def test_a_pause_right_at_the_beginning_does_not_make_a_short_piece() -> None:
     assert units(found[0]) > LIMIT // 2
 
 
-@pytest.mark.parametrize("cluster", CLUSTERS, ids=ascii)
-@pytest.mark.parametrize("before", range(12))
+@for_each("cluster", CLUSTERS)
+@for_each("before", range(12))
 def test_nothing_that_is_one_sign_to_a_reader_is_torn(cluster: str, before: int) -> None:
     found = pieces("x" * before + cluster * 400, 100)
     assert "".join(found) == "x" * before + cluster * 400

@@ -12,6 +12,7 @@ from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.wire import Party
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
+from tests.cases import for_each
 
 PARTY = Party("蟹屋", "crab-1", "CRAB_API_KEY")
 NOTHING = Usage()
@@ -23,7 +24,7 @@ def _refused(status: int, error: Any, **headers: str) -> Unanswered:
     return failure(Reply(status, body, named), PARTY)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "fault"),
     [
         (400, Fault.BAD_REQUEST), (401, Fault.AUTH), (402, Fault.QUOTA_SPENT), (403, Fault.AUTH),
@@ -47,7 +48,7 @@ def test_a_server_that_turned_us_away_has_not_billed() -> None:
     assert billed == [500, 502, 204]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "fault"),
     [
         ({"code": "context_length_exceeded", "message": "long"}, Fault.TOO_LONG),
@@ -67,7 +68,7 @@ def test_a_server_that_turned_us_away_has_not_billed() -> None:
         ({"message": "?", "metadata": {"raw": '{"message":"prompt is too long"}'}}, Fault.TOO_LONG),
     ],
 )
-@pytest.mark.parametrize("status", [400, 403, 404, 413, 422, 429])
+@for_each("status", [400, 403, 404, 413, 422, 429])
 def test_the_words_of_an_error_weigh_more_than_its_status(
     status: int, error: Any, fault: Fault
 ) -> None:

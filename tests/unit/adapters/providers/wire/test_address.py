@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.wire.address import checked_base_url, is_private, is_this_machine
 from opencrab.domain.errors import Invalid
+from tests.cases import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "https://api.openai.com/v1", "https://xn--r8jz45g.jp/v1", "http://localhost:11434/v1",
@@ -23,7 +24,7 @@ def test_a_safe_address_is_taken_as_it_is(url: str) -> None:
     assert checked_base_url(f"{url}/", provider="openai") == url
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "http://api.openai.com/v1", "http://8.8.8.8/v1", "http://[2001:4860::1]/",
@@ -35,7 +36,7 @@ def test_a_key_does_not_travel_in_the_open(url: str) -> None:
         checked_base_url(url, provider="openai")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "http://169.254.169.254/latest", "https://169.254.169.254", "http://169.254.1.1",
@@ -53,7 +54,7 @@ def test_where_clouds_hand_out_credentials_is_refused(url: str) -> None:
         checked_base_url(url, provider="openai")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "http://169。254。169。254/latest", "http://metadata。google。internal", "http://evil。com/v1",
@@ -89,7 +90,7 @@ def test_an_unusual_spelling_of_a_number_is_refused(url: str) -> None:
         checked_base_url(url, provider="openai")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "", "api.openai.com", "ftp://host/", "file:///etc/passwd", "https://", "https:///v1",

@@ -10,13 +10,14 @@ from opencrab.domain.skills.skill import SkillStatus
 from opencrab.domain.value import Language
 from opencrab.engine.learning.report.changes import usd
 from opencrab.engine.learning.report.phrases import _SENTENCES, learned_phrase, reason_phrase
+from tests.cases import for_each
 
 
 def _parts(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
-@pytest.mark.parametrize("key", _SENTENCES)
+@for_each("key", _SENTENCES)
 def test_both_languages_tell_the_same_parts(key: str) -> None:
     english, japanese = _SENTENCES[key]
     assert _parts(english) == _parts(japanese)

@@ -15,6 +15,7 @@ from opencrab.gateways.cli.language import sentences
 from opencrab.gateways.cli.language.sentences import Speech
 from opencrab.gateways.cli.program.app import build
 from opencrab.gateways.cli.program.options import Tongue
+from tests.cases import for_each
 from tests.unit.gateways.cli.server import Program
 
 PACKAGE = Path(str(cli.__file__)).parent
@@ -47,7 +48,7 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
 PAGES = dict(commands(get_command(build(lambda _: 0))))
 
 
-@pytest.mark.parametrize("key", sorted(SENTENCES))
+@for_each("key", sorted(SENTENCES))
 def test_a_sentence_says_the_same_in_both_languages(key: str) -> None:
     english, japanese = SENTENCES[key]
     assert english.strip()
@@ -89,7 +90,7 @@ def test_a_word_of_opencrab_is_shown_as_a_word() -> None:
     assert Speech(Tongue.JA).term("something new") == "something new"
 
 
-@pytest.mark.parametrize("path", sorted(PAGES), ids=" ".join)
+@for_each("path", sorted(PAGES))
 def test_help_speaks_english_and_japanese(program: Program, path: tuple[str, ...]) -> None:
     page = PAGES[path]
     helps = [page.help, *(option.help for option in page.params if not option.hidden)]
