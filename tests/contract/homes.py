@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from opencrab.adapters.local_files import LocalBlobs, LocalFiles
+from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
@@ -18,11 +18,14 @@ OpenHome = Callable[[Path, FakeClock], AbstractContextManager[Home]]
 OpenQueues = Callable[[Path, FakeClock], AbstractContextManager[tuple[Queue, Queue]]]
 """Opens the queues of turns and of deliveries, both empty."""
 
+HASTY = Disk(fsync=lambda _descriptor: None)
+"""A disk that no power failure meets: tests of durability ask for one of their own."""
+
 
 @contextmanager
 def sqlite(folder: Path, clock: FakeClock) -> Iterator[Home]:
     """The local home, without waiting for the disk."""
-    files, blobs = LocalFiles(folder / "agents"), LocalBlobs(folder)
+    files, blobs = LocalFiles(folder / "agents", disk=HASTY), LocalBlobs(folder, disk=HASTY)
     home, database = open_home(folder, clock, files=files, blobs=blobs, durable=False)
     try:
         yield home

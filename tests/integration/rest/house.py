@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -23,9 +24,18 @@ from opencrab.domain.access.principal import ApiKey
 from opencrab.engine.access.api_keys import create_key
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.run import Outcome, Pace, run_turn
-from opencrab.gateways.rest.http.app import create_app
+from opencrab.gateways.rest.http.app import create_app, routed
+from opencrab.gateways.rest.http.openapi import document
 from opencrab.gateways.rest.http.polling import PollingWatch
+from tests.contract.homes import HASTY
 from tests.integration.rest.thinking import Thinking
+
+
+@cache
+def documented() -> dict[str, Any]:
+    """The OpenAPI document of all routes, which takes a second to make."""
+    return document(routed())
+
 
 SETUP = {"model": {"default": "scripted:rules"}, "missing": []}
 PATIENCE = 60.0
@@ -37,7 +47,7 @@ class House:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         clock = SystemClock()
-        files, blobs = LocalFiles(folder), LocalBlobs(folder)
+        files, blobs = LocalFiles(folder, disk=HASTY), LocalBlobs(folder, disk=HASTY)
         home, self._database = open_home(folder, clock, files=files, blobs=blobs, durable=False)
         self.thinking = Thinking(home.preferences)
         self.runtime = Runtime(

@@ -3,10 +3,9 @@
 import pytest
 
 from opencrab.domain.access.authority import Scope
-from opencrab.gateways.rest.http.app import routed
-from opencrab.gateways.rest.http.openapi import OPEN_PATHS, document
+from opencrab.gateways.rest.http.openapi import OPEN_PATHS
 from tests.cases import for_each
-from tests.integration.rest.house import SETUP, House, problem
+from tests.integration.rest.house import SETUP, House, documented, problem
 
 ROUTES = {
     "GET /agents": Scope.READ,
@@ -210,7 +209,7 @@ INCLUDED = {scope: list(Scope)[: n + 1] for n, scope in enumerate(Scope)}
 
 
 def test_the_table_has_every_route_that_takes_a_key() -> None:
-    paths = document(routed())["paths"]
+    paths = documented()["paths"]
     found = {
         f"{method.upper()} {path.removeprefix('/api')}"
         for path, operations in paths.items()
@@ -260,7 +259,7 @@ def test_health_needs_no_key_and_setup_tells_what_is_missing(shared: House) -> N
 
 
 def test_the_document_is_served_to_whoever_may_read(shared: House) -> None:
-    assert shared.got("/openapi.json", key=shared.read) == document(routed())
+    assert shared.got("/openapi.json", key=shared.read) == documented()
 
 
 def test_a_key_is_made_listed_without_its_secret_and_revoked_at_once(house: House) -> None:

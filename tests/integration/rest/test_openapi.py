@@ -3,22 +3,15 @@
 import json
 import subprocess
 import sys
-from functools import cache
-from typing import Any
 
 from opencrab.gateways.rest.http.app import routed
-from opencrab.gateways.rest.http.openapi import document, text
+from opencrab.gateways.rest.http.openapi import text
 from tests.conftest import ROOT
+from tests.integration.rest.house import documented
 
 COMMAND = "python -m opencrab.gateways.rest > infra/openapi.json"
 HEAVY = {"boto3", "mangum", "aws_lambda_powertools", "httpx", "typer", "rich"}
 PROGRAM = f"import opencrab.gateways.rest.http.app, sys; print(*({HEAVY!r} & set(sys.modules)))"
-
-
-@cache
-def made() -> Any:
-    """The document of the routes as they are."""
-    return document(routed())
 
 
 def test_the_file_is_the_document_that_the_routes_make() -> None:
@@ -33,9 +26,11 @@ def test_the_command_prints_the_document() -> None:
 
 
 def test_every_operation_has_its_own_id_a_summary_and_problems() -> None:
-    assert made()["openapi"].startswith("3.1")
+    assert documented()["openapi"].startswith("3.1")
     operations = [
-        (path, operation) for path, item in made()["paths"].items() for operation in item.values()
+        (path, operation)
+        for path, item in documented()["paths"].items()
+        for operation in item.values()
     ]
     ids = [operation["operationId"] for _, operation in operations]
     assert len(set(ids)) == len(ids) == 157
@@ -48,7 +43,7 @@ def test_every_operation_has_its_own_id_a_summary_and_problems() -> None:
 
 
 def test_every_post_takes_an_idempotency_key() -> None:
-    for path, item in made()["paths"].items():
+    for path, item in documented()["paths"].items():
         if "post" in item:
             names = {parameter["name"] for parameter in item["post"].get("parameters", [])}
             assert "Idempotency-Key" in names, path
@@ -56,11 +51,12 @@ def test_every_post_takes_an_idempotency_key() -> None:
 
 def test_every_reference_in_the_document_leads_somewhere() -> None:
     references = {
-        found.split('"')[0] for found in json.dumps(made()).split('"$ref": "#/components/')[1:]
+        found.split('"')[0]
+        for found in json.dumps(documented()).split('"$ref": "#/components/')[1:]
     }
     for reference in references:
         kind, name = reference.split("/")
-        assert name in made()["components"][kind]
+        assert name in documented()["components"][kind]
 
 
 def test_importing_the_gateway_loads_no_cloud_client_or_terminal() -> None:
@@ -70,4 +66,4 @@ def test_importing_the_gateway_loads_no_cloud_client_or_terminal() -> None:
 
 
 def test_every_component_has_a_name_of_its_own() -> None:
-    assert [name for name in made()["components"]["schemas"] if "__" in name] == []
+    assert [name for name in documented()["components"]["schemas"] if "__" in name] == []

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.gateways.rest.http.app import routed
-from opencrab.gateways.rest.http.openapi import document
 from tests.conftest import ROOT
+from tests.integration.rest.house import documented
 from tests.running import KEY, server
 from tests.soak import SOAK, count
 
@@ -42,6 +41,6 @@ def test_no_request_that_the_document_allows_or_forbids_breaks_the_server(tmp_pa
             command, capture_output=True, check=False, cwd=tmp_path, text=True, timeout=SECONDS
         )
         assert running.call("GET", "/health")["status"] == "ok"
-    operations = sum(map(len, document(routed())["paths"].values()))
+    operations = sum(map(len, documented()["paths"].values()))
     assert f"Tested: {operations - len(LEFT_OUT)}" in run.stdout, run.stdout[-6_000:]
     assert run.returncode == 0, run.stdout[-6_000:] + run.stderr[-2_000:]

@@ -77,8 +77,9 @@ def connect(path: Path, *, durable: bool, patience_seconds: float) -> sqlite3.Co
         path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
     )
     try:
-        connection.execute("PRAGMA journal_mode=WAL")
+        # First, since the change to WAL is itself written as durably as this says.
         connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
+        connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA cache_size=-512")
     except BaseException:
         connection.close()
