@@ -6,7 +6,8 @@ from typing import Literal
 
 import opencrab.actions
 from opencrab.actions import GROUPS, Group
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.access.impact import Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Value
 from opencrab.ports.turn.action import ActionContext
 from tests.architecture.actions_page import page, row

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.actions import GROUPS, Group, Registry
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.record import Answer, Call, Reflection
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.ports.conversation.channel import Panel

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import Limits
-from opencrab.domain.turn.action import ApprovalPolicy
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.utterance import DeliveryState
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.turn.action import ApprovalPolicy
 from opencrab.domain.value import Language
 from tests.contract.homes import OpenHome
 from tests.crash.errand import scripts

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from opencrab.actions import GROUPS, Group, Registry
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.agents.event import HAPPENING
 from opencrab.domain.autonomy.schedule import SCHEDULE
@@ -25,7 +26,7 @@ from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
 from opencrab.domain.memory.summary import SUMMARY
 from opencrab.domain.memory.working_memory import WORKING
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Value
 from opencrab.engine.erasure.erase import Report, forget, lineage

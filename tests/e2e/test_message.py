@@ -3,10 +3,10 @@
 import pytest
 
 from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.line import LineKind
 from opencrab.domain.errors import Conflict
 from opencrab.domain.money.budget import INSTALLATION
-from opencrab.domain.turn.action import ApprovalPolicy
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.turn import control
 from tests.crash.outside import Reply

@@ -18,10 +18,11 @@ from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
 from opencrab.adapters.providers.transport.exchange import Opened, Reply
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.line import LineKind
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Value

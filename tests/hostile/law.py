@@ -8,8 +8,8 @@ import unicodedata
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.turn.action import ApprovalPolicy
 from opencrab.ports.turn.action import Action
 
 STEPS = 5

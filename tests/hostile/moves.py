@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import Approval
 from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
 from opencrab.domain.errors import Conflict, OpenCrabError, Refused
@@ -13,7 +14,6 @@ from opencrab.domain.goals.goal import GOAL, Goal
 from opencrab.domain.learning.skill_lifecycle import lesson
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL
-from opencrab.domain.turn.action import Impact
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.approvals import approvals, grants
 from opencrab.engine.autonomy.sweep import sweep

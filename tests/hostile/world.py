@@ -15,11 +15,11 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.memory import Memory
 from opencrab.domain.money.budget import Limits
-from opencrab.domain.turn.action import ApprovalPolicy
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.ports.home import Home

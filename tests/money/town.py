@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from opencrab.actions import Group, Registry
 from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -14,7 +15,7 @@ from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.money.budget import INSTALLATION
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language, Value
 from opencrab.engine.runtime import Rules, Runtime

@@ -10,7 +10,8 @@ import pytest
 from opencrab.actions import Group, Registry
 from opencrab.actions.action_search import RESULT_BYTES, group
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.access.impact import Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language, Value
 from opencrab.ports.turn.action import ActionContext
 from tests.unit.actions.knowing import Desk, desk

@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from opencrab.actions import Group, Registry
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import (
     Changed,
     Conflict,
@@ -19,7 +20,7 @@ from opencrab.domain.errors import (
     Refused,
     Unavailable,
 )
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language, Value
 from opencrab.ports.turn.action import Action, ActionContext
 

@@ -6,15 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from opencrab.domain.turn.action import (
-    ActionResult,
-    DeclaredDone,
-    Effect,
-    Impact,
-    Mused,
-    Passed,
-    Spoke,
-)
+from opencrab.domain.access.impact import Impact
+from opencrab.domain.turn.action import ActionResult, DeclaredDone, Effect, Mused, Passed, Spoke
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.ports.turn.action import ActionContext
 from tests.unit.actions.knowing import REGISTRY, desk, run

@@ -13,13 +13,14 @@ from opencrab.actions import GROUPS, Group, Registry
 from opencrab.actions.registry import CORE
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.models.routing import Routing
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language, Value
 from opencrab.engine.skills.offering import index_text
 from opencrab.engine.turn.prompt.system_text import system_text

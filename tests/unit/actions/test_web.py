@@ -9,8 +9,9 @@ from pydantic import ValidationError
 
 from opencrab.actions.registry import Registry
 from opencrab.actions.web import RESULT_BYTES, group
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid, Refused, Unavailable
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language
 from opencrab.ports.turn.action import Action, ActionContext
 from opencrab.ports.web import WebPage, WebResult

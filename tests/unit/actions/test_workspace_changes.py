@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.turn.action import Effect, FileDeleted, FileWritten, Impact
+from opencrab.domain.turn.action import Effect, FileDeleted, FileWritten
 from tests.soak import examples
 from tests.unit.actions.workroom import Room, find, workroom
 

@@ -10,9 +10,11 @@ import pytest
 from opencrab.actions.registry import Registry
 from opencrab.actions.world import group
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.impact import Impact
+from opencrab.domain.approvals.policy import needs_approval
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.models.routing import Routing
-from opencrab.domain.turn.action import ActionResult, Impact, needs_approval
+from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.domain.world.binding import World

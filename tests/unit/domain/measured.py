@@ -3,13 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from opencrab.domain.insight.figures import parts_of
 from opencrab.domain.learning.evidence import ALL, Evidence, ModelEvidence, worth_key
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.statistics.confidence import Sums
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.usage.counters import Tally, merged, tally_of
-from opencrab.domain.usage.ledger import Grouping
+from opencrab.domain.usage.ledger import Grouping, parts_of
 from tests.contract.example import usage_row
 
 NOW = datetime(2026, 11, 22, 10, 30, tzinfo=UTC)

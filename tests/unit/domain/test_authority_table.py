@@ -3,7 +3,8 @@
 import pytest
 
 from opencrab.domain.access.authority import Authority, Scope, Source, authority, may
-from opencrab.domain.turn.action import ApprovalPolicy, Impact, needs_approval
+from opencrab.domain.access.impact import Impact
+from opencrab.domain.approvals.policy import ApprovalPolicy, needs_approval
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "approvals.md").read_text(encoding="utf-8")

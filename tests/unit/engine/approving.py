@@ -3,9 +3,9 @@
 from datetime import timedelta
 from typing import Any
 
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.approvals.approval import Approval, ApprovalRules
-from opencrab.domain.turn.action import Impact
 from opencrab.domain.turn.record import (
     Answer,
     ApprovalRequest,

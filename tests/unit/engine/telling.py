@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.turn.action import ApprovalPolicy
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider

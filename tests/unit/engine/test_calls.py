@@ -11,10 +11,12 @@ import pytest
 
 from opencrab.actions import GROUPS, Group, Registry
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.impact import Impact
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.line import LineKind
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import TooLarge, Unavailable
-from opencrab.domain.turn.action import ActionResult, ApprovalPolicy, Effect, FileWritten, Impact
+from opencrab.domain.turn.action import ActionResult, Effect, FileWritten
 from opencrab.domain.turn.record import CallResult, CallState
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn, TurnStatus

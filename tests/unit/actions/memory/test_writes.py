@@ -10,6 +10,7 @@ import pytest
 
 from opencrab.actions.memory.writes import may_hear
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.agents.core_memory import with_memory
 from opencrab.domain.conversation.session import Hearing
@@ -19,7 +20,6 @@ from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.goals.goal import Receipt
 from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
 from opencrab.domain.memory.write_policy import GATE, MEMORIES, RECOUNTED, Gate
-from opencrab.domain.turn.action import Impact
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Nothing
 from opencrab.ports.memory.search import Found, Query

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from opencrab.actions.workspace.provenance import is_foreign
 from opencrab.actions.workspace.write import WRITE_BYTES
-from opencrab.domain.turn.action import Effect, FileDeleted, FileWritten, Impact
+from opencrab.domain.access.impact import Impact
+from opencrab.domain.turn.action import Effect, FileDeleted, FileWritten
 from opencrab.domain.value import Language
 from tests.soak import count
 from tests.unit.actions.library import NOW, REGISTRY, Library, find, library

@@ -8,8 +8,9 @@ from pydantic import ValidationError
 
 from opencrab.actions.workspace.read import ENTRIES, PAGE_BYTES
 from opencrab.actions.workspace.write import WRITE_BYTES
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.turn.action import Effect, FileWritten, Impact
+from opencrab.domain.turn.action import Effect, FileWritten
 from opencrab.domain.workspace.path import STANDARD_FOLDERS
 from opencrab.ports.workspace.files import ABSENT
 from tests.unit.actions.workroom import Room, find, workroom

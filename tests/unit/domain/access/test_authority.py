@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.access.authority import Authority, Scope, Source, authority, may, taints
-from opencrab.domain.turn.action import Impact
+from opencrab.domain.access.impact import Impact
 
 KEYED = (Source.REST, Source.WEBSOCKET, Source.CLI)
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from opencrab.domain.agents.agent import Agent, AgentStatus, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.turn.action import ApprovalPolicy
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.value import Language
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)

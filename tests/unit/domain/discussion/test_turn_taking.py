@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from opencrab.domain.agents.soul import Drives, Personality, SocialStyle, Soul
 from opencrab.domain.autonomy.settings import Autonomy
+from opencrab.domain.conversation.loop_guard import marks_of
 from opencrab.domain.conversation.session import (
     Ending,
     Mode,
@@ -17,7 +18,6 @@ from opencrab.domain.conversation.session import (
     SessionChange,
     SessionStatus,
 )
-from opencrab.domain.discord.loop_guard import marks_of
 from opencrab.domain.discussion.turn_taking import (
     Contender,
     evenness,

@@ -19,7 +19,6 @@ from opencrab.domain.learning.skill_lifecycle import (
     indexed,
     learned,
     lesson,
-    on_one_line,
     on_trial,
     owned,
     placed,
@@ -30,7 +29,6 @@ from opencrab.domain.learning.skill_lifecycle import (
     skill_name,
     takes_room,
     toggled,
-    visible,
 )
 from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
@@ -43,6 +41,7 @@ from opencrab.domain.skills.skill import (
     SkillStatus,
     SourceType,
 )
+from opencrab.domain.text.plain import on_one_line, visible
 from tests.soak import count
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)

@@ -3,14 +3,9 @@
 import pytest
 from pydantic import ValidationError
 
-from opencrab.domain.turn.action import (
-    ActionResult,
-    ApprovalPolicy,
-    Impact,
-    Mused,
-    Spoke,
-    needs_approval,
-)
+from opencrab.domain.access.impact import Impact
+from opencrab.domain.approvals.policy import ApprovalPolicy, needs_approval
+from opencrab.domain.turn.action import ActionResult, Mused, Spoke
 
 UNASKED = {
     ApprovalPolicy.STRICT: {Impact.SPEECH},

@@ -8,11 +8,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.approvals.approval import GRANT, Grant
+from opencrab.domain.approvals.policy import ApprovalPolicy, Policy, needs_approval
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
-from opencrab.domain.turn.action import ApprovalPolicy, Impact, Policy, needs_approval
 from opencrab.engine.approvals.approvals import ruling
 from opencrab.engine.approvals.grants import MOST, NewGrant, grant, grants, revoke
 from tests.soak import count

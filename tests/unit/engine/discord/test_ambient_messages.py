@@ -9,9 +9,9 @@ import pytest
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.conversation.loop_guard import LOOP
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.discord.community import Community, Person, Presence, Spot, channel_of
-from opencrab.domain.discord.loop_guard import LOOP
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.engine.conversation.channel_bindings import Opening, session_at, settle
 from opencrab.engine.discord.ambient_messages import Outcome, Said, Silence, overhear

@@ -6,9 +6,10 @@ from typing import Any
 from pydantic import Field
 
 from opencrab.actions.registry import Group
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
 from opencrab.domain.text.terms import share, terms
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language, ShortText, Value
 from opencrab.ports.turn.action import Action, ActionContext
 

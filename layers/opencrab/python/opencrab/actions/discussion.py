@@ -5,8 +5,9 @@ from enum import StrEnum
 from pydantic import Field
 
 from opencrab.actions.registry import Group
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.domain.turn.action import ActionResult, Effect, Guided, Impact, PhaseSet
+from opencrab.domain.turn.action import ActionResult, Effect, Guided, PhaseSet
 from opencrab.domain.value import MessageText, Value
 from opencrab.ports.turn.action import ActionContext
 

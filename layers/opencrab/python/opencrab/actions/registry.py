@@ -5,11 +5,12 @@ from functools import wraps
 from typing import Any, TypedDict, TypeVar, Unpack, get_type_hints
 
 from opencrab.domain.access.authority import Authority, may
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import Mind, is_enabled
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.models.routing import Routing
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language, Value
 from opencrab.ports.models.model import ActionSchema
 from opencrab.ports.skills import StandardSkills

@@ -3,19 +3,12 @@
 from pydantic import Field
 
 from opencrab.actions.registry import Group
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.memory.impression import first_impression, noted
 from opencrab.domain.memory.memory import IMPRESSION, Impression
-from opencrab.domain.turn.action import (
-    ActionResult,
-    DeclaredDone,
-    Effect,
-    Impact,
-    Mused,
-    Passed,
-    Spoke,
-)
+from opencrab.domain.turn.action import ActionResult, DeclaredDone, Effect, Mused, Passed, Spoke
 from opencrab.domain.value import Identifier, MessageText, Name, ShortText, Value
 from opencrab.ports.turn.action import ActionContext
 

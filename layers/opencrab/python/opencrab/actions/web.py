@@ -7,8 +7,9 @@ external; what comes back are foreign words.
 from pydantic import Field
 
 from opencrab.actions.registry import Group
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Text, Value
 from opencrab.ports.turn.action import ActionContext, one_line
 

@@ -10,10 +10,11 @@ from typing import Any
 from pydantic import Field
 
 from opencrab.actions.registry import Group
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Refused
 from opencrab.domain.models.routing import Routing
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
 from opencrab.domain.world.catalogue import outbound, outbound_named
 from opencrab.ports.turn.action import ActionContext, one_line

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from opencrab.domain.approvals.approval import Approval, ApprovalRules, ApprovalState
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.errors import NeverSent, NotFound, Unavailable
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.turn.action import ApprovalPolicy
 from opencrab.engine.approvals import approvals
 from opencrab.engine.turn.run import Outcome as Ended
 from opencrab.gateways.discord.interactions.buttons import used_up

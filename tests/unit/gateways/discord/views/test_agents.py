@@ -5,9 +5,9 @@ import pytest
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.agents.identity import Identity, Role
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.discord.community import Person, channel_of
 from opencrab.domain.money.budget import INSTALLATION
-from opencrab.domain.turn.action import ApprovalPolicy
 from opencrab.domain.value import Language
 from opencrab.engine.goals.instructions import Asker, NewInstruction, cancel, undertake
 from tests.crash.outside import Reply, Script

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import OPEN, Approval, ApprovalRules
 from opencrab.domain.discord.community import Person
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
-from opencrab.domain.turn.action import Impact
 from opencrab.domain.value import Language
 from tests.e2e.house import START
 from tests.unit.gateways.discord.showing import (

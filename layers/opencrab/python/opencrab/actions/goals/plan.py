@@ -7,6 +7,7 @@ from pydantic import Field
 
 from opencrab.actions.registry import Group
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
@@ -17,7 +18,6 @@ from opencrab.domain.goals.goal import (
     GOAL,
     OPEN_GOALS,
     Goal,
-    GoalId,
     GoalSource,
     Line,
     PlannedTask,
@@ -28,8 +28,8 @@ from opencrab.domain.goals.goal import (
 from opencrab.domain.goals.plan import PLAN, plan_key, replanned
 from opencrab.domain.goals.selection import PROMISES, require_deadline, require_room, room
 from opencrab.domain.goals.value_estimate import Horizon, Worth
-from opencrab.domain.identifier import stable_id
-from opencrab.domain.turn.action import ActionResult, Effect, GoalBegun, Impact
+from opencrab.domain.identifier import GoalId, stable_id
+from opencrab.domain.turn.action import ActionResult, Effect, GoalBegun
 from opencrab.domain.value import ShortText, Value
 from opencrab.ports.turn.action import ActionContext
 

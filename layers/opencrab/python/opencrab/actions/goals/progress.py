@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from opencrab.actions.goals.plan import group, open_goal
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Invalid
 from opencrab.domain.goals.condition import unmet
@@ -22,7 +23,7 @@ from opencrab.domain.goals.goal import (
     task_message,
 )
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.turn.action import ActionResult, Effect, GoalEnded, Impact, Spoke, TaskEnded
+from opencrab.domain.turn.action import ActionResult, Effect, GoalEnded, Spoke, TaskEnded
 from opencrab.domain.value import Language, ShortText, Text, Value
 from opencrab.ports.turn.action import ActionContext
 

@@ -11,9 +11,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from opencrab.actions.registry import Group
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Invalid, NotFound, Refused, TooLarge
-from opencrab.domain.learning.skill_lifecycle import on_one_line, visible, vouches
+from opencrab.domain.learning.skill_lifecycle import vouches
 from opencrab.domain.memory.belief import BELIEF, CLAIM, EVIDENCE, Belief, Evidence, tested
 from opencrab.domain.memory.belief_index import (
     BELIEFS,
@@ -29,7 +30,8 @@ from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief
 from opencrab.domain.memory.working_memory import WORKING, WORKING_BYTES, WorkingMemory, noted
 from opencrab.domain.memory.write_policy import TAINTED_CONFIDENCE
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.text.plain import on_one_line, visible
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Identifier, Name, ShortText, Text, Unit, Value
 from opencrab.ports.turn.action import ActionContext
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from opencrab.actions.registry import Group
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.memory.search_row import (
@@ -20,7 +21,7 @@ from opencrab.domain.memory.search_row import (
     row_of_summary,
 )
 from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_bytes
 

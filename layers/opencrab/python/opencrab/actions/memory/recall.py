@@ -21,6 +21,7 @@ from opencrab.actions.memory.writes import (
 )
 from opencrab.actions.registry import Group
 from opencrab.actions.workspace.provenance import writes_clean
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, Invalid
@@ -29,7 +30,7 @@ from opencrab.domain.memory.memory import MEMORY, Category, Memory, MemoryConten
 from opencrab.domain.memory.search_row import RowKind, clearance
 from opencrab.domain.memory.write_policy import SUMMARIES, refusal
 from opencrab.domain.statistics.hash_bucket import coin
-from opencrab.domain.turn.action import ActionResult, Effect, FileWritten, Impact, MemoriesFound
+from opencrab.domain.turn.action import ActionResult, Effect, FileWritten, MemoriesFound
 from opencrab.domain.value import ShortText, Unit, Value
 from opencrab.domain.workspace.path import workspace_path
 from opencrab.ports.memory.search import MOST_FOUND, Found, Query

@@ -8,15 +8,17 @@ from pydantic import Field, StringConstraints
 
 from opencrab.actions.models.measure import group
 from opencrab.actions.models.text import said
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid
-from opencrab.domain.learning.skill_lifecycle import on_one_line, visible, vouches
+from opencrab.domain.learning.skill_lifecycle import vouches
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.memory.search_row import clearance, row_of_experience
 from opencrab.domain.models.routing import Use
 from opencrab.domain.outcome import Outcome
+from opencrab.domain.text.plain import on_one_line, visible
 from opencrab.domain.text.terms import share, terms
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Stripped, Value
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_bytes
 

@@ -13,15 +13,16 @@ from pydantic import Field
 from opencrab.actions.models.view import analysis_told, comparison_told, row_told
 from opencrab.actions.registry import Group
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import selectable_by
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
-from opencrab.domain.insight.figures import parts_of, stretches
+from opencrab.domain.insight.figures import stretches
 from opencrab.domain.insight.recommendations import Focus, analysed, compared
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.models.routing import ModelReference, Use
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.usage.counters import Tally
-from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow
+from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow, parts_of
 from opencrab.domain.value import ShortText, Value
 from opencrab.ports.learning import known
 from opencrab.ports.models.model import ModelInfo, choices, distinct

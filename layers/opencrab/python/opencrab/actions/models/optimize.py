@@ -16,6 +16,7 @@ from opencrab.actions.models.measure import require_insider, selectable
 from opencrab.actions.models.text import said
 from opencrab.actions.models.view import dollars, estimate_told
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.document import FACTS_AT_ONCE, Fact, new_fact
 from opencrab.domain.learning.bandit import Mixed
@@ -40,7 +41,7 @@ from opencrab.domain.learning.model_selection import (
 from opencrab.domain.learning.regression_watch import about
 from opencrab.domain.learning.skill_lifecycle import vouches
 from opencrab.domain.models.optimization import Aim, Leave, Wish
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Unit, Value
 from opencrab.ports.learning import known
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext

@@ -5,10 +5,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from opencrab.actions.registry import Group
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent, selectable_by
 from opencrab.domain.errors import Conflict, Invalid, Refused
 from opencrab.domain.models.routing import Duration, ModelChosen, ModelReference, Routing, Use
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
 from opencrab.ports.turn.action import ActionContext
 

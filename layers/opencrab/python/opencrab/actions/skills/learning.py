@@ -13,6 +13,7 @@ from pydantic import Field
 from opencrab.actions.registry import Group
 from opencrab.actions.skills.text import not_made, rests
 from opencrab.actions.skills.writes import move, own_skill, require_say, stored_skill, take_in
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import is_enabled
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NoRoom, Refused, TooLarge
@@ -22,17 +23,16 @@ from opencrab.domain.learning.skill_lifecycle import (
     Teaching,
     lesson,
     no_skill,
-    on_one_line,
     restored,
     retired,
     skill_name,
-    visible,
     vouches,
 )
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.skills.skill import SourceType
-from opencrab.domain.turn.action import ActionResult, Effect, Impact, SkillUsed
+from opencrab.domain.text.plain import on_one_line, visible
+from opencrab.domain.turn.action import ActionResult, Effect, SkillUsed
 from opencrab.domain.value import Text, Value
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 

@@ -20,8 +20,9 @@ from opencrab.actions.vault.search import group
 from opencrab.actions.vault.templates import SHIPPED
 from opencrab.actions.workspace.provenance import is_foreign
 from opencrab.actions.workspace.write import WRITE_BYTES
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Conflict, Invalid, NotFound
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Name, Text, Value, whole
 from opencrab.domain.workspace.note import CREATED, TITLE, UPDATED, Note, note_of, title_of
 from opencrab.domain.workspace.note_template import has_placeholder, rendered

@@ -23,8 +23,9 @@ from opencrab.actions.vault.lookup import (
 )
 from opencrab.actions.workspace.provenance import is_foreign
 from opencrab.actions.workspace.write import WRITE_BYTES
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Conflict, Invalid, NotFound
-from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted, Impact
+from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted
 from opencrab.domain.value import Language, ShortText, Text, Value
 from opencrab.domain.workspace.note import UPDATED, Note, note_of
 from opencrab.domain.workspace.wikilink import (

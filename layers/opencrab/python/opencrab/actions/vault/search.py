@@ -10,8 +10,9 @@ from pydantic import Field
 from opencrab.actions.registry import Group
 from opencrab.actions.vault.lookup import Reading, Stored, find_path, note_files, read_all, read_one
 from opencrab.actions.workspace.provenance import is_foreign, shows_foreign_names
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Text, Value
 from opencrab.domain.workspace.note import UPDATED, shortened, summary_of, tags_of, title_of
 from opencrab.domain.workspace.path import twin_key

@@ -9,8 +9,9 @@ from pydantic import Field
 
 from opencrab.actions.registry import Group
 from opencrab.actions.workspace.provenance import is_foreign, shows_foreign_names
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid, NotFound
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Value
 from opencrab.domain.workspace.path import (
     STANDARD_FOLDERS,

@@ -11,9 +11,10 @@ from pydantic import Field
 
 from opencrab.actions.workspace.provenance import is_foreign, writes_clean
 from opencrab.actions.workspace.read import MARKER, decoded, group, is_marker
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted, FileWritten, Impact
+from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted, FileWritten
 from opencrab.domain.value import Text, Value
 from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_path, workspace_prefix
 from opencrab.ports.turn.action import ActionContext

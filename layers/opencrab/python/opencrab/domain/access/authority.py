@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from opencrab.domain.turn.action import Impact
+from opencrab.domain.access.impact import Impact
 
 
 class Source(StrEnum):

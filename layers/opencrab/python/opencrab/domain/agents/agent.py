@@ -11,8 +11,8 @@ from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.approval import ApprovalRules
+from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.models.routing import LlmConfig, Routing
-from opencrab.domain.turn.action import ApprovalPolicy, Policy
 from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortText, Value
 
 ModelName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+:\S+$", max_length=264)]

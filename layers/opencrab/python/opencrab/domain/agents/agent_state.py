@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from opencrab.domain.goals.goal import GoalId
+from opencrab.domain.identifier import GoalId
 from opencrab.domain.memory.memory import CoreMemory
 from opencrab.domain.models.traffic_split import MIXES, Mix
 from opencrab.domain.skills.skill import IndexedSkill, SkillName, StandardSkill

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from opencrab.domain.turn.action import Impact
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.value import Identifier, ShortText, Text, Value
 
 ActionName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]

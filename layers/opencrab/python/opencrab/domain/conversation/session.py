@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from opencrab.domain.discord.loop_guard import ALIKE, NEARLY, likeness
+from opencrab.domain.conversation.loop_guard import ALIKE, NEARLY, likeness
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import Conflict
-from opencrab.domain.goals.goal import GoalId
+from opencrab.domain.identifier import GoalId
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.value import Identifier, MicroUsd, Name, ShortText, Value
 

@@ -1,4 +1,4 @@
-"""Discord's people and places, and the guard against bots that answer each other.
+"""Discord's people and places: who is who there, where an agent may speak, where answers go.
 
 Nothing here speaks to Discord; that is `adapters/discord`.
 """

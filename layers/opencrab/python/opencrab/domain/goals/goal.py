@@ -13,6 +13,7 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.errors import Invalid
 from opencrab.domain.goals.value_estimate import Horizon, Satisfaction, Worth
+from opencrab.domain.identifier import GoalId
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import (
     Identifier,
@@ -36,7 +37,6 @@ RECEIPTS = 20
 DEPTH, CHILDREN = 2, 3
 """How far goals may beget goals, and how many each: one instruction is at most 13 of them."""
 
-GoalId = Annotated[str, StringConstraints(pattern=r"^G[1-9][0-9]{0,5}$")]
 TaskId = Annotated[str, StringConstraints(pattern=r"^G[1-9][0-9]{0,5}-T[1-9][0-9]?$")]
 _INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 

@@ -7,7 +7,6 @@ from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.goals.goal import (
     MOST_TASKS,
     Goal,
-    GoalId,
     GoalStatus,
     PlannedTask,
     Task,
@@ -15,6 +14,7 @@ from opencrab.domain.goals.goal import (
     goal_key,
     numbered,
 )
+from opencrab.domain.identifier import GoalId
 from opencrab.domain.value import ShortText, Value
 
 PLAN = "plan"

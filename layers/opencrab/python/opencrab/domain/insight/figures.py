@@ -159,12 +159,6 @@ def task_key(purpose: Use, task_type: str, model: str) -> str:
     return f"{purpose.value}/{task_type}/{model}"
 
 
-def parts_of(key: str) -> tuple[str, str, str]:
-    """Purpose, type of task and model of such a name; models may have slashes of their own."""
-    purpose, task_type, model = key.split("/", 2)
-    return purpose, task_type, model
-
-
 def answered_by(key: str) -> str:
     """The model of "task_type/model", by which `Evidence.answers` is."""
     return key.partition("/")[2]

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
 from typing import TypeVar
 
-from opencrab.domain.insight.figures import parts_of
 from opencrab.domain.learning.evidence import Evidence, Graded, ModelEvidence, Paired, Recalled
+from opencrab.domain.usage.ledger import parts_of
 
 RECALLED_A_DAY, RECALLED = 300, 500
 """Memories of which a day, and all closed days, tell: those that were found most often."""

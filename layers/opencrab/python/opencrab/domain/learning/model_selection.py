@@ -10,7 +10,6 @@ from typing import Any
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.insight.figures import parts_of
 from opencrab.domain.learning.bandit import Arm, Mixed, mixes
 from opencrab.domain.learning.bandit import Subject as Mixing
 from opencrab.domain.learning.calibration import supported
@@ -32,6 +31,7 @@ from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.statistics.confidence import Sums
 from opencrab.domain.usage.counters import Tally
+from opencrab.domain.usage.ledger import parts_of
 from opencrab.domain.value import MicroUsd, Value
 
 LET_BE = timedelta(days=30)

@@ -23,6 +23,7 @@ from opencrab.domain.skills.skill import (
     SkillStatus,
     SourceType,
 )
+from opencrab.domain.text.plain import on_one_line, visible
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Value
 
@@ -34,12 +35,6 @@ INDEXED_BYTES = 300
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _BETWEEN = re.compile(r"[\s_-]+")
-_KEPT = {"\n", "\t"}
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_BLANK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
-"""Characters that show as nothing although Unicode counts them among letters and marks."""
 
 _VOUCHING = frozenset({Authority.OWNER, Authority.USER, Authority.SELF})
 
@@ -61,18 +56,6 @@ class Teaching(Value):
     taught_by: str
     turn_id: str = ""
     vouched: bool = False
-
-
-def visible(text: str) -> str:
-    """A text without characters that hide, reorder or carry something unseen; lines stay."""
-    lines = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
-    shown = (c for c in lines if c in _KEPT or unicodedata.category(c) not in _HIDDEN)
-    return _BLANK.sub("", "".join(shown)).strip()
-
-
-def on_one_line(text: str) -> str:
-    """The same on one line, each gap a single space."""
-    return " ".join(visible(text).split())
 
 
 def skill_name(given: str) -> str:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from opencrab.domain.learning.skill_lifecycle import on_one_line
 from opencrab.domain.memory.memory import Impression, SessionImpression
+from opencrab.domain.text.plain import on_one_line
 from opencrab.domain.value import Language
 
 HISTORY = 20

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.learning.skill_lifecycle import on_one_line
+from opencrab.domain.text.plain import on_one_line
 from opencrab.domain.value import Name, Stripped, Unit, Value
 
 NODE, EDGE = "node", "edge"

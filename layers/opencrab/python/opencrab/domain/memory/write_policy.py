@@ -16,7 +16,6 @@ from pydantic import Field
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.errors import Refused
-from opencrab.domain.learning.skill_lifecycle import visible
 from opencrab.domain.memory.memory import (
     CORE,
     EARLIER_KEPT,
@@ -27,6 +26,7 @@ from opencrab.domain.memory.memory import (
     Provenance,
 )
 from opencrab.domain.text.claim import Gist, Relation, gist, relation, says_more
+from opencrab.domain.text.plain import visible
 from opencrab.domain.value import Value
 
 ALWAYS_ATOMIC = 160

@@ -3,21 +3,11 @@
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from opencrab.domain.document import Fact
 from opencrab.domain.models.routing import ModelChosen
 from opencrab.domain.value import Value
-
-
-class Impact(StrEnum):
-    """What an action touches, weakest first: speech < read < self < shared < external."""
-
-    SPEECH = "speech"
-    READ = "read"
-    SELF = "self"
-    SHARED = "shared"
-    EXTERNAL = "external"
 
 
 class Effect(StrEnum):
@@ -31,37 +21,6 @@ class Effect(StrEnum):
     TRANSACTIONAL = "transactional"
     KEYED = "keyed"
     ONCE = "once"
-
-
-class ApprovalPolicy(StrEnum):
-    """Which impacts run unasked."""
-
-    STRICT = "strict"
-    GUARDED = "guarded"
-    OPEN = "open"
-
-
-_UNASKED = {
-    ApprovalPolicy.STRICT: {Impact.SPEECH},
-    ApprovalPolicy.GUARDED: {Impact.SPEECH, Impact.READ, Impact.SELF},
-    ApprovalPolicy.OPEN: {Impact.SPEECH, Impact.READ, Impact.SELF, Impact.SHARED},
-}
-
-
-Unasked = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-"""An impact, or the name of an action, that runs unasked."""
-
-Policy = ApprovalPolicy | Annotated[tuple[Unasked, ...], Field(max_length=100)]
-"""A named policy, or exactly what runs unasked; speech always does."""
-
-
-def needs_approval(action: str, impact: Impact, policy: Policy, *, tainted: bool) -> bool:
-    """Whether a human must agree first; taint guards shared and external under any policy."""
-    if tainted and impact in {Impact.SHARED, Impact.EXTERNAL}:
-        return True
-    if isinstance(policy, ApprovalPolicy):
-        return impact not in _UNASKED[policy]
-    return impact is not Impact.SPEECH and not {action, impact.value} & set(policy)
 
 
 class Spoke(Value):

@@ -220,3 +220,9 @@ def grouped(rows: Iterable[UsageRow], by: Grouping) -> dict[str, Summary]:
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return round(sum(known) / len(known), 3) if known else None
+
+
+def parts_of(key: str) -> tuple[str, str, str]:
+    """Purpose, type of task and model of such a name; models may have slashes of their own."""
+    purpose, task_type, model = key.split("/", 2)
+    return purpose, task_type, model

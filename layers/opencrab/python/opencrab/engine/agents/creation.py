@@ -4,11 +4,13 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent, ModelName, Profile
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.identity import Identity, Role
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.approval import ApprovalRules
+from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.conversation.session import (
     DISCUSSANT,
     FACILITATOR,
@@ -20,7 +22,6 @@ from opencrab.domain.conversation.session import (
 )
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.models.routing import ModelReference, Use
-from opencrab.domain.turn.action import ApprovalPolicy, Impact, Policy
 from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortText, Value
 from opencrab.engine.autonomy.vital_signs import bring_to_life
 from opencrab.engine.runtime import Runtime

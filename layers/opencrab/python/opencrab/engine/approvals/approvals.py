@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.approvals.approval import DECIDED, GRANT, OPEN, Approval, ApprovalState, Grant
+from opencrab.domain.approvals.policy import needs_approval
 from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, Refused
 from opencrab.domain.identifier import content_hash, ulid
-from opencrab.domain.turn.action import Impact, needs_approval
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Call, ModelResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn

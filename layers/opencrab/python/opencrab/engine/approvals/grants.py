@@ -5,10 +5,10 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import GRANT, ActionName, Grant
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
-from opencrab.domain.turn.action import Impact
 from opencrab.domain.value import Text, Value
 from opencrab.engine.approvals.approvals import GRANTS_READ
 from opencrab.engine.runtime import Runtime

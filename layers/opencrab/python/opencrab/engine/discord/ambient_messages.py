@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.loop_guard import LOOP, WINDOW, Run
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import PARTICIPANTS, Hearing, Session
 from opencrab.domain.discord.community import (
@@ -20,7 +21,6 @@ from opencrab.domain.discord.community import (
     channel_of,
     made_at,
 )
-from opencrab.domain.discord.loop_guard import LOOP, WINDOW, Run
 from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.turn.turn import Turn

@@ -4,6 +4,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from opencrab.domain.access.authority import Source
+from opencrab.domain.conversation.loop_guard import marks_of
 from opencrab.domain.conversation.session import (
     FACILITATOR,
     OBSERVER,
@@ -12,7 +13,6 @@ from opencrab.domain.conversation.session import (
     Session,
     SessionChange,
 )
-from opencrab.domain.discord.loop_guard import marks_of
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Changed
 from opencrab.domain.memory.belief_index import PEERS, outlook_change

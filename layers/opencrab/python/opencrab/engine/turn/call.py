@@ -8,9 +8,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from opencrab.domain.access.authority import may
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.turn.action import ActionResult, Impact
+from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import Call, CallResult, CallState, called, called_with
 from opencrab.domain.value import Language
 from opencrab.engine.turn.work import Work

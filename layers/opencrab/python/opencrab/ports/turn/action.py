@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.conversation.session import Session
@@ -17,7 +18,7 @@ from opencrab.domain.goals.goal import Goal, Receipt
 from opencrab.domain.learning.settings import Trials
 from opencrab.domain.models.routing import Basis, ModelChosen, Routing
 from opencrab.domain.money.budget import Limits
-from opencrab.domain.turn.action import ActionResult, Effect, Impact
+from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.ports.agents import Agents

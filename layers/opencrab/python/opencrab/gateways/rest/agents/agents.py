@@ -10,8 +10,8 @@ from opencrab.domain.agents.agent import AgentStatus, ModelName, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.approval import ApprovalRules
+from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.errors import Conflict, Invalid
-from opencrab.domain.turn.action import ApprovalPolicy, Policy
 from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.agents.settings import change_agent

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import Approval, ApprovalState
 from opencrab.domain.errors import Conflict
-from opencrab.domain.turn.action import Impact
 from opencrab.domain.turn.record import called_with
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.approvals import approvals

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Response
 
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import Grant
 from opencrab.domain.errors import Invalid
-from opencrab.domain.turn.action import Impact
 from opencrab.domain.value import Value
 from opencrab.engine.approvals import grants
 from opencrab.engine.approvals.grants import NewGrant

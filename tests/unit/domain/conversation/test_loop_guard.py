@@ -5,7 +5,15 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.discord.loop_guard import ALIKE, MOST, NEARLY, WINDOW, Run, likeness, marks_of
+from opencrab.domain.conversation.loop_guard import (
+    ALIKE,
+    MOST,
+    NEARLY,
+    WINDOW,
+    Run,
+    likeness,
+    marks_of,
+)
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 DIFFERENT = [

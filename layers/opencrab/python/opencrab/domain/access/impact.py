@@ -1,0 +1,13 @@
+"""Impact: what an action touches, by which authority and approval policies judge it."""
+
+from enum import StrEnum
+
+
+class Impact(StrEnum):
+    """What an action touches, weakest first: speech < read < self < shared < external."""
+
+    SPEECH = "speech"
+    READ = "read"
+    SELF = "self"
+    SHARED = "shared"
+    EXTERNAL = "external"

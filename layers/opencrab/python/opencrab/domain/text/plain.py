@@ -1,0 +1,27 @@
+"""Plain text: what of a text is visible, and the same text on one line."""
+
+import re
+import unicodedata
+
+_KEPT = {"\n", "\t"}
+
+
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Characters that show as nothing although Unicode counts them among letters and marks."""
+
+
+def visible(text: str) -> str:
+    """A text without characters that hide, reorder or carry something unseen; lines stay."""
+    lines = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
+    shown = (c for c in lines if c in _KEPT or unicodedata.category(c) not in _HIDDEN)
+    return _BLANK.sub("", "".join(shown)).strip()
+
+
+def on_one_line(text: str) -> str:
+    """The same on one line, each gap a single space."""
+    return " ".join(visible(text).split())
