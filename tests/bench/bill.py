@@ -9,12 +9,12 @@ from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
+from opencrab.engine.agents.vital_signs import bring_to_life, stored_signs
 from opencrab.engine.autonomy.heartbeat import deliver_beat, sweep_beats
 from opencrab.engine.autonomy.sweep import sweep
-from opencrab.engine.autonomy.vital_signs import bring_to_life, stored_signs
 from opencrab.engine.learning.nightly.schedule import nightfall, send_reviews
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.gateways.rest.conversation.replies import Replies
 from tests.bench.standard import SAID, Installation, installation
 from tests.bench.units import Charge

@@ -16,6 +16,7 @@ from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
@@ -29,7 +30,8 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.run import Pace, run_turn
+from opencrab.engine.turn.pace import Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import Models
@@ -151,6 +153,7 @@ def runtime_with(home: Home, clock: Clock, models: Models) -> Runtime:
         actions=Registry(GROUPS, skills),
         rules=Rules(limits=limits),
         skills=skills,
+        consequences=CONSEQUENCES,
     )
 
 

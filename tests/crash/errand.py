@@ -22,7 +22,8 @@ from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.pausing import goal_fact
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel
 from tests.contract.homes import OpenHome

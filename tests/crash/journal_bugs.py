@@ -7,8 +7,8 @@ from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.journal import _change_session
 from opencrab.domain.turn.record import ActionIntent, CallState, ModelResult, Record, record_key
 from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import enqueue
 from opencrab.ports.turn.journal import Admission, Change
 from tests.crash.over import BadAdapter, BadEngine, Over
 from tests.crash.sqlite_ground import SqliteGround

@@ -11,7 +11,8 @@ from opencrab.domain.errors import Conflict, Unavailable
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery, Queue
 from tests.crash.invariants import problems
 from tests.crash.scenarios import Client, Scenario

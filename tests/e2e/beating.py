@@ -9,10 +9,10 @@ from opencrab.domain.autonomy.heartbeat_gate import Beat
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.document import Fact
 from opencrab.domain.turn.turn import Turn
-from opencrab.engine.autonomy import vital_signs
+from opencrab.engine.agents import vital_signs
 from opencrab.engine.autonomy.heartbeat import beats, deliver_beat
 from opencrab.engine.autonomy.sweep import sweep
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
 

@@ -26,7 +26,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.gateways.discord.interactions import worker
 from opencrab.ports.conversation.channel import Channel
 from opencrab.ports.discord import Discord

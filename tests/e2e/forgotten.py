@@ -44,8 +44,8 @@ from opencrab.domain.value import Language, Value
 from opencrab.engine.autonomy.schedules import create
 from opencrab.engine.goals.instructions import INSTRUCTION, Asker, _Given, cancel
 from opencrab.engine.goals.owner_goals import NewGoal, inject
+from opencrab.engine.stored_record import RECORD_BYTES
 from opencrab.engine.turn.admission import admit, instruct
-from opencrab.engine.turn.stored_record import RECORD_BYTES
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import Query
 from tests.crash.outside import Reply, Script

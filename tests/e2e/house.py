@@ -11,6 +11,7 @@ from typing import Any, cast
 from opencrab.adapters.dynamodb.table import delete
 from opencrab.adapters.sqlite.agents import SqliteAgents
 from opencrab.adapters.system_clock import FakeClock
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -24,7 +25,8 @@ from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.memory.compaction.turn import run_compaction
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel, ChatRequest
 from opencrab.ports.turn.queue import Delivery, Queue
@@ -99,6 +101,7 @@ class House:
             actions=registry(self.bell),
             channels={"wall": self.wall},
             rules=rules or Rules(),
+            consequences=CONSEQUENCES,
         )
 
     def close(self) -> None:

@@ -15,17 +15,19 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.home import FILE, home_on
 from opencrab.adapters.system_clock import FakeClock
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.line import LineKind
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.domain.crash import CrashRule
+from opencrab.domain.turn.crash import CrashRule
 from opencrab.domain.turn.record import Answer
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.run import Outcome, Pace, is_suspect, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import is_suspect, run_turn
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel, ChatRequest
 from opencrab.ports.turn.queue import Delivery
@@ -107,6 +109,7 @@ class Machine:
             models=provider,
             actions=registry(Bell()),
             rules=self.rules,
+            consequences=CONSEQUENCES,
         )
         self.clock.advance(self.boot_seconds / 2)
 

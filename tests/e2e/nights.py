@@ -25,7 +25,7 @@ from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning.nightly.run import run_night
 from opencrab.engine.learning.nightly.schedule import nightfall
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome, Pace
+from opencrab.engine.turn.pace import Outcome, Pace
 from tests.contract.example import usage_row
 from tests.crash.outside import Reply
 from tests.e2e.house import House

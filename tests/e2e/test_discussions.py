@@ -24,9 +24,9 @@ from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
 from opencrab.domain.money.budget import agent_scope, public_scope
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
+from opencrab.engine.agents.vital_signs import bring_to_life, stored_signs
 from opencrab.engine.autonomy.due_items import admit_item
 from opencrab.engine.autonomy.sweep import admit_due
-from opencrab.engine.autonomy.vital_signs import bring_to_life, stored_signs
 from opencrab.engine.discussion.after_turn import settle
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.admission import instruct

@@ -15,7 +15,7 @@ from opencrab.domain.models.routing import Routing
 from opencrab.engine.learning import changes
 from opencrab.engine.learning.nightly.run import look, run_night
 from opencrab.engine.learning.nightly.schedule import Told, nightfall
-from opencrab.engine.turn.run import Pace
+from opencrab.engine.turn.pace import Pace
 from opencrab.ports.learning import known
 from tests.e2e.house import House
 from tests.e2e.nights import (

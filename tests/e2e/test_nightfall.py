@@ -6,7 +6,7 @@ from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.learning.review_period import NIGHT
 from opencrab.engine.learning.nightly.run import look, run_night
 from opencrab.engine.learning.nightly.schedule import nightfall
-from opencrab.engine.turn.run import Outcome, Pace
+from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.ports.turn.queue import Delivery
 from tests.e2e.house import House
 from tests.e2e.nights import QUIET, active, bodies, breaking, drain, learner, told

@@ -23,7 +23,7 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.value import Language
 from opencrab.domain.world.binding import WORLD, World
-from opencrab.engine.autonomy.vital_signs import bring_to_life, stored_signs
+from opencrab.engine.agents.vital_signs import bring_to_life, stored_signs
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.generation import explore
 from opencrab.engine.goals.owner_goals import NewGoal, inject

@@ -16,7 +16,7 @@ from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.learning.nightly.run import look
 from opencrab.engine.memory.compaction.turn import run_compaction
-from opencrab.engine.turn.run import Pace
+from opencrab.engine.turn.pace import Pace
 from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo, Said
 from tests.crash.outside import Reply
 from tests.e2e.house import House

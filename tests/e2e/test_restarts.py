@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.domain.crash import CRASH_RULE
+from opencrab.domain.turn.crash import CRASH_RULE
 from opencrab.domain.turn.turn import (
     CRASHES_WITHOUT_PROGRESS,
     DELIVERIES_WITHOUT_PROGRESS,
     Turn,
     TurnStatus,
 )
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from tests.crash.scenarios import TEXT
 from tests.e2e.house import House
 from tests.e2e.machine import Machine

@@ -19,7 +19,7 @@ from opencrab.engine.learning.nightly.run import look, run_night
 from opencrab.engine.learning.nightly.schedule import review_now, send_reviews
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.run import Pace
+from opencrab.engine.turn.pace import Pace
 from opencrab.ports.learning import known
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply

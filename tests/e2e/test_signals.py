@@ -23,12 +23,13 @@ from opencrab.domain.turn.record import CallState, ModelIntent
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Value
+from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.erasure.erase import forget
 from opencrab.engine.insight.experiments import stop
 from opencrab.engine.learning.nightly.run import look
 from opencrab.engine.turn import control
 from opencrab.engine.turn.observe import observe
-from opencrab.engine.turn.work import ITEMS, Beside
+from opencrab.engine.turn.work import ITEMS
 from tests.contract.homes import HOMES
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply
@@ -237,7 +238,7 @@ def test_measuring_is_left_out_where_the_transaction_has_no_room_for_it(home: Ho
     spare = new_fact("crab", SIGNALS, "spare", Value())
     for facts, kept in ((ITEMS - 1, []), (ITEMS - 2, ["spare"])):
         many = tuple(_fact(f"{facts}-{n}") for n in range(facts))
-        work.save(work.turn, beside=Beside(facts=many, spare=spare))
+        work.save(work.turn, beside=ExtraWrites(facts=many, spare=spare))
         assert [fact.id for fact in home.home.facts.page("crab", SIGNALS)] == kept
     assert home.transactions[-2:] == [ITEMS, ITEMS]
 

@@ -20,7 +20,7 @@ from opencrab.domain.goals.value_estimate import ASPIRATIONS, OBJECTIVES, Horizo
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.money.budget import agent_scope, heartbeat_scope
 from opencrab.domain.value import Language
-from opencrab.engine.autonomy.vital_signs import bring_to_life, put_to_sleep, stored_signs
+from opencrab.engine.agents.vital_signs import bring_to_life, put_to_sleep, stored_signs
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.generation import STEPS, befriend, explore, review, seize, survive
 from opencrab.engine.goals.owner_goals import NewGoal, inject

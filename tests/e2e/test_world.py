@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from opencrab.domain.turn.turn import Trigger, TurnStatus
+from opencrab.engine.agents.vital_signs import bring_to_life
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.autonomy.vital_signs import bring_to_life
 from opencrab.engine.world.binding import Reception, bind, place, received
 from tests.crash.outside import Reply
 from tests.e2e.house import House

@@ -24,7 +24,8 @@ from opencrab.engine.memory.compaction.turn import run_compaction
 from opencrab.engine.skills.owner import Keeper
 from opencrab.engine.turn import control
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery
 from tests.hostile import words
 from tests.hostile.law import fingerprint

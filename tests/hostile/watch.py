@@ -13,7 +13,7 @@ from opencrab.domain.skills.skill import SkillStatus
 from opencrab.domain.turn.action import FileDeleted, FileWritten
 from opencrab.domain.turn.record import ActionIntent, CallResult, ModelIntent, ModelResult, Record
 from opencrab.domain.turn.turn import Trigger, Turn
-from opencrab.engine.turn.stored_record import resolved
+from opencrab.engine.stored_record import resolved
 from opencrab.ports.models.model import ChatRequest, Said
 from opencrab.ports.turn.action import Action, ActionContext
 from opencrab.ports.turn.journal import Admission, Change

@@ -10,6 +10,7 @@ from opencrab.actions.workspace import write
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -21,7 +22,8 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.ports.home import Home
 from tests.crash.scenarios import message
 from tests.live.conftest import Live
@@ -61,7 +63,13 @@ def test_a_wish_becomes_an_action_an_answer_and_rows_of_the_ledger(live: Live, h
         pytest.skip(f"the price of {live.name} is unknown: set it in config/pricing.toml")
     # The model that only stands in for one has no room for all actions.
     actions = Registry((speech.group, write.group) if live.is_random else GROUPS)
-    runtime = Runtime(home=home, clock=SystemClock(), models=live.models(), actions=actions)
+    runtime = Runtime(
+        home=home,
+        clock=SystemClock(),
+        models=live.models(),
+        actions=actions,
+        consequences=CONSEQUENCES,
+    )
     _settle_in(home)
     (turn,) = admit(runtime, "s", message(WISH, "m1"))
     delivery = home.turns.receive(visibility_seconds=600, wait_seconds=0)

@@ -11,6 +11,7 @@ from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -22,7 +23,8 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.ports.home import Home
 from tests.crash.outside import Bell, registry
 from tests.crash.scenarios import message
@@ -78,7 +80,14 @@ def test_a_message_becomes_an_action_a_journal_and_rows_of_the_ledger(
     bell = Bell()
     models = Demanding(ProviderModels(lambda: spoken.settings(seeded), lambda: transport))
     actions = registry(bell, FEW)
-    runtime = Runtime(home=home, clock=SystemClock(), models=models, actions=actions, rules=Rules())
+    runtime = Runtime(
+        home=home,
+        clock=SystemClock(),
+        models=models,
+        actions=actions,
+        rules=Rules(),
+        consequences=CONSEQUENCES,
+    )
     agent = _agent(home)
     turn = _turn(runtime, "鐘を鳴らして、皆に話してください。 Ring the bell, then speak.")
 

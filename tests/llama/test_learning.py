@@ -13,6 +13,7 @@ from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock, SystemClock
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -29,7 +30,8 @@ from opencrab.engine.learning import feedback
 from opencrab.engine.learning.nightly.run import look
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.ports.learning import known
 from tests.crash.outside import Bell, registry
 from tests.crash.scenarios import message
@@ -107,7 +109,14 @@ def week(seeded: LlamaServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
     with new_client() as client:
         transport = Parting(HttpxTransport(client))
         models = ProviderModels(lambda: _settings(seeded), lambda: transport)
-        runtime = Runtime(home, clock, models, registry(Bell(), (speech.group,)), directory=models)
+        runtime = Runtime(
+            home,
+            clock,
+            models,
+            registry(Bell(), (speech.group,)),
+            directory=models,
+            consequences=CONSEQUENCES,
+        )
         llm = LlmConfig(aim=Aim(leave=Leave.APPLY))
         agent = Agent(
             id="crab",

@@ -11,7 +11,8 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Stop, Turn
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery
 from tests.crash.scheduling import Task
 from tests.money.town import Town

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from opencrab.actions import Group, Registry
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent, Profile
@@ -92,6 +93,7 @@ class Town:
             models=self.market,
             actions=self.actions,
             rules=self.rules,
+            consequences=CONSEQUENCES,
         )
         return bug.above(runtime, self)
 

@@ -112,8 +112,8 @@ MUTANTS = (
     Mutant(
         id="act-intent-despite-stop",
         module="opencrab.engine.turn.act",
-        old="work.save(work.turn, intent, beside=Beside(facts=spend), unless_stopped=True)",
-        new="work.save(work.turn, intent, beside=Beside(facts=spend), unless_stopped=False)",
+        old="work.save(work.turn, intent, beside=ExtraWrites(facts=spend), unless_stopped=True)",
+        new="work.save(work.turn, intent, beside=ExtraWrites(facts=spend), unless_stopped=False)",
         fault="an action with effects runs after its turn was asked to stop",
     ),
     Mutant(

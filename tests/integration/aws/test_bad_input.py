@@ -14,7 +14,8 @@ from opencrab.domain.conversation.line import LineKind
 from opencrab.domain.errors import TooLarge, Unavailable
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery
 from tests.contract.homes import aws
 from tests.crash.outside import Reply

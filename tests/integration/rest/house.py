@@ -19,11 +19,13 @@ from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
 from opencrab.engine.access.api_keys import create_key
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.gateways.rest.http.app import create_app, routed
 from opencrab.gateways.rest.http.openapi import document
 from opencrab.gateways.rest.http.polling import PollingWatch
@@ -57,6 +59,7 @@ class House:
             Registry(GROUPS),
             directory=self.thinking,
             secrets=self.thinking.vault,
+            consequences=CONSEQUENCES,
         )
         self.furnish()
         self.owner, self.chat, self.read = (self.key(scope)[0] for scope in reversed(Scope))

@@ -7,8 +7,8 @@ import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.event import HAPPENING, Happening
+from opencrab.engine.agents.vital_signs import happened, stir
 from opencrab.engine.autonomy.heartbeat import sweep_beats
-from opencrab.engine.autonomy.vital_signs import happened, stir
 from tests.integration.rest.house import House, problem
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from opencrab.actions import Registry
 from opencrab.adapters.system_clock import FakeClock
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -61,7 +62,11 @@ def installation(tmp_path: Path) -> Iterator[Runtime]:
                 )
             )
         yield Runtime(
-            home=home, clock=clock, models=Known((), Routing(default="x:y")), actions=Registry(())
+            home=home,
+            clock=clock,
+            models=Known((), Routing(default="x:y")),
+            actions=Registry(()),
+            consequences=CONSEQUENCES,
         )
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from opencrab.bootstrap.discord.worker import interact
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.gateways.aws.functions import Journalist, Worker
 from opencrab.gateways.discord.interactions.worker import handle
 from opencrab.gateways.local.runner import Consumer

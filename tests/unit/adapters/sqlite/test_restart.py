@@ -10,7 +10,7 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.home import home_on
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.crash import CRASH_RULE
+from opencrab.domain.turn.crash import CRASH_RULE
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Delivery

@@ -17,6 +17,7 @@ from opencrab.bootstrap.aws.discord_door import (
     door_of,
     local_door,
 )
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.domain.document import INSTALLATION_FACTS, Fact
 from opencrab.domain.errors import Invalid
 from opencrab.engine.runtime import Runtime
@@ -141,7 +142,8 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 def at_home(home: Home, told: Any) -> tuple[int, bytes, list[Heard]]:
     """What the door answers on one's own computer, and what Discord heard of it."""
-    runtime: Any = Runtime(home, FakeClock(NOW), models=None, actions=None)  # type: ignore[arg-type]
+    nobody: Any = None
+    runtime = Runtime(home, FakeClock(NOW), nobody, nobody, consequences=CONSEQUENCES)
     with listening(outside) as server:
         door = local_door(runtime, SIGNER.public_key, server.url)
         status, content = door(*signed(told, NOW.timestamp()))

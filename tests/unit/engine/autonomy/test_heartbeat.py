@@ -15,11 +15,11 @@ from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.vital_signs import VITALS, slot_of
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import Fact
-from opencrab.engine.autonomy import vital_signs
+from opencrab.engine.agents import vital_signs
 from opencrab.engine.autonomy.heartbeat import Decided, beat, deliver_beat, sweep_beats
 from opencrab.engine.autonomy.heartbeat_decision import own_session
 from opencrab.engine.autonomy.sweep import sweep
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Delivery

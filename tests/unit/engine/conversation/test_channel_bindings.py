@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.conversation.session import PARTICIPANTS, Hearing, Mode, Session, SessionStatus
 from opencrab.domain.errors import Conflict, NotFound
@@ -27,7 +28,13 @@ def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Runtime]
     with request.param(tmp_path, clock) as home:
         for name in ("hana", "ume", "kiku"):
             home.agents.create(profile(name, name))
-        yield Runtime(home=home, clock=clock, models=Provider({}), actions=registry(Bell()))
+        yield Runtime(
+            home=home,
+            clock=clock,
+            models=Provider({}),
+            actions=registry(Bell()),
+            consequences=CONSEQUENCES,
+        )
 
 
 def opening(*agent_ids: str, **more: Any) -> Opening:

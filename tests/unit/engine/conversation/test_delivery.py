@@ -10,7 +10,7 @@ from opencrab.domain.conversation.message import Channel
 from opencrab.domain.conversation.utterance import ATTEMPTS, DeliveryState, Utterance
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, OpenCrabError, Refused, Unavailable
 from opencrab.engine.conversation.delivery import deliver
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.turn.queue import Delivery
 from tests.unit.engine.known_world import World

@@ -5,7 +5,7 @@ from opencrab.engine.goals import instructions
 from opencrab.engine.goals.pausing import goal_fact
 from opencrab.engine.goals.progress_panel import show_panel
 from opencrab.ports.conversation.channel import Panel, Row
-from tests.unit.engine.conversation.test_panel_notice import Frame, given
+from tests.unit.engine.goals.test_panel_notice import Frame, given
 from tests.unit.engine.known_world import World
 
 NAMES = ("見る", "Sort", "Tidy", "数える", "Tell")

@@ -13,7 +13,7 @@ from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused, TooLarge, Unavailable
 from opencrab.domain.world.binding import FUTURE, PAST, World, WorldRole, private_key_name
 from opencrab.engine.agents.settings import change_agent
-from opencrab.engine.autonomy.vital_signs import LONG_AGO, bring_to_life, stir, stored_signs
+from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, stir, stored_signs
 from opencrab.engine.world.binding import Reception, balance, bind, place, post_of, received
 from tests.e2e.beating import QUIET
 from tests.e2e.house import House

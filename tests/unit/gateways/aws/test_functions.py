@@ -12,9 +12,9 @@ import pytest
 from opencrab.domain.autonomy.vital_signs import VitalSigns, slot_of
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
-from opencrab.engine.autonomy.vital_signs import bring_to_life, stored_signs
+from opencrab.engine.agents.vital_signs import bring_to_life, stored_signs
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome, Pace
+from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.gateways.aws.functions import delivery_of
 from opencrab.ports.turn.queue import Delivery
 from tests.conftest import ROOT

@@ -9,7 +9,7 @@ import pytest
 
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome, Pace
+from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.gateways.aws.nightly import VISIBILITY_SECONDS, NightWorker
 from opencrab.ports.turn.queue import Delivery
 from tests.contract.homes import sqlite

@@ -19,7 +19,7 @@ from opencrab.engine.conversation.channel_bindings import session_at
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.discord.presence import keep
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.gateways.discord.interactions.worker import handle
 from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.turn.queue import Delivery

@@ -13,7 +13,7 @@ from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.line import Line, LineKind
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.gateways.local.runner import MAX_RECEIVES, Consumer, FeedWatch
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import Admission

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.autonomy.settings import Autonomy
@@ -10,7 +11,8 @@ from opencrab.domain.learning.settings import Trials
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.skills.skill import StandardSkill
 from opencrab.domain.turn.turn import MAX_STEPS
-from opencrab.engine.world.outbox import Post
+from opencrab.engine.consequence import TurnConsequence
+from opencrab.engine.world_outbox import Post
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.channel import Channel
@@ -82,13 +84,15 @@ class Runtime:
 
     `directory` and `secrets` are for people who ask about providers and set them up; `search`,
     `skills` and the web are for actions. `discord` is Discord's API, `community` who is who there.
-    `world` is the way to outside worlds, where there is one.
+    `world` is the way to outside worlds, where there is one. `consequences` are the capabilities
+    that follow turns; without a default, since one that is missing would be missed by nobody.
     """
 
     home: Home
     clock: Clock
     models: Models
     actions: Actions
+    consequences: tuple[TurnConsequence["Runtime", Any], ...] = field(kw_only=True)
     channels: Mapping[str, Channel] = field(default_factory=dict)
     rules: Rules = field(default_factory=Rules)
     directory: Directory | None = None

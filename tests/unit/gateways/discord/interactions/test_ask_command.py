@@ -17,7 +17,7 @@ from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
 from opencrab.domain.value import Language
 from opencrab.engine.erasure.erase import forget
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.gateways.discord.interactions.intent import Errand, errand_of
 from opencrab.gateways.discord.interactions.interaction import parse
 from tests.crash.outside import Reply as Said

@@ -14,7 +14,7 @@ from opencrab.domain.goals.goal import Goal, GoalStatus
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.instructions import Asker, goals
 from opencrab.engine.goals.pausing import goal_fact
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.ports.models.model import Said
 from tests.crash.outside import Reply
 from tests.discord.recording import CHANNEL, HANA, TARO

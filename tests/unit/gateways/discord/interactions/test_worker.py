@@ -10,7 +10,7 @@ from opencrab.domain.discord.community import Community
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, Refused, Unavailable
 from opencrab.engine.goals.instructions import goals
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
 from opencrab.gateways.discord.interactions.worker import TRIES, handle
 from opencrab.ports.turn.queue import Delivery

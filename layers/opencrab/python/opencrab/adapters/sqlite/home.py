@@ -19,7 +19,7 @@ from opencrab.adapters.sqlite.outbox import SqliteDueItems, SqliteOutbox
 from opencrab.adapters.sqlite.queue import SqliteQueue
 from opencrab.adapters.sqlite.restart import give_back
 from opencrab.adapters.sqlite.usage import SqliteUsage
-from opencrab.domain.crash import CRASH_RULE, CrashRule
+from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.turn.blobs import Blobs

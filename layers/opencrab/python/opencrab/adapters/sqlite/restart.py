@@ -6,8 +6,8 @@ from datetime import datetime
 
 from opencrab.adapters.sqlite.database import Database, Items, milliseconds
 from opencrab.adapters.sqlite.journal import put_turn, turn_in
-from opencrab.domain.crash import CrashRule
 from opencrab.domain.errors import NotFound
+from opencrab.domain.turn.crash import CrashRule
 from opencrab.domain.turn.turn import Turn, TurnStatus
 
 _GIVEN_BACK = "UPDATE queue SET receipt=NULL, visible_at=? WHERE position=?"

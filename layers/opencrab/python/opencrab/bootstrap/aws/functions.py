@@ -24,6 +24,7 @@ from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.actions import acting
 from opencrab.bootstrap.aws.environment import journalist_of, named, table_of
 from opencrab.bootstrap.aws.search import search_of
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.discord.channel import discord_of
 from opencrab.bootstrap.rules import budget_of, rules_of
 from opencrab.bootstrap.world import world_of
@@ -266,7 +267,14 @@ def admitting(configured: "Settings", clock: SystemClock) -> Runtime:
     home = _home(configured, clock, consistent=True)
     models = DeployedModels(lambda: models_of(None, home.preferences.get, clock.now))
     parts = vars(acting(configured, Nothing(), _transport))
-    return Runtime(home=home, clock=clock, models=models, rules=rules_of(configured), **parts)
+    return Runtime(
+        home=home,
+        clock=clock,
+        models=models,
+        rules=rules_of(configured),
+        consequences=CONSEQUENCES,
+        **parts,
+    )
 
 
 def _runtime(
@@ -284,6 +292,7 @@ def _runtime(
         directory=models,
         secrets=secrets,
         world=world_of(configured, secrets),
+        consequences=CONSEQUENCES,
         **vars(acting(configured, search_of(configured, clock), _transport)),
         **vars(discord_of(configured, secrets, clock, home.facts)),
     )

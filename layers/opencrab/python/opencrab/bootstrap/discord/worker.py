@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
-    from opencrab.engine.turn.run import Outcome
+    from opencrab.engine.turn.pace import Outcome
     from opencrab.ports.turn.queue import Delivery
 
     Interact = Callable[[Runtime, Delivery], Outcome]

@@ -16,6 +16,7 @@ from opencrab.domain.errors import OpenCrabError, Unavailable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from opencrab.bootstrap.consequences import CONSEQUENCES
     from opencrab.domain.models.price_check import NewPrices
     from opencrab.domain.money.budget import Price
     from opencrab.domain.usage.aws_cost import Sheet
@@ -123,7 +124,7 @@ def _runtime(
     from opencrab.bootstrap.local.search import local_search
     from opencrab.bootstrap.rules import rules_of
     from opencrab.bootstrap.vectors import vectors_of
-    from opencrab.domain.crash import CrashRule
+    from opencrab.domain.turn.crash import CrashRule
     from opencrab.engine.runtime import Runtime
 
     clock = SystemClock()
@@ -142,6 +143,7 @@ def _runtime(
         rules=rules,
         directory=models,
         secrets=secrets,
+        consequences=CONSEQUENCES,
         **vars(acting(configured, search, network.transport)),
         **vars(discord_of(configured, secrets, clock, home.facts)),
     )

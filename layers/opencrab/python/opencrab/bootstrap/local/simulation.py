@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opencrab.adapters.system_clock import FakeClock
+    from opencrab.bootstrap.consequences import CONSEQUENCES
     from opencrab.engine.runtime import Runtime
     from opencrab.engine.simulation.day import Simulated
 
@@ -89,6 +90,7 @@ def installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]
                 actions=Registry(GROUPS, skills),
                 rules=rules_of(settings.load({})),
                 skills=skills,
+                consequences=CONSEQUENCES,
             ),
             clock,
         )

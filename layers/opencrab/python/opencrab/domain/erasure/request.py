@@ -82,3 +82,7 @@ class Mark(Value):
     refs: tuple[str, ...] = ()
     everything: bool = False
     at: datetime
+
+
+RECORDS_KEPT = timedelta(days=90)
+"""How long a turn's records may be there."""

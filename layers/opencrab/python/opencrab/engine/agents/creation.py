@@ -4,7 +4,6 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent, ModelName, Profile
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.identity import Identity, Role
@@ -23,7 +22,9 @@ from opencrab.domain.conversation.session import (
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortText, Value
-from opencrab.engine.autonomy.vital_signs import bring_to_life
+from opencrab.engine.agents.vital_signs import bring_to_life
+from opencrab.engine.approvals.approvals import require_policy
+from opencrab.engine.models.preferences import require_model
 from opencrab.engine.runtime import Runtime
 
 
@@ -185,29 +186,6 @@ def create_session(
         updated_at=now,
     )
     return runtime.home.sessions.create(session)
-
-
-def require_model(runtime: Runtime, name: str | None) -> None:
-    """See that an agent's model can be used here; raises Invalid, naming what is missing."""
-    if name is None:
-        return
-    try:
-        runtime.models.get(name)
-    except Invalid as error:
-        raise Invalid(error.message, field="model", cure=error.cure) from error
-
-
-def require_policy(runtime: Runtime, policy: Policy | None) -> None:
-    """See that a list of what runs unasked names impacts and actions only; raises Invalid."""
-    if policy is None or isinstance(policy, ApprovalPolicy):
-        return
-    for name in policy:
-        if name not in set(Impact) and runtime.actions.find(name) is None:
-            raise Invalid(
-                f"there is neither an impact nor an action {name!r}",
-                field="policy",
-                cure=f"name actions, or impacts: {', '.join(Impact)}",
-            )
 
 
 def _participant(new: NewSession, profile: Profile) -> Participant:

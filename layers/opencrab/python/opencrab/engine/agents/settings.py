@@ -13,9 +13,9 @@ from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.world.binding import require_same_genome
-from opencrab.engine.agents.creation import require_model, require_policy
-from opencrab.engine.autonomy.vital_signs import bring_to_life
-from opencrab.engine.models.preferences import current, require_config
+from opencrab.engine.agents.vital_signs import bring_to_life
+from opencrab.engine.approvals.approvals import require_policy
+from opencrab.engine.models.preferences import current, require_config, require_model
 from opencrab.engine.runtime import Runtime
 
 log = logging.getLogger(__name__)

@@ -12,17 +12,17 @@ from datetime import datetime, timedelta
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.approvals.approval import DECIDED, GRANT, OPEN, Approval, ApprovalState, Grant
-from opencrab.domain.approvals.policy import needs_approval
+from opencrab.domain.approvals.policy import ApprovalPolicy, Policy, needs_approval
 from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
-from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, Refused
+from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, OpenCrabError, Refused
 from opencrab.domain.identifier import content_hash, ulid
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Call, ModelResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
+from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import enqueue
-from opencrab.engine.turn.stored_record import resolved
+from opencrab.engine.stored_record import resolved
 from opencrab.ports.documents import Facts
 
 log = logging.getLogger(__name__)
@@ -370,3 +370,16 @@ def _is_over(approval: Approval, now: datetime) -> bool:
 
 def _after(now: datetime, minutes: int | None) -> datetime | None:
     return None if minutes is None else now + timedelta(minutes=minutes)
+
+
+def require_policy(runtime: Runtime, policy: Policy | None) -> None:
+    """See that a list of what runs unasked names impacts and actions only; raises Invalid."""
+    if policy is None or isinstance(policy, ApprovalPolicy):
+        return
+    for name in policy:
+        if name not in set(Impact) and runtime.actions.find(name) is None:
+            raise Invalid(
+                f"there is neither an impact nor an action {name!r}",
+                field="policy",
+                cure=f"name actions, or impacts: {', '.join(Impact)}",
+            )

@@ -18,7 +18,7 @@ from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact, tell_moved
 from opencrab.engine.goals.queue import Board, released, turn_source
 from opencrab.engine.goals.self_goals import rested
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.admission import admit_due
 
 log = logging.getLogger(__name__)
 
@@ -52,19 +52,7 @@ def admit_item(runtime: Runtime, item: DueItem) -> None:
     if item.floor is not None:
         turn_taking.take(runtime, item)
         return
-    if item.session is not None:
-        runtime.home.sessions.create(item.session)
-    admit(
-        runtime,
-        item.session_id,
-        item.message,
-        trigger=item.trigger,
-        hops=item.hops,
-        task=item.task,
-        taint=item.taint,
-        payer=item.payer,
-        only=item.only,
-    )
+    admit_due(runtime, item)
 
 
 def _is_for_later(runtime: Runtime, item: DueItem) -> bool:

@@ -22,10 +22,10 @@ from opencrab.domain.document import Fact
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Identifier, Value
+from opencrab.engine.agents.vital_signs import TRIES, stir, stored_signs
 from opencrab.engine.autonomy.heartbeat_decision import decided
-from opencrab.engine.autonomy.vital_signs import TRIES, stir, stored_signs
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.ports.turn.queue import Delivery
 
 log = logging.getLogger(__name__)

@@ -28,9 +28,9 @@ from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.task_type import think_context
 from opencrab.domain.turn.turn import Trigger
+from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, put_to_sleep
 from opencrab.engine.autonomy.due_items import admit_or_drop
 from opencrab.engine.autonomy.heartbeat_text import woken_by
-from opencrab.engine.autonomy.vital_signs import LONG_AGO, bring_to_life, put_to_sleep
 from opencrab.engine.goals.generation import explore, review
 from opencrab.engine.goals.queue import OPENCRAB, Board
 from opencrab.engine.goals.selection import take_up, waits_in_vain, wants

@@ -12,10 +12,12 @@ from opencrab.domain.errors import Changed
 from opencrab.domain.goals.goal import GOAL, Goal, goal_key, goal_of
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, outlived
 from opencrab.domain.turn.record import called
-from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
+from opencrab.domain.turn.turn import UNASKED, Trigger, Turn, TurnStatus
+from opencrab.engine.agents.vital_signs import LONG_AGO, put_to_sleep, stored_signs, wake
 from opencrab.engine.agents.working_memory import cleared
-from opencrab.engine.autonomy.vital_signs import LONG_AGO, put_to_sleep, stored_signs
+from opencrab.engine.consequence import Ending, Following
 from opencrab.engine.goals.self_goals import gives_up
+from opencrab.engine.turn.consequences import Consequence
 from opencrab.engine.turn.work import Work
 
 _LESSONS = frozenset({"learn_from_experience", "learn_from_peer", "reflect_and_learn"})
@@ -28,7 +30,25 @@ _LOOKED = frozenset({TurnStatus.COMPLETED, TurnStatus.IDLE})
 """Ends of a turn that a model brought about."""
 
 
-def ended(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
+class HeartbeatConsequence(Consequence):
+    """What a turn leaves in its agent's vital signs; whom somebody speaks to wakes up."""
+
+    def on_begin(self, work: Work) -> None:
+        if work.turn.source is not Source.HEARTBEAT:
+            work.profile = wake(work.runtime, work.profile)
+
+    def writes_on_close(self, work: Work) -> bool:
+        return work.turn.trigger in UNASKED
+
+    def on_close(self, work: Work, ending: Ending) -> Following:
+        signs = _ended(work, ending.status, spoke=ending.spoke)
+        return Following(facts=() if signs is None else (signs,))
+
+    def after_close(self, work: Work) -> None:
+        _settle(work)
+
+
+def _ended(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
     """The vital signs after a turn; None where it changes nothing of them.
 
     A turn that nobody asked for is judged: usable is what spoke, did, learned or moved a goal. In
@@ -54,7 +74,7 @@ def ended(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
     return None if signs == before else kept(signs, stored)
 
 
-def settle(work: Work) -> None:
+def _settle(work: Work) -> None:
     """Clear what the turn left in the working memory; let a useless agent fall asleep."""
     turn = work.turn
     if not turn.unasked:

@@ -8,8 +8,8 @@ from opencrab.engine.approvals.approvals import sweep_approvals
 from opencrab.engine.autonomy.due_items import admit_or_drop
 from opencrab.engine.autonomy.heartbeat import right_beats, sweep_beats
 from opencrab.engine.autonomy.schedules import sweep_schedules
+from opencrab.engine.queueing import enqueue, queue_of
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import enqueue, queue_of
 from opencrab.engine.turn.work import send_utterance
 
 _BATCH = 100

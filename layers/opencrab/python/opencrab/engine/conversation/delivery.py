@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.conversation.utterance import ATTEMPTS, DeliveryState, Utterance
 from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailable
-from opencrab.engine.conversation.panel_notice import is_panel
+from opencrab.engine.goals.panel_notice import is_panel
 from opencrab.engine.goals.progress_panel import show_panel
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.ports.conversation.channel import Channel
 from opencrab.ports.turn.queue import Delivery
 

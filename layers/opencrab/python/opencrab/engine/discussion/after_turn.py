@@ -1,34 +1,23 @@
 """Discussion: what a turn was in the talk of several agents, and what they think of it after."""
 
 from contextlib import suppress
-from datetime import datetime
 
-from opencrab.domain.access.authority import Source
-from opencrab.domain.conversation.loop_guard import marks_of
 from opencrab.domain.conversation.session import (
     FACILITATOR,
     OBSERVER,
     Ending,
     Phase,
     Session,
-    SessionChange,
 )
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Changed
 from opencrab.domain.memory.belief_index import PEERS, outlook_change
 from opencrab.domain.memory.peer import PEER, Peer, met
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_peer
-from opencrab.domain.models.routing import Duration
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.turn.action import Spoke
-from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine.autonomy.agent_events import discussion_ended
+from opencrab.engine.agents.events import discussion_ended
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.work import Work
-
-_NO_ROUND = frozenset({Source.PEER, Source.HEARTBEAT, Source.WORLD})
-"""Sources whose messages begin no round: those of humans and of schedules do."""
 
 _TRIES = 5
 _OUTCOMES = {
@@ -71,31 +60,6 @@ _ALONE = {
     Language.JA: " ほかの全員が、もう加えることはないと宣言しました。",
     Language.EN: " Everybody else has declared that they have nothing left to add.",
 }
-
-
-def session_change(
-    work: Work, header: Turn, speech: str, spoke_at: datetime | None
-) -> SessionChange:
-    """What a turn that closes changes in its session; `header` is what it cost in the end."""
-    spoken = [*_spoken(work), *([speech] if speech else [])]
-    return SessionChange(
-        agent_id=header.agent_id,
-        spoke_at=spoke_at,
-        declared_done=work.declared_done,
-        models={
-            choice.use: choice.model
-            for choice in work.transcript.choices
-            if choice.duration is Duration.THIS_SESSION
-        },
-        heard=None if header.source in _NO_ROUND else header.group,
-        payer=header.public_payer,
-        floor=header.hops if header.source is Source.PEER else None,
-        speeches=len(spoken),
-        characters=sum(map(len, spoken)),
-        marks=marks_of("\n".join(spoken)) if spoken and work.session.discusses else (),
-        spent_micro_usd=header.spent,
-        phase=_set_phase(work),
-    )
 
 
 def asking(session: Session, agent_id: str, language: Language, characters: int) -> str:
@@ -152,15 +116,3 @@ def _outlook(runtime: Runtime, agent_id: str, peer: Peer) -> tuple[Fact, ...]:
     stored = runtime.home.facts.get(agent_id, OUTLOOK, OUTLOOK)
     before = Outlook() if stored is None else stored.read(Outlook)
     return outlook_change(agent_id, stored, with_peer(before, peer))
-
-
-def _spoken(work: Work) -> list[str]:
-    """What the turn said with actions."""
-    return [effect.text for effect in work.transcript.effects if isinstance(effect, Spoke)]
-
-
-def _set_phase(work: Work) -> Phase | None:
-    """The phase that the turn set last, if it did."""
-    effects = work.transcript.effects
-    phases = [Phase(effect.phase) for effect in effects if effect.kind == "phase_set"]
-    return phases[-1] if phases else None

@@ -17,12 +17,15 @@ from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.discussion.turn_taking import Contender, first, hazard, is_named, ready_at
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.domain.turn.turn import Trigger, TurnStatus
-from opencrab.engine.autonomy.vital_signs import stir
-from opencrab.engine.discussion.after_turn import asking, session_change, settle
+from opencrab.domain.turn.turn import Trigger
+from opencrab.engine.agents.vital_signs import stir
+from opencrab.engine.consequence import Ending, Following
+from opencrab.engine.discussion.after_turn import asking, settle
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.consequences import Consequence
+from opencrab.engine.turn.session_change import session_change
 from opencrab.engine.turn.work import Work
 
 PATIENCE = timedelta(seconds=60)
@@ -34,7 +37,18 @@ CONCLUSION = 0
 _LATELY = 20
 
 
-def opened(work: Work, status: TurnStatus, speech: str) -> DueItem | None:  # noqa: ARG001
+class DiscussionConsequence(Consequence):
+    """After each turn of a discussion the floor opens for the next agent."""
+
+    def writes_on_close(self, work: Work) -> bool:
+        return len(work.session.participants) > 1
+
+    def on_close(self, work: Work, ending: Ending) -> Following:
+        item = _opened(work, ending.speech)
+        return Following(due=() if item is None else (item,))
+
+
+def _opened(work: Work, speech: str) -> DueItem | None:
     """What lets the next agent speak after a turn has ended; None where nobody is to."""
     if not work.session.discusses:
         return None

@@ -22,11 +22,12 @@ from opencrab.domain.memory.memory import (
 )
 from opencrab.domain.memory.summary import COMPACTION, SUMMARY, Compaction, Source, Summary
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill
-from opencrab.engine.erasure.derived_beliefs import all_of, inner_kept
+from opencrab.engine.erasure.derived_beliefs import inner_kept
 from opencrab.engine.erasure.derived_reports import wordings_kept
 from opencrab.engine.erasure.scope import Affected
 from opencrab.engine.goals.instructions import INSTRUCTION
 from opencrab.engine.learning.experience_changes import left_to, without, without_pins
+from opencrab.engine.paging import all_of
 from opencrab.engine.runtime import Runtime
 
 _INDEXED = {MEMORY, EXPERIENCE, SUMMARY}

@@ -17,9 +17,8 @@ from opencrab.domain.memory.belief_index import outlook_change, outlook_of
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
+from opencrab.engine.paging import all_of
 from opencrab.ports.documents import Facts
-
-_PAGE = 200
 
 
 class Means(Protocol):
@@ -66,17 +65,6 @@ def inner_kept(facts: Facts, agent_id: str, means: Means) -> InnerKept:
     _signs(facts, agent_id, means, kept, _happenings(facts, agent_id, means, kept))
     _schedules(facts, agent_id, means, kept)
     return kept
-
-
-def all_of(facts: Facts, agent_id: str, kind: str) -> Iterator[Fact]:
-    """Every fact of a kind that an agent keeps."""
-    after = ""
-    while True:
-        page = facts.page(agent_id, kind, after=after, limit=_PAGE)
-        yield from page
-        if len(page) < _PAGE:
-            return
-        after = page[-1].id
 
 
 def _beliefs(facts: Facts, agent_id: str, means: Means, kept: InnerKept) -> Iterator[Belief]:

@@ -3,20 +3,17 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from opencrab.domain.conversation.line import Line
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.erasure.fingerprint import Traces, digests, texts_in
-from opencrab.domain.erasure.request import FORGOTTEN, Lines, Mark, Scope, Wish
+from opencrab.domain.erasure.request import FORGOTTEN, RECORDS_KEPT, Lines, Mark, Scope, Wish
 from opencrab.domain.errors import NotFound
 from opencrab.domain.memory.memory import IMPRESSION, MEMORY, Impression, Memory
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.erasure.progress import Trail, add_lines, ranges
 from opencrab.engine.runtime import Runtime
-
-RECORDS_KEPT = timedelta(days=90)
-"""How long a turn's records may be there."""
 
 _QUOTATION = re.compile(r"^> ", re.MULTILINE)
 _PAGE = 500

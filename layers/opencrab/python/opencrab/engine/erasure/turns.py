@@ -18,8 +18,8 @@ from opencrab.domain.usage.ledger import is_row_id
 from opencrab.domain.value import Value
 from opencrab.engine.approvals.approvals import approval_id
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.stored_record import resolved
 from opencrab.engine.turn.large_result import is_result
-from opencrab.engine.turn.stored_record import resolved
 from opencrab.ports.erasure import not_ended
 
 REMAINS = "remains"

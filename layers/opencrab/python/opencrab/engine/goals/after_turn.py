@@ -1,12 +1,17 @@
-"""Closing: what the end of a turn means for the goal that it served."""
+"""What a turn means for the goal that it serves: when it begins, pauses, ends or is lost."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from opencrab.domain.access.authority import Source
+from opencrab.domain.conversation.message import Message
+from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Fact
-from opencrab.domain.errors import NotFound
+from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.goals.goal import (
+    GOAL,
     RECEIPTS,
     Goal,
     GoalStatus,
@@ -18,15 +23,18 @@ from opencrab.domain.goals.goal import (
     goal_of,
     task_message,
 )
-from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.record import called
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
+from opencrab.engine.consequence import Ending, Following
 from opencrab.engine.goals import self_goals
 from opencrab.engine.goals.conditions import cleared
+from opencrab.engine.goals.panel_notice import tell_panel
+from opencrab.engine.goals.pausing import as_its_goal, goal_fact, pause
 from opencrab.engine.goals.queue import Board, line_up, released
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.consequences import Consequence
 from opencrab.engine.turn.work import Work
 from opencrab.ports.turn.action import one_line
 
@@ -37,20 +45,6 @@ _WHY = 300
 
 
 @dataclass(frozen=True)
-class Consequence:
-    """Facts and due items to be written with a turn's end, and what is told about it.
-
-    They are few, however much the turn did: all that is told is one text, and of the goals that it
-    began only the one is written that begins now. What is `asked` the owner is to hear.
-    """
-
-    facts: tuple[Fact, ...] = ()
-    due: tuple[DueItem, ...] = ()
-    told: str = ""
-    asked: str = ""
-
-
-@dataclass(frozen=True)
 class _End:
     """How a turn ended, and the last thing that it said."""
 
@@ -58,25 +52,85 @@ class _End:
     speech: str
 
 
-def consequence(work: Work, header: Turn, status: TurnStatus, speech: str) -> Consequence:
+class GoalConsequence(Consequence):
+    """What follows for goals: one that ended is moved on, one that was interrupted waits."""
+
+    def on_message(self, runtime: Runtime, session: Session, message: Message) -> None:
+        """Let the goal wait that is carried out here: an owner goes before an agent's work."""
+        if session.goal is None:
+            return
+        agent_id = session.agent_ids[0]
+        with suppress(Conflict, NotFound):
+            language = runtime.home.agents.get(agent_id).agent.language
+            why = phrase("interrupted", language, text=message.text[:200])
+            pause(runtime, agent_id, session.goal, by=message.principal_id, reason=why)
+
+    def on_begin(self, work: Work) -> None:
+        """A turn whose goal was given up or paused before it began does as the goal does."""
+        goal = work.served
+        if goal is None or work.turn.stop is not None:
+            return
+        waits = goal.pause is not None and goal.pause.turn_waits
+        if waits or goal.status is GoalStatus.ABANDONED:
+            stored = as_its_goal(work.runtime, goal, work.turn.id)
+            work.turn = work.turn.replaced(stop=stored.stop)
+
+    def is_resumed(self, work: Work) -> bool:
+        """Whether the goal of a turn that is to wait waits no more; then the turn goes on too."""
+        if work.turn.task is None:
+            return False
+        goal = goal_fact(work.runtime, work.turn.agent_id, work.turn.task).read(Goal)
+        if goal.pause is not None:
+            return False
+        stored = as_its_goal(work.runtime, goal, work.turn.id)
+        work.turn = work.turn.replaced(stop=stored.stop)
+        return work.turn.stop is None or not work.turn.stop.pause
+
+    def on_save(self, work: Work, turn: Turn, facts: Sequence[Fact]) -> None:
+        """Let the place of an instruction see what this change moved."""
+        if turn.task is None or turn.channel is None or _is_by_itself(work, turn):
+            return
+        if turn.status is not TurnStatus.RUNNING or any(fact.kind == GOAL for fact in facts):
+            key = f"{turn.id}-{turn.sequence}-{turn.status.value}"
+            tell_panel(work.runtime, turn.channel, turn.agent_id, turn.task, key=key)
+
+    def writes_on_close(self, work: Work) -> bool:
+        return work.turn.task is not None
+
+    def on_close(self, work: Work, ending: Ending) -> Following:
+        return _following(work, ending)
+
+    def on_abandon(self, runtime: Runtime, turn: Turn, why: str) -> Following:
+        return _abandoned(runtime, turn, why)
+
+
+def _is_by_itself(work: Work, turn: Turn) -> bool:
+    """Whether the agent serves a goal that nobody has given in any place."""
+    own = turn.source is Source.HEARTBEAT
+    return own and (work.served is None or work.served.channel is None)
+
+
+def _following(work: Work, ending: Ending) -> Following:
     """What follows from a turn's end for its goal, and for goals that it began; read anew.
 
-    `header` is the turn with its last call settled.
+    Facts and due items are few, however much the turn did: all that is told is one text, and of the
+    goals that it began only the one is written that begins now.
     """
+    status, speech = ending.status, ending.speech
     begun = _begun(work) if status in _GOOD else []
     if work.turn.task is None and not begun:
-        return Consequence()
+        return Following()
     facts, now = work.runtime.home.facts, work.runtime.clock.now()
     board = Board.of(facts, work.profile, now)
     told: list[str] = []
     if work.turn.task is not None:
         goal = board.goal(goal_of(work.turn.task))
         if goal is not None and goal.turn_id == work.turn.id:
-            goal = goal.replaced(spent_micro_usd=goal.spent_micro_usd + header.spent)
+            goal = goal.replaced(spent_micro_usd=goal.spent_micro_usd + ending.turn.spent)
             _advance(work, board, goal, _End(status, speech or _spoken(work)), told)
     _line_up(work, board, begun, told)
     asked = "\n".join(_asked(work, board))
-    return Consequence(board.facts, tuple(board.due), "\n".join(told), asked)
+    return Following(board.facts, tuple(board.due), "\n".join(told), asked)
 
 
 def _asked(work: Work, board: Board) -> list[str]:
@@ -101,25 +155,25 @@ def _line_up(work: Work, board: Board, begun: list[str], told: list[str]) -> Non
         line_up(board, goal, hops=work.turn.hops + 1)
 
 
-def abandoned(runtime: Runtime, turn: Turn, why: str) -> Consequence:
+def _abandoned(runtime: Runtime, turn: Turn, why: str) -> Following:
     """What follows for its goal when a turn ends whose world cannot be read any more."""
     if turn.task is None:
-        return Consequence()
+        return Following()
     try:
         profile = runtime.home.agents.get(turn.agent_id)
     except NotFound:
-        return Consequence()
+        return Following()
     board = Board.of(runtime.home.facts, profile, runtime.clock.now())
     goal = board.goal(goal_of(turn.task))
     if goal is None or goal.turn_id != turn.id:
-        return Consequence()
+        return Following()
     if not goal.status.is_end:
-        pause = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=board.now)
-        goal = goal.replaced(pause=pause.replaced(turn_waits=False))
+        waiting = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=board.now)
+        goal = goal.replaced(pause=waiting.replaced(turn_waits=False))
         board.put_goal(goal)
     told: list[str] = []
     released(board, goal, partial(_prepared, runtime, board, told))
-    return Consequence(board.facts, tuple(board.due))
+    return Following(board.facts, tuple(board.due))
 
 
 def _spoken(work: Work) -> str:
@@ -192,14 +246,14 @@ def _interrupted(work: Work, board: Board, goal: Goal, status: TurnStatus, told:
     rejected = status is TurnStatus.STOPPED and decided is not None and not decided.approved
     key = "goal_rejected" if rejected else f"goal_{status.value}"
     reason = phrase(key, work.profile.agent.language)
-    pause = goal.pause or Pause(reason=reason, by="opencrab", at=now)
+    waiting = goal.pause or Pause(reason=reason, by="opencrab", at=now)
     task = goal.current
     if task is not None:
         goal = goal.with_task(task.replaced(receipts=_together(task.receipts, work)))
     else:
         goal = goal.replaced(receipts=_together(goal.receipts, work))
     goal = goal.replaced(
-        pause=pause.replaced(turn_waits=False), taint=goal.taint or work.turn.taint
+        pause=waiting.replaced(turn_waits=False), taint=goal.taint or work.turn.taint
     )
     told.extend(self_goals.asks(goal))
     board.put_goal(goal)

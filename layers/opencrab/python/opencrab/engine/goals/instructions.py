@@ -22,16 +22,16 @@ from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.turn import Stop, TurnStatus
 from opencrab.domain.value import Identifier, MessageText, MicroUsd, Name, Value
-from opencrab.engine.autonomy import vital_signs
-from opencrab.engine.autonomy.agent_events import ABANDONED, RESUMED, goal_changed
-from opencrab.engine.autonomy.due_items import admit_item
+from opencrab.engine.agents import vital_signs
+from opencrab.engine.agents.events import ABANDONED, RESUMED, goal_changed
 from opencrab.engine.goals import pausing
 from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact, tell_moved
 from opencrab.engine.goals.queue import Board, line_up, opened, released, session_of
 from opencrab.engine.goals.self_goals import learned
 from opencrab.engine.phrases import phrase
+from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import enqueue, instruct
+from opencrab.engine.turn.admission import admit_due, instruct
 from opencrab.ports.turn.action import one_line
 
 INSTRUCTION = "instruction"
@@ -288,7 +288,7 @@ def _commit(runtime: Runtime, board: Board, *more: Fact) -> None:
     """Write the board; what is due is admitted at once, or by the sweep if this ends here."""
     runtime.home.facts.commit(*board.facts, *more, due=tuple(board.due))
     for item in board.due:
-        admit_item(runtime, item)
+        admit_due(runtime, item)
         runtime.home.due.done(item.id)
 
 

@@ -15,7 +15,7 @@ from opencrab.domain.goals.selection import begins_at, require_deadline, require
 from opencrab.domain.goals.value_estimate import Horizon, Worth
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.value import Identifier, MessageText, Unit, Value
-from opencrab.engine.autonomy.vital_signs import stir, wake
+from opencrab.engine.agents.vital_signs import stir, wake
 from opencrab.engine.goals.instructions import Asker
 from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact
 from opencrab.engine.goals.queue import Board, opened

@@ -6,7 +6,7 @@ from opencrab.domain.document import Fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Pause, goal_key, goal_of
 from opencrab.domain.turn.turn import Stop, Turn
-from opencrab.engine.conversation.panel_notice import tell_panel
+from opencrab.engine.goals.panel_notice import tell_panel
 from opencrab.engine.goals.queue import Board, released
 from opencrab.engine.runtime import Runtime
 

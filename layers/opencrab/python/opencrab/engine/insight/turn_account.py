@@ -37,8 +37,8 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.stored_record import resolved
 from opencrab.engine.turn.call import what
-from opencrab.engine.turn.stored_record import resolved
 from opencrab.ports.turn.action import one_line
 
 _TEXT = 4_000

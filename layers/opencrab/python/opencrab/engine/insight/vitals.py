@@ -11,8 +11,8 @@ from opencrab.domain.goals.goal import OPEN_GOALS
 from opencrab.domain.money.budget import INSTALLATION, agent_scope
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import MicroUsd, Value
+from opencrab.engine.agents.vital_signs import stored_signs
 from opencrab.engine.approvals import approvals
-from opencrab.engine.autonomy.vital_signs import stored_signs
 from opencrab.engine.insight import turn_index
 from opencrab.engine.runtime import Runtime
 

@@ -11,8 +11,8 @@ from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentKi
 from opencrab.domain.learning.change_apply import Subject, ended, is_pinned
 from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
 from opencrab.domain.skills.skill import SkillStatus
-from opencrab.engine.erasure.derived_beliefs import all_of
 from opencrab.engine.memory.records import mind_of, rewritten
+from opencrab.engine.paging import all_of
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Facts
 

@@ -12,7 +12,7 @@ from opencrab.domain.turn.record import CallResult, ModelResult, Record
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.stored_record import resolved
+from opencrab.engine.stored_record import resolved
 
 REMARK_CHARACTERS = 2_000
 

@@ -5,12 +5,14 @@ It is made of what the turn holds already: no store is asked, and no word of any
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 from opencrab.domain.access.authority import taints
 from opencrab.domain.conversation.line import Line, LineKind
 from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.errors import Unavailable
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, TaskStatus, goal_key, goal_of
 from opencrab.domain.learning.holdout import tried
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Served, Signals
@@ -29,6 +31,9 @@ from opencrab.domain.turn.record import (
 )
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.usage.ledger import row_id
+from opencrab.engine.consequence import Ending, Following
+from opencrab.engine.skills.offering import used
+from opencrab.engine.turn.consequences import Consequence
 from opencrab.engine.turn.work import NO_DEEDS, Work
 
 MEMORIES = 50
@@ -52,14 +57,21 @@ _UNDONE = frozenset({CallState.FAILED, CallState.UNKNOWN})
 _BY_ITSELF = frozenset({TurnStatus.COMPLETED, TurnStatus.IDLE})
 
 
-@dataclass(frozen=True)
-class Ending:
-    """How a turn ends: its header, its last words, the records and the facts that end it."""
+class SignalsConsequence(Consequence):
+    """What a turn tells of its models, skills and memories is written where there is room.
 
-    turn: Turn
-    speech: str = ""
-    records: tuple[Record, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    To measure is not worth a failure: it is asked last, for the spare item of the transaction.
+    """
+
+    def on_close(self, work: Work, ending: Ending) -> Following:
+        return Following(spare=signals(work, ending))
+
+    def after_close(self, work: Work) -> None:
+        """Count which acquired skills the turn was given; the journal is what measures go by."""
+        acquired = {skill.name for skill in work.profile.mind.skills}
+        if names := acquired & {*(work.skills or ()), *work.transcript.skills_asked}:
+            with suppress(Unavailable):
+                used(work.runtime.home.facts, work.turn.agent_id, names, work.runtime.clock.now())
 
 
 def signals(work: Work, ending: Ending) -> Fact | None:

@@ -25,7 +25,7 @@ from opencrab.domain.learning.settings import Trials
 from opencrab.domain.learning.skill_lifecycle import on_trial, placed, restored, toggled
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus
-from opencrab.engine.erasure.derived_beliefs import all_of
+from opencrab.engine.paging import all_of
 from opencrab.ports.documents import Facts
 
 WAS_PINNED = "was_pinned"

@@ -11,7 +11,7 @@ from opencrab.domain.memory.belief_index import outlook_change, outlook_of
 from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.memory.peer import PEER, Peer, trust
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, without_belief, without_peer
-from opencrab.engine.erasure.derived_beliefs import all_of
+from opencrab.engine.paging import all_of
 from opencrab.engine.runtime import Runtime
 
 _TRIES = 5

@@ -14,7 +14,6 @@ from opencrab.domain.errors import Conflict, Invalid, NotFound, OpenCrabError, U
 from opencrab.domain.models.preferences import PRICES, DatedPrice, Preferences, ProviderChange
 from opencrab.domain.models.price_check import Fall, sorted_out
 from opencrab.domain.models.routing import LlmConfig
-from opencrab.engine.agents.creation import require_model
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.models.model import Directory, ProviderState
 from opencrab.ports.models.preferences import Stored
@@ -364,3 +363,13 @@ def _keep_key(runtime: Runtime, name: str, key: str) -> None:
             cure="set it where the installation looks for secrets",
         )
     runtime.secrets.put(name, key)
+
+
+def require_model(runtime: Runtime, name: str | None) -> None:
+    """See that an agent's model can be used here; raises Invalid, naming what is missing."""
+    if name is None:
+        return
+    try:
+        runtime.models.get(name)
+    except Invalid as error:
+        raise Invalid(error.message, field="model", cure=error.cure) from error

@@ -20,13 +20,14 @@ from opencrab.domain.goals.goal import GOAL, Goal, goal_of
 from opencrab.domain.turn.turn import UNASKED, Trigger
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd, Value
+from opencrab.engine.agents.vital_signs import happened, stored_signs
 from opencrab.engine.autonomy.heartbeat import deliver_beat
 from opencrab.engine.autonomy.sweep import admit_due, sweep
-from opencrab.engine.autonomy.vital_signs import happened, stored_signs
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.memory.compaction.turn import run_compaction
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery, Queue
 
 MOST_AGENTS, MOST_HOURS = 1_000, 24 * 31

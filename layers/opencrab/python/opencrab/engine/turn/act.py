@@ -31,11 +31,12 @@ from opencrab.domain.turn.record import (
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, name_key
 from opencrab.engine.approvals import approvals
+from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import phrase
 from opencrab.engine.turn.call import Ready, checked, context_of, ended
 from opencrab.engine.turn.close import close, shortened
 from opencrab.engine.turn.large_result import within
-from opencrab.engine.turn.work import ASKING, Beside, Work
+from opencrab.engine.turn.work import ASKING, Work
 from opencrab.engine.usage.ledger_row import unknown
 from opencrab.ports.turn.action import one_line
 
@@ -129,13 +130,13 @@ def _begin(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
     effect = ready.action.effect
     if effect is Effect.TRANSACTIONAL:
         if spend:
-            work.save(work.turn, beside=Beside(facts=spend), unless_stopped=True)
+            work.save(work.turn, beside=ExtraWrites(facts=spend), unless_stopped=True)
         _transact(work, ready)
     elif effect in _INTENDED:
         _intend(work, ready, spend)
     else:
         if spend:
-            work.save(work.turn, beside=Beside(facts=spend), unless_stopped=True)
+            work.save(work.turn, beside=ExtraWrites(facts=spend), unless_stopped=True)
         _finish(work, ready, work.next_n, _run(work, ready, {}))
 
 
@@ -156,7 +157,7 @@ def _intend(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
         prepared=prepared,
         at=work.runtime.clock.now(),
     )
-    work.save(work.turn, intent, beside=Beside(facts=spend), unless_stopped=True)
+    work.save(work.turn, intent, beside=ExtraWrites(facts=spend), unless_stopped=True)
     _finish(work, ready, intent.n, _run(work, ready, prepared))
 
 
@@ -209,7 +210,7 @@ def _finish(work: Work, ready: Ready, n: int, outcome: tuple[CallState, ActionRe
         record,
         lines=_lines(work, call, record),
         utterances=_utterances(work, result, ends=ends),
-        beside=Beside(facts=(*result.facts, *_foreign_names(work, result))),
+        beside=ExtraWrites(facts=(*result.facts, *_foreign_names(work, result))),
         unless_stopped=action.effect is Effect.TRANSACTIONAL,
         progress=True,
     )
@@ -267,7 +268,7 @@ def _wait(work: Work, ready: Ready) -> None:
             work.line(LineKind.APPROVAL, text, data={"call_id": call.id, "approval_id": opened.id}),
         ),
         utterances=work.utterance(text, ASKING + request.n, approval=opened.id),
-        beside=Beside(facts=(opened,)),
+        beside=ExtraWrites(facts=(opened,)),
         unless_stopped=True,
         progress=True,
     )

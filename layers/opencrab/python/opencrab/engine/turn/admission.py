@@ -1,7 +1,6 @@
 """Admission: the one way in, by which a message becomes queued turns exactly once."""
 
 import json
-from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
@@ -11,12 +10,11 @@ from opencrab.domain.conversation.message import Message
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.identifier import content_hash, stable_id
+from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn
-from opencrab.engine.goals.pausing import pause
-from opencrab.engine.phrases import phrase
+from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.journal import Admission
-from opencrab.ports.turn.queue import Queue
 
 
 class Inherited(TypedDict, total=False):
@@ -43,8 +41,8 @@ def admit(
 ) -> tuple[Turn, ...]:
     """Admit a message: one turn for every participant but its sender, stored, then queued.
 
-    `only` names those participants whom it asks. An owner's message to a session in which a goal is
-    carried out lets that goal wait: whoever owns the agent goes before its work.
+    `only` names those participants whom it asks. An owner's message may interrupt what is going on
+    in the session: whoever owns the agent goes before its work.
     The same message again answers the same turns. Raises NotFound (session), Conflict (ended
     session, nobody left to answer, or the same id for another body).
     """
@@ -63,8 +61,9 @@ def admit(
         line = _hidden(line, turns[0].agent_id)
     stored = runtime.home.journal.admit(Admission(message_id, body_hash, turns, line))
     from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
-    if session.goal is not None and from_owner and not stored[0].status.is_end:
-        _interrupt(runtime, session, message)
+    if from_owner and not stored[0].status.is_end:
+        for consequence in runtime.consequences:
+            consequence.on_message(runtime, session, message)
     for turn in stored:
         enqueue(runtime, turn)
     return stored
@@ -94,30 +93,6 @@ def _turn(session_id: str, message: Message, agent_id: str, now: datetime) -> Tu
         lease_until=now,
         created_at=now,
     )
-
-
-def _interrupt(runtime: Runtime, session: Session, message: Message) -> None:
-    agent_id, goal = session.agent_ids[0], str(session.goal)
-    with suppress(Conflict, NotFound):
-        language = runtime.home.agents.get(agent_id).agent.language
-        why = phrase("interrupted", language, text=message.text[:200])
-        pause(runtime, agent_id, goal, by=message.principal_id, reason=why)
-
-
-def enqueue(runtime: Runtime, turn: Turn, *, again: str = "") -> None:
-    """Queue a turn that still has something to do; `again` makes it a new queue message."""
-    if turn.status.is_end:
-        return
-    body = json.dumps({"v": 1, "turn": turn.id}, separators=(",", ":"))
-    deduplication = f"{turn.id}{again}"
-    group = turn.session_id or turn.id
-    queue_of(runtime, turn).send(body, group=group, deduplication=deduplication)
-
-
-def queue_of(runtime: Runtime, turn: Turn) -> Queue:
-    """Where a turn waits for its worker: summaries and vectors keep nobody waiting."""
-    compacts = turn.trigger in {Trigger.COMPACTION, Trigger.EMBEDDING}
-    return runtime.home.compactions if compacts else runtime.home.turns
 
 
 def instruct(runtime: Runtime, instruction: Instruction, line: Line) -> Instruction:
@@ -175,3 +150,20 @@ def _data(message: Message) -> dict[str, Any]:
     images, quoted = message.images, message.metadata.get(QUOTES)
     data: dict[str, Any] = {"images": list(images)} if images else {}
     return data | ({QUOTES: [quoted]} if quoted else {})
+
+
+def admit_due(runtime: Runtime, item: DueItem) -> None:
+    """Admit what is due, in a session that is made first if it is a new one."""
+    if item.session is not None:
+        runtime.home.sessions.create(item.session)
+    admit(
+        runtime,
+        item.session_id,
+        item.message,
+        trigger=item.trigger,
+        hops=item.hops,
+        task=item.task,
+        taint=item.taint,
+        payer=item.payer,
+        only=item.only,
+    )

@@ -1,6 +1,6 @@
 """Close: end a turn in one transaction, with its last words and what is left of its money."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opencrab.domain.access.authority import Source
 from opencrab.domain.conversation.line import LineKind
@@ -9,13 +9,9 @@ from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.turn.record import Record
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
-from opencrab.engine.approvals import approvals
-from opencrab.engine.discussion.after_turn import session_change
-from opencrab.engine.goals.after_turn import consequence
-from opencrab.engine.learning.signals import Ending, signals
-from opencrab.engine.memory.compaction.trigger import tell_of_growth
-from opencrab.engine.turn.after_close import aftermath, settle, writes_more
-from opencrab.engine.turn.work import Beside, Work
+from opencrab.engine.consequence import Ending, ExtraWrites, Following
+from opencrab.engine.turn.session_change import session_change
+from opencrab.engine.turn.work import Work
 
 DRAWS_BESIDE_CARRIED = 7
 """Budgets that one transaction can settle beside results that were carried up to the end."""
@@ -46,22 +42,25 @@ def close(
     `speech` is the agent's answer; `notice` a sentence that OpenCrab says in its place; a turn
     that ends without either delivers nothing. What a heartbeat began delivers no notice: nobody
     waits for it, and the session has it. `records` and `turn` are the result that ended it.
-    What follows for the goal that it served is part of the same transaction, and so is what the
-    turn tells of its models, skills and memories, unless there is no room left in it: to measure is
-    not worth a failure. A turn with a job ends as one that failed at it.
+    What follows for each capability is part of the same transaction, but for what is only written
+    where there is room left. A turn with a job ends as one that failed at it.
     """
     if work.job is not None:
         work.job.failed(work, status, records, turn or work.turn, note or notice)
         return
-    if work.carried and (work.turn.task is not None or writes_more(work)):
+    following = work.runtime.consequences
+    if work.carried and any(each.writes_on_close(work) for each in following):
+        # Their items and the carried results together could pass the 25 of one transaction.
         work.save(work.turn, progress=True)
+    # `Changed`: somebody else wrote a fact that a consequence has read. The turn is still this
+    # worker's (its epoch holds), so the end is worked out anew from fresh reads (ADR 0015).
     for _ in range(_TRIES):
         try:
             _close(work, status, records, turn or work.turn, _Words(speech, notice, note))
         except Changed:
             continue
-        tell_of_growth(work)
-        settle(work)
+        for each in following:
+            each.after_close(work)
         return
     raise Unavailable(f"the goal of turn {work.turn.id!r} is changed by others all the time")
 
@@ -73,21 +72,15 @@ def _close(
     draws = header.returns(now.strftime("%Y-%m-%d"))
     if len(draws) > DRAWS_BESIDE_CARRIED and work.carried:
         work.save(work.turn, progress=True)
-    text = shortened(words.speech or words.notice)
     speech = words.speech
-    after = consequence(work, header, status, speech)
+    text = shortened(speech or words.notice)
     spoke = bool(speech) or work.transcript.speeches > 0
-    rest = aftermath(work, status, speech, spoke=spoke)
-    withdrawn = approvals.withdrawn(work.runtime, header, work.transcript)
-    kind = LineKind.SPEECH if speech else LineKind.SYSTEM
     ended = header.replaced(
-        status=status,
-        ended_at=now,
-        note=words.note or words.notice,
-        allowance=0,
+        status=status, ended_at=now, note=words.note or words.notice, allowance=0
     )
+    after = _following(work, Ending(ended, status, speech, spoke, records))
+    kind = LineKind.SPEECH if speech else LineKind.SYSTEM
     told = (work.line(LineKind.SYSTEM, shortened(after.told)),) if after.told else ()
-    facts = (*after.facts, *withdrawn, *rest.facts)
     work.save(
         ended,
         *records,
@@ -96,15 +89,30 @@ def _close(
             *_last_words(work, text if _is_heard(work, speech) else ""),
             *_asked(work, after.asked),
         ),
-        beside=Beside(
+        beside=ExtraWrites(
             draws=draws,
-            facts=facts,
-            due=(*after.due, *rest.due),
+            facts=after.facts,
+            due=after.due,
             session=session_change(work, header, speech, now if spoke else None),
-            spare=signals(work, Ending(ended, speech, records, facts)),
+            spare=after.spare,
         ),
         progress=True,
     )
+
+
+def _following(work: Work, ending: Ending) -> Following:
+    """All that follows from the end, in the order in which the consequences are registered."""
+    merged = Following()
+    for consequence in work.runtime.consequences:
+        added = consequence.on_close(work, replace(ending, facts=merged.facts))
+        merged = Following(
+            facts=(*merged.facts, *added.facts),
+            due=(*merged.due, *added.due),
+            told="\n".join(filter(None, (merged.told, added.told))),
+            asked="\n".join(filter(None, (merged.asked, added.asked))),
+            spare=added.spare or merged.spare,
+        )
+    return merged
 
 
 def _is_heard(work: Work, speech: str) -> bool:

@@ -4,8 +4,8 @@ from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.engine.approvals import approvals
+from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import enqueue
 
 
 def stop(runtime: Runtime, turn_id: str, *, by: str, reason: str = "") -> Turn:

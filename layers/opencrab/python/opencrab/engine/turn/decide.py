@@ -15,13 +15,14 @@ from opencrab.domain.turn.task_type import ThinkContext, think_context
 from opencrab.domain.turn.transcript import Attempt
 from opencrab.domain.turn.turn import Block, Turn, TurnStatus, draws_for
 from opencrab.domain.value import MicroUsd
+from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
 from opencrab.engine.money.reservation import reservation
 from opencrab.engine.phrases import budget_phrase, phrase
 from opencrab.engine.skills.offering import offered
 from opencrab.engine.turn.close import close
 from opencrab.engine.turn.prompt.request import build_request, skills_that_fit
-from opencrab.engine.turn.work import Beside, Work
+from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import ChatModel, ChatRequest
 from opencrab.ports.turn.journal import Boundary
 
@@ -232,7 +233,7 @@ def _intend(work: Work, intent: ModelIntent, block: Block | None) -> None:
     work.save(
         work.turn.reserving(intent.reserved, block),
         intent,
-        beside=Beside(draws=draws),
+        beside=ExtraWrites(draws=draws),
         unless_stopped=True,
     )
 

@@ -2,69 +2,36 @@
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
-from enum import StrEnum
 from typing import TypeVar
 
-from opencrab.domain.access.authority import Source
 from opencrab.domain.conversation.line import LineKind
-from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded, Unavailable
-from opencrab.domain.goals.goal import Goal, GoalStatus
+from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded
 from opencrab.domain.turn.action import Passed
 from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
-from opencrab.engine.autonomy.vital_signs import wake
-from opencrab.engine.goals.after_turn import abandoned
-from opencrab.engine.goals.pausing import ATTEMPTS, as_its_goal, goal_fact
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.skills.offering import used
+from opencrab.engine.stored_record import resolved
 from opencrab.engine.turn.act import act, recover, settle_unknown
 from opencrab.engine.turn.close import close
 from opencrab.engine.turn.decide import decide
 from opencrab.engine.turn.observe import observe
-from opencrab.engine.turn.stored_record import resolved
+from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.engine.turn.work import Work
 from opencrab.engine.usage.ledger_row import unknown, usage_row
 from opencrab.ports.turn.journal import Change, Recorded
 from opencrab.ports.turn.queue import Delivery
-
-SLACK_SECONDS = 15.0
 
 REPAIRS = 2
 """Steps without a single call that could be understood, after the first, before a turn ends."""
 
 _PAUSED = "paused"
 _DEEDS = 5
+_TRIES = 5
 
 Moved = TypeVar("Moved")
-
-
-class Outcome(StrEnum):
-    """What the caller does with the message: it is finished, or it was given back for later."""
-
-    FINISHED = "finished"
-    CONTINUE = "continue"
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How much time there is, and whether the process wants to end; both asked between steps.
-
-    `between_steps` is told the header there: a home that runs several turns in one process lets a
-    suspect run alone. Where each has a process of its own there is nothing to do.
-    """
-
-    seconds_left: Callable[[], float] = lambda: float("inf")
-    stopping: Callable[[], bool] = lambda: False
-    between_steps: Callable[[Turn], None] = lambda _turn: None
-
-    def allows(self, model_timeout_seconds: float) -> bool:
-        """Whether one more model call fits."""
-        return not self.stopping() and self.seconds_left() >= model_timeout_seconds + SLACK_SECONDS
 
 
 def turn_of(body: str) -> str:
@@ -112,8 +79,6 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
             return Outcome.FINISHED
         records = resolved(claimed.records, runtime.home.blobs)
         work = observe(runtime, claimed.turn, Transcript.of(records))
-        if work.turn.source is not Source.HEARTBEAT:
-            work.profile = wake(runtime, work.profile)
         return _drive(work, delivery, pace)
     except Superseded:
         return Outcome.FINISHED
@@ -125,7 +90,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
 
 
 def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
-    """End a turn whose world is gone: what it needs cannot be read, so only its goal is told."""
+    """End a turn whose world is gone: what it needs cannot be read, only what follows is told."""
     turn, now = claimed.turn, runtime.clock.now()
     lost = _lost(claimed)
     for intent in lost:
@@ -133,16 +98,16 @@ def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
     ended = turn.replaced(
         status=TurnStatus.FAILED, ended_at=now, lease_until=None, note=why, allowance=0
     )
-    for _ in range(ATTEMPTS):
-        after = abandoned(runtime, turn, why)
+    for _ in range(_TRIES):
+        after = [each.on_abandon(runtime, turn, why) for each in runtime.consequences]
         change = Change(
             turn=ended,
             expected=turn.sequence,
             records=tuple(unknown(intent) for intent in lost),
             draws=turn.returns(now.strftime("%Y-%m-%d")),
             usage=tuple(usage_row(turn, intent, unknown(intent), now) for intent in lost),
-            facts=after.facts,
-            due=after.due,
+            facts=tuple(fact for each in after for fact in each.facts),
+            due=tuple(item for each in after for item in each.due),
             at=now,
         )
         try:
@@ -165,20 +130,8 @@ def _lost(claimed: Recorded) -> tuple[ModelIntent, ...]:
 
 
 def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
-    outcome = _carried_on(work, delivery, pace)
-    _count_skills(work)
-    return outcome
-
-
-def _carried_on(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
-    work.resend()
-    if work.turn.note == _PAUSED and work.turn.stop is None:
-        work.turn = work.turn.replaced(note="")
-    _heed_goal(work)
-    if work.turn.hopeless:
-        _give_up(work, delivery)
-    elif work.transcript.pending is not None:
-        _stop_if_frozen(work)
+    """Go step by step until the turn ends or waits, or until there is no time for one more call."""
+    _begin(work, delivery)
     while not work.turn.status.is_end and work.turn.status is not TurnStatus.WAITING:
         pace.between_steps(work.turn)
         if not _step_ready(work):
@@ -192,12 +145,17 @@ def _carried_on(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
     return Outcome.FINISHED
 
 
-def _count_skills(work: Work) -> None:
-    """Count which acquired skills the turn was given; the journal is what measures are made of."""
-    acquired = {skill.name for skill in work.profile.mind.skills if work.turn.status.is_end}
-    if names := acquired & {*(work.skills or ()), *work.transcript.skills_asked}:
-        with suppress(Unavailable):
-            used(work.runtime.home.facts, work.turn.agent_id, names, work.runtime.clock.now())
+def _begin(work: Work, delivery: Delivery) -> None:
+    """Do what comes before the first step, which may end the turn already."""
+    for consequence in work.runtime.consequences:
+        consequence.on_begin(work)
+    work.resend()
+    if work.turn.note == _PAUSED and work.turn.stop is None:
+        work.turn = work.turn.replaced(note="")
+    if work.turn.hopeless:
+        _give_up(work, delivery)
+    elif work.transcript.pending is not None:
+        _stop_if_frozen(work)
 
 
 def _stop_if_frozen(work: Work) -> None:
@@ -258,7 +216,7 @@ def _wait_or_stop(work: Work, stop: Stop) -> None:
     if not stop.pause:
         close(work, TurnStatus.STOPPED, notice=phrase("stopped", language))
         return
-    if _resumed(work):
+    if any(each.is_resumed(work) for each in work.runtime.consequences):
         return
     done = "; ".join(_deeds(work)) or phrase("nothing_yet", language)
     text = phrase("paused", language, label=work.turn.task or work.turn.id, done=done)
@@ -268,18 +226,6 @@ def _wait_or_stop(work: Work, stop: Stop) -> None:
     )
 
 
-def _resumed(work: Work) -> bool:
-    """Whether the goal of a turn that is to wait waits no more; then the turn goes on too."""
-    if work.turn.task is None:
-        return False
-    goal = goal_fact(work.runtime, work.turn.agent_id, work.turn.task).read(Goal)
-    if goal.pause is not None:
-        return False
-    stored = as_its_goal(work.runtime, goal, work.turn.id)
-    work.turn = work.turn.replaced(stop=stored.stop)
-    return work.turn.stop is None or not work.turn.stop.pause
-
-
 def _deeds(work: Work) -> list[str]:
     """The newest things that this turn has done, a short line each."""
     told = [
@@ -287,17 +233,6 @@ def _deeds(work: Work) -> list[str]:
         for receipt in work.receipts
     ]
     return told[-_DEEDS:]
-
-
-def _heed_goal(work: Work) -> None:
-    """A turn whose goal was given up or paused before it began does as the goal does."""
-    goal = work.served
-    if goal is None or work.turn.stop is not None:
-        return
-    waits = goal.pause is not None and goal.pause.turn_waits
-    if waits or goal.status is GoalStatus.ABANDONED:
-        stored = as_its_goal(work.runtime, goal, work.turn.id)
-        work.turn = work.turn.replaced(stop=stored.stop)
 
 
 def _guarded(work: Work, move: Callable[[Work], Moved]) -> Moved | None:

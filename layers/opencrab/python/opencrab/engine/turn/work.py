@@ -4,29 +4,27 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from opencrab.domain.access.authority import Source
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.line import Audience, Line, LineKind
 from opencrab.domain.conversation.message import Channel
-from opencrab.domain.conversation.session import Session, SessionChange
+from opencrab.domain.conversation.session import Session
 from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.document import Fact
-from opencrab.domain.goals.goal import GOAL, Goal, Receipt
+from opencrab.domain.goals.goal import Goal, Receipt
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.summary import Topic
 from opencrab.domain.models.routing import Basis, Manner
-from opencrab.domain.money.budget import Draw, Limits
+from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.action import ActionResult, FileDeleted, FileWritten
-from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, called
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
-from opencrab.engine.conversation.panel_notice import tell_panel
+from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models.assignment import lots
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.stored_record import stored_form
 from opencrab.engine.turn.prompt.surroundings_text import Around
-from opencrab.engine.turn.stored_record import stored_form
 from opencrab.engine.usage.ledger_row import usage_row
 from opencrab.ports.models.model import ChatRequest, Image, ModelInfo, Returned, Said
 from opencrab.ports.turn.journal import Change
@@ -68,21 +66,7 @@ class Earlier:
     topics: tuple[Topic, ...] = ()
 
 
-@dataclass(frozen=True)
-class Beside:
-    """What a change writes beside its records, lines and utterances.
-
-    `spare` is a fact that is written only where there is room for it.
-    """
-
-    draws: tuple[Draw, ...] = ()
-    session: SessionChange | None = None
-    facts: tuple[Fact, ...] = ()
-    due: tuple[DueItem, ...] = ()
-    spare: Fact | None = None
-
-
-NOTHING = Beside()
+NOTHING = ExtraWrites()
 
 
 class Job(Protocol):
@@ -213,7 +197,7 @@ class Work:
         *records: Record,
         lines: tuple[Line, ...] = (),
         utterances: tuple[Utterance, ...] = (),
-        beside: Beside = NOTHING,
+        beside: ExtraWrites = NOTHING,
         unless_stopped: bool = False,
         progress: bool = False,
     ) -> None:
@@ -255,20 +239,8 @@ class Work:
                 self.goal = fact
         for utterance in utterances:
             send_utterance(self.runtime, utterance)
-        self._tell_panel(turn, beside.facts)
-
-    def _tell_panel(self, turn: Turn, facts: tuple[Fact, ...]) -> None:
-        """Let the place of an instruction see what this change moved."""
-        if turn.task is None or turn.channel is None or self._is_by_itself(turn):
-            return
-        if turn.status is not TurnStatus.RUNNING or any(fact.kind == GOAL for fact in facts):
-            key = f"{turn.id}-{turn.sequence}-{turn.status.value}"
-            tell_panel(self.runtime, turn.channel, turn.agent_id, turn.task, key=key)
-
-    def _is_by_itself(self, turn: Turn) -> bool:
-        """Whether the agent serves a goal that nobody has given in any place."""
-        own = turn.source is Source.HEARTBEAT
-        return own and (self.served is None or self.served.channel is None)
+        for consequence in self.runtime.consequences:
+            consequence.on_save(self, turn, beside.facts)
 
     def _usage(
         self, turn: Turn, records: tuple[Record, ...], now: datetime

@@ -31,9 +31,9 @@ from opencrab.domain.world.binding import (
     private_key_name,
 )
 from opencrab.domain.world.inbound import Meaning, meaning
-from opencrab.engine.autonomy.vital_signs import LONG_AGO, bring_to_life, happened, rouse, stir
+from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, happened, rouse, stir
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world.outbox import Post, place_fact
+from opencrab.engine.world_outbox import Post, place_fact
 from opencrab.ports.documents import Facts
 from opencrab.ports.world import Opened, WorldLink
 

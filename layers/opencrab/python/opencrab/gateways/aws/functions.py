@@ -20,7 +20,8 @@ from opencrab.engine.autonomy.heartbeat import deliver_beat
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome, Pace, run_turn
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery, Queue
 
 log = logging.getLogger(__name__)

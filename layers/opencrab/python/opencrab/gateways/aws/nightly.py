@@ -13,7 +13,7 @@ from typing import Any
 
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome, Pace
+from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.gateways.aws.functions import Journalist, Run
 from opencrab.ports.turn.queue import Delivery
 

@@ -27,9 +27,10 @@ from opencrab.engine.learning.nightly.run import run_night
 from opencrab.engine.learning.nightly.schedule import nightfall, send_reviews
 from opencrab.engine.memory.compaction.turn import run_compaction
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome, Pace, is_suspect, run_turn
-from opencrab.gateways.isolation import Isolation
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import is_suspect, run_turn
 from opencrab.gateways.local.index_follower import IndexFollower
+from opencrab.gateways.local.isolation import Isolation
 from opencrab.ports.conversation.feed import ChangeFeed
 from opencrab.ports.turn.queue import Delivery, Queue
 

@@ -17,13 +17,13 @@ from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.world.binding import World, told_status
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.agents.settings import change_agent
+from opencrab.engine.agents.vital_signs import bring_to_life, stir, stored_signs
 from opencrab.engine.autonomy.heartbeat import Decided, beat, beats
-from opencrab.engine.autonomy.vital_signs import bring_to_life, stir, stored_signs
 from opencrab.engine.goals.instructions import Asker
 from opencrab.engine.goals.owner_goals import NewGoal, inject
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world.binding import NewBinding, bind, place, post_of
-from opencrab.engine.world.outbox import place_fact
+from opencrab.engine.world_outbox import place_fact
 
 _TRIES = 5
 

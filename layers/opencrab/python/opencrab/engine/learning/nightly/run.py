@@ -46,7 +46,7 @@ from opencrab.engine.learning.report.report import During, kept, period_of
 from opencrab.engine.learning.snapshot import Scene
 from opencrab.engine.models.preferences import current
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome, Pace
+from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.ports.turn.queue import Delivery
 
 log = logging.getLogger(__name__)

@@ -14,6 +14,7 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.document import Fact, new_fact
+from opencrab.domain.erasure.request import RECORDS_KEPT
 from opencrab.domain.errors import Conflict, TooLarge, Unavailable
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.learning.report_wording import WORDING, Wording, flaw, shortened
@@ -23,17 +24,17 @@ from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult, Record
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.erasure.scope import RECORDS_KEPT
+from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.learning.report.files import NightReport, bare
 from opencrab.engine.learning.report.phrases import learned_phrase
 from opencrab.engine.learning.report.wording_prompt import asked, rules
 from opencrab.engine.learning.snapshot import Scene
+from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import enqueue
 from opencrab.engine.turn.prompt.request import output_limit
 from opencrab.engine.turn.prompt.single_question import asking
 from opencrab.engine.turn.prompt.truncation import capped
-from opencrab.engine.turn.work import Beside, Work
+from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import ChatRequest, ModelInfo
 from opencrab.ports.turn.action import one_line
 
@@ -138,7 +139,9 @@ class Words:
             )
         draws = header.returns(now.strftime("%Y-%m-%d"))
         ended = header.replaced(ended_at=now, allowance=0)
-        work.save(ended, *records, beside=Beside(draws=draws, facts=tuple(facts)), progress=True)
+        work.save(
+            ended, *records, beside=ExtraWrites(draws=draws, facts=tuple(facts)), progress=True
+        )
 
 
 def wording_of(scene: Scene, looked: Looked) -> Wording | None:

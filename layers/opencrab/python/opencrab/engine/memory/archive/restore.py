@@ -32,12 +32,12 @@ from opencrab.domain.memory.memory import (
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.write_policy import MEMORIES, TAINTED_CONFIDENCE
 from opencrab.domain.value import Value
-from opencrab.engine.erasure.derived_beliefs import all_of
 from opencrab.engine.memory.archive.export import KINDS, member
 from opencrab.engine.memory.archive.file import Archive, told
 from opencrab.engine.memory.archive.ids import Names
 from opencrab.engine.memory.beliefs_and_peers import look_out
 from opencrab.engine.memory.records import gate_of, mind_of, more, rewritten
+from opencrab.engine.paging import all_of
 from opencrab.engine.runtime import Runtime
 
 TAKEN_KINDS = (MEMORY, EXPERIENCE, IMPRESSION, NODE, EDGE, BELIEF, PEER)

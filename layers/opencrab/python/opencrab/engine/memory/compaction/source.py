@@ -28,6 +28,7 @@ from opencrab.domain.models.routing import Basis, Manner, Use
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.record import Answer, ModelIntent, ModelResult, Record
 from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.memory.compaction.prompt import (
     OVERHEAD_TOKENS,
     asked,
@@ -41,7 +42,7 @@ from opencrab.engine.models import router
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.prompt.request import high_water, input_limit, output_limit
 from opencrab.engine.turn.prompt.single_question import asking
-from opencrab.engine.turn.work import Beside, Work
+from opencrab.engine.turn.work import Work
 from opencrab.ports.documents import Facts
 from opencrab.ports.models.model import ChatRequest, ModelInfo
 
@@ -203,7 +204,9 @@ class Digest:
             if header.status is TurnStatus.COMPLETED and not told:
                 ended = ended.replaced(status=TurnStatus.IDLE, note=self.obstacle(work))
             try:
-                work.save(ended, *records, beside=Beside(draws=draws, facts=told), progress=True)
+                work.save(
+                    ended, *records, beside=ExtraWrites(draws=draws, facts=told), progress=True
+                )
             except Changed:
                 continue
             return

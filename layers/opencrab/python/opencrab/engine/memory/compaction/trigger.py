@@ -6,10 +6,18 @@ from contextlib import suppress
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.identifier import stable_id
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.consequences import Consequence
 from opencrab.engine.turn.work import Work
 
 
-def tell_of_growth(work: Work) -> None:
+class CompactionConsequence(Consequence):
+    """A session that has grown enough is summarised."""
+
+    def after_close(self, work: Work) -> None:
+        _tell_of_growth(work)
+
+
+def _tell_of_growth(work: Work) -> None:
     """Ask for a summary once a session has grown by so many lines since the agent's last turn.
 
     Only what is at hand decides. A wish that is lost is made up for by the next one: the job goes

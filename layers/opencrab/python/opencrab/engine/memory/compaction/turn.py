@@ -28,13 +28,14 @@ from opencrab.engine.learning.report.wording import (
 from opencrab.engine.memory.compaction.prompt import source_of_row, tokens_of
 from opencrab.engine.memory.compaction.source import Digest, Library, Stretch, room_of
 from opencrab.engine.memory.compaction.trigger import wish
+from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.stored_record import resolved
 from opencrab.engine.turn.act import settle_unknown
-from opencrab.engine.turn.admission import enqueue
 from opencrab.engine.turn.close import close
 from opencrab.engine.turn.decide import decide
-from opencrab.engine.turn.run import Outcome, Pace, abandon
-from opencrab.engine.turn.stored_record import resolved
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.run import abandon
 from opencrab.engine.turn.work import Job, Work
 from opencrab.ports.turn.journal import Recorded
 from opencrab.ports.turn.queue import Delivery

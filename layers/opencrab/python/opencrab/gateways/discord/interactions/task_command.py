@@ -4,10 +4,10 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.discord.community import channel_of
 from opencrab.domain.errors import Refused
 from opencrab.domain.goals.goal import Goal
-from opencrab.engine.conversation.panel_notice import tell_panel
 from opencrab.engine.discord.presence import presence_of
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.instructions import Asker, NewInstruction
+from opencrab.engine.goals.panel_notice import tell_panel
 from opencrab.engine.goals.pausing import goal_fact
 from opencrab.gateways.discord.interactions.channel_agents import (
     is_trusted,

@@ -18,7 +18,7 @@ from opencrab.domain.errors import (
     Unavailable,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.gateways.discord.interactions import (
     ask_command,
     buttons,

@@ -10,8 +10,8 @@ from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.heartbeat_gate import Beat, BeatReason
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.value import Value
+from opencrab.engine.agents.vital_signs import stored_signs
 from opencrab.engine.autonomy.heartbeat import beats
-from opencrab.engine.autonomy.vital_signs import stored_signs
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.agents.agents import changed, etag
 from opencrab.gateways.rest.http.access import Owner, Reader

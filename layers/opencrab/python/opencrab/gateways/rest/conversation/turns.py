@@ -8,8 +8,8 @@ from opencrab.domain.errors import Conflict, Refused
 from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.stored_record import resolved
 from opencrab.engine.turn import control
-from opencrab.engine.turn.stored_record import resolved
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id

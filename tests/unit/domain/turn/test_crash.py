@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.crash import CRASH_RULE, CrashRule
+from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.domain.turn.turn import CRASHES_WITHOUT_PROGRESS, DELIVERIES_WITHOUT_PROGRESS, Turn
 from tests.contract.example import turn
 

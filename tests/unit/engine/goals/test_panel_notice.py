@@ -10,10 +10,10 @@ from opencrab.domain.conversation.utterance import ATTEMPTS, Utterance
 from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.conversation.delivery import deliver
-from opencrab.engine.conversation.panel_notice import is_panel, tell_panel
 from opencrab.engine.goals import instructions
+from opencrab.engine.goals.panel_notice import is_panel, tell_panel
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.run import Outcome
+from opencrab.engine.turn.pace import Outcome
 from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.turn.queue import Delivery
 from tests.unit.engine.goals.test_progress import ASKER

@@ -13,7 +13,7 @@ from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Identifier, Language, Text, Value
-from opencrab.engine.autonomy.vital_signs import happened, rouse
+from opencrab.engine.agents.vital_signs import happened, rouse
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.action import one_line
 

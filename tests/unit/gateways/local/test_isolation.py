@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from opencrab.gateways.isolation import Isolation
+from opencrab.gateways.local.isolation import Isolation
 from tests.contract.example import turn
 from tests.contract.waiting import eventually
 

@@ -4,7 +4,7 @@ import pytest
 
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult, Pointer
-from opencrab.engine.turn.stored_record import RECORD_BYTES, resolved, stored_form
+from opencrab.engine.stored_record import RECORD_BYTES, resolved, stored_form
 from tests.unit.engine.known_world import World
 
 

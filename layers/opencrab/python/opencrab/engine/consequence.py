@@ -1,0 +1,101 @@
+"""Consequences: what follows for one capability when a turn begins, moves on, ends or is lost.
+
+The core of a turn knows no capability. Each registers its consequence in `bootstrap/consequences`,
+and the core asks them in that order. A hook that writes does so by answering what is to be written:
+it becomes part of the core's own transaction, or of none.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from opencrab.domain.conversation.message import Message
+from opencrab.domain.conversation.session import Session, SessionChange
+from opencrab.domain.document import Fact
+from opencrab.domain.money.budget import Draw
+from opencrab.domain.turn.due_item import DueItem
+from opencrab.domain.turn.record import Record
+from opencrab.domain.turn.turn import Turn, TurnStatus
+
+R_contra = TypeVar("R_contra", contravariant=True)
+W_contra = TypeVar("W_contra", contravariant=True)
+
+
+@dataclass(frozen=True)
+class ExtraWrites:
+    """What a change writes beside its records, lines and utterances.
+
+    `spare` is a fact that is written only where there is room for it.
+    """
+
+    draws: tuple[Draw, ...] = ()
+    session: SessionChange | None = None
+    facts: tuple[Fact, ...] = ()
+    due: tuple[DueItem, ...] = ()
+    spare: Fact | None = None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a turn ends.
+
+    `turn` is its header as it will be stored, with its last call settled; `facts` are those that
+    the consequences asked before write.
+    """
+
+    turn: Turn
+    status: TurnStatus
+    speech: str = ""
+    spoke: bool = False
+    records: tuple[Record, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True)
+class Following:
+    """What one consequence adds to the closing transaction.
+
+    `told` becomes a line of the session; what is `asked` goes to where the agent's heartbeat
+    speaks. `spare` is written only where the transaction has room for it.
+    """
+
+    facts: tuple[Fact, ...] = ()
+    due: tuple[DueItem, ...] = ()
+    told: str = ""
+    asked: str = ""
+    spare: Fact | None = None
+
+
+NOTHING_FOLLOWS = Following()
+
+
+class TurnConsequence(Generic[R_contra, W_contra]):
+    """The hooks of one capability; each does nothing unless it is overridden."""
+
+    def on_message(self, runtime: R_contra, session: Session, message: Message) -> None:
+        """A message of an owner's was admitted that continues nothing: it may interrupt."""
+
+    def on_begin(self, work: W_contra) -> None:
+        """A worker has taken up the turn, and nothing of it has run yet."""
+
+    def is_resumed(self, work: W_contra) -> bool:  # noqa: ARG002 - the hook's
+        """Whether a turn that was told to wait may go on after all."""
+        return False
+
+    def on_save(self, work: W_contra, turn: Turn, facts: Sequence[Fact]) -> None:
+        """A change of the turn is committed; what is done here may be lost in a crash."""
+
+    def writes_on_close(self, work: W_contra) -> bool:  # noqa: ARG002 - the hook's
+        """Whether the end may write so much that carried results must be saved before it."""
+        return False
+
+    def on_close(self, work: W_contra, ending: Ending) -> Following:  # noqa: ARG002 - the hook's
+        """What follows from the turn's end; asked again with fresh reads when facts have moved."""
+        return NOTHING_FOLLOWS
+
+    def after_close(self, work: W_contra) -> None:
+        """The end is committed; a crash may prevent this, and somebody must make up for it."""
+
+    def on_abandon(self, runtime: R_contra, turn: Turn, why: str) -> Following:  # noqa: ARG002
+        """What follows where a turn ends because what it needs cannot be read any more."""
+        return NOTHING_FOLLOWS

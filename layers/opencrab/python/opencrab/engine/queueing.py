@@ -1,0 +1,23 @@
+"""Queueing: turns on their way to a worker, each into the queue that suits its trigger."""
+
+import json
+
+from opencrab.domain.turn.turn import Trigger, Turn
+from opencrab.engine.runtime import Runtime
+from opencrab.ports.turn.queue import Queue
+
+
+def enqueue(runtime: Runtime, turn: Turn, *, again: str = "") -> None:
+    """Queue a turn that still has something to do; `again` makes it a new queue message."""
+    if turn.status.is_end:
+        return
+    body = json.dumps({"v": 1, "turn": turn.id}, separators=(",", ":"))
+    deduplication = f"{turn.id}{again}"
+    group = turn.session_id or turn.id
+    queue_of(runtime, turn).send(body, group=group, deduplication=deduplication)
+
+
+def queue_of(runtime: Runtime, turn: Turn) -> Queue:
+    """Where a turn waits for its worker: summaries and vectors keep nobody waiting."""
+    compacts = turn.trigger in {Trigger.COMPACTION, Trigger.EMBEDDING}
+    return runtime.home.compactions if compacts else runtime.home.turns

@@ -1,0 +1,51 @@
+"""Session change: what a turn that ends changes in its session, for whoever speaks there next."""
+
+from datetime import datetime
+
+from opencrab.domain.access.authority import Source
+from opencrab.domain.conversation.loop_guard import marks_of
+from opencrab.domain.conversation.session import Phase, SessionChange
+from opencrab.domain.models.routing import Duration
+from opencrab.domain.turn.action import Spoke
+from opencrab.domain.turn.turn import Turn
+from opencrab.engine.turn.work import Work
+
+_NO_ROUND = frozenset({Source.PEER, Source.HEARTBEAT, Source.WORLD})
+"""Sources whose messages begin no round: those of humans and of schedules do."""
+
+
+def session_change(
+    work: Work, header: Turn, speech: str, spoke_at: datetime | None
+) -> SessionChange:
+    """What a turn that closes changes in its session; `header` is what it cost in the end."""
+    spoken = [*_spoken(work), *([speech] if speech else [])]
+    return SessionChange(
+        agent_id=header.agent_id,
+        spoke_at=spoke_at,
+        declared_done=work.declared_done,
+        models={
+            choice.use: choice.model
+            for choice in work.transcript.choices
+            if choice.duration is Duration.THIS_SESSION
+        },
+        heard=None if header.source in _NO_ROUND else header.group,
+        payer=header.public_payer,
+        floor=header.hops if header.source is Source.PEER else None,
+        speeches=len(spoken),
+        characters=sum(map(len, spoken)),
+        marks=marks_of("\n".join(spoken)) if spoken and work.session.discusses else (),
+        spent_micro_usd=header.spent,
+        phase=_set_phase(work),
+    )
+
+
+def _spoken(work: Work) -> list[str]:
+    """What the turn said with actions."""
+    return [effect.text for effect in work.transcript.effects if isinstance(effect, Spoke)]
+
+
+def _set_phase(work: Work) -> Phase | None:
+    """The phase that the turn set last, if it did."""
+    effects = work.transcript.effects
+    phases = [Phase(effect.phase) for effect in effects if effect.kind == "phase_set"]
+    return phases[-1] if phases else None
