@@ -5,7 +5,7 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.aws.discord_door import discord_door  # noqa: E402
+from opencrab.bootstrap.discord.door import discord_door  # noqa: E402
 
 _answer = discord_door()
 gc.freeze()

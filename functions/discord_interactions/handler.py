@@ -5,7 +5,7 @@ from typing import Any
 
 gc.disable()  # what is loaded now stays for good: looking for garbage in it only takes time
 
-from opencrab.bootstrap.discord.worker import interactor  # noqa: E402
+from opencrab.bootstrap.aws.discord_interactions import interactor  # noqa: E402
 
 _interact = interactor()
 gc.freeze()

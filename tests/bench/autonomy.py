@@ -29,7 +29,8 @@ from opencrab.engine.autonomy.heartbeat_decision import own_session
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.turn.admission import admit
 from opencrab.engine.turn.observe import observe
-from opencrab.engine.turn.prompt.surroundings_text import Around, Moment, oriented
+from opencrab.engine.turn.prompt.surroundings_text import Moment, oriented
+from opencrab.engine.turn.prompt_cache import Around
 from tests.bench.turns import cpu_ms
 from tests.bench.world import World
 
@@ -181,7 +182,7 @@ def load(world: World) -> tuple[float, int]:
     )
 
     def loaded(runtime: Any) -> None:
-        around = observe(runtime, turn, Transcript()).around
+        around = observe(runtime, turn, Transcript()).prompt.around
         assert around is not None
         assert (len(around.goals), len(around.events)) == (OPEN_GOALS, EVENTS)
 

@@ -34,7 +34,7 @@ OURS = {
     *("opencrab.adapters", "opencrab.adapters.door.aws", "opencrab.adapters.door.signature"),
     *("opencrab.adapters.discord", "opencrab.adapters.door.discord"),
     "opencrab.adapters.door.http",
-    *("opencrab.bootstrap", "opencrab.bootstrap.aws.discord_door"),
+    *("opencrab.bootstrap", "opencrab.bootstrap.discord.door"),
     *("opencrab.domain", "opencrab.domain.errors"),
     *("opencrab.gateways", "opencrab.gateways.discord"),
     *("opencrab.gateways.discord.interactions.acks", "opencrab.gateways.discord.interactions.door"),

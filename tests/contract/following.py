@@ -3,7 +3,7 @@
 from moto.backends import get_backend
 from moto.core.models import DEFAULT_ACCOUNT_ID
 
-from opencrab.adapters.dynamodb.conversation.stream import entries
+from opencrab.adapters.dynamodb.stream import entries
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
 from opencrab.ports.home import Home
 from tests.aws import REGION

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import cast
 
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -123,6 +123,7 @@ class World:
             channels={kind: cast(Channel, gate) for kind, gate in channels.items()},
             rules=scenarios[0].rules,
             consequences=CONSEQUENCES,
+            jobs=JOBS,
         )
         runtime = mutation.above(runtime, self)
         self.casts = [

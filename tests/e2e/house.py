@@ -11,7 +11,7 @@ from typing import Any, cast
 from opencrab.adapters.dynamodb.table import delete
 from opencrab.adapters.sqlite.agents import SqliteAgents
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -22,9 +22,9 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.conversation.delivery import deliver
-from opencrab.engine.memory.compaction.turn import run_compaction
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.background import run_background
 from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.home import Home
@@ -102,6 +102,7 @@ class House:
             channels={"wall": self.wall},
             rules=rules or Rules(),
             consequences=CONSEQUENCES,
+            jobs=JOBS,
         )
 
     def close(self) -> None:
@@ -168,7 +169,7 @@ class House:
         """Handle one message about summaries, if one is visible now."""
         return self._one(
             self.runtime.home.compactions,
-            lambda delivery: run_compaction(self.runtime, delivery, Pace()),
+            lambda delivery: run_background(self.runtime, delivery, Pace()),
         )
 
     def later(self, seconds: float) -> None:

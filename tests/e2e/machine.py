@@ -15,7 +15,7 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.home import FILE, home_on
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -110,6 +110,7 @@ class Machine:
             actions=registry(Bell()),
             rules=self.rules,
             consequences=CONSEQUENCES,
+            jobs=JOBS,
         )
         self.clock.advance(self.boot_seconds / 2)
 

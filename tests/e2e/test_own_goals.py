@@ -162,8 +162,8 @@ def test_a_turn_of_its_own_reads_its_goal_once_with_all_around_it(home: House) -
     reads = {"agents.get": 1, "sessions.get": 1, "journal.lines": 1, "facts.several": 1}
     assert home.calls == reads
     assert work.served == goal(home)
-    assert work.around is not None
-    assert work.around.goals == (goal(home),)
+    assert work.prompt.around is not None
+    assert work.prompt.around.goals == (goal(home),)
 
 
 def test_silence_ends_a_goal_that_nobody_gave(home: House) -> None:

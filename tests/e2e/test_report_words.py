@@ -15,7 +15,7 @@ from opencrab.domain.skills.skill import SkillStatus
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.learning.nightly.run import look
-from opencrab.engine.memory.compaction.turn import run_compaction
+from opencrab.engine.turn.background import run_background
 from opencrab.engine.turn.pace import Pace
 from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo, Said
 from tests.crash.outside import Reply
@@ -186,7 +186,7 @@ def test_an_answer_that_was_paid_is_shown_though_its_worker_died(home: House) ->
     delivery = home.home.compactions.receive(visibility_seconds=60, wait_seconds=0)
     assert delivery is not None
     with pytest.raises(Unavailable):
-        run_compaction(died, delivery, Pace())
+        run_background(died, delivery, Pace())
     assert HEAD not in told(home, "2026-01-05")
     assert wording(home).text == SAID
     home.later(home.runtime.rules.visibility_seconds + 1)

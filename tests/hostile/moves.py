@@ -20,10 +20,10 @@ from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.goals import instructions
 from opencrab.engine.learning import feedback
-from opencrab.engine.memory.compaction.turn import run_compaction
 from opencrab.engine.skills.owner import Keeper
 from opencrab.engine.turn import control
 from opencrab.engine.turn.admission import admit
+from opencrab.engine.turn.background import run_background
 from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery
@@ -119,7 +119,7 @@ def _compaction(world: World, delivery: Delivery) -> Outcome:
     # A message names the turn of a summary, or a session that has grown: that one asks no model.
     watcher.running = json.loads(delivery.body).get("turn")
     try:
-        return run_compaction(world.runtime, delivery, Pace())
+        return run_background(world.runtime, delivery, Pace())
     finally:
         watcher.running = None
 

@@ -12,7 +12,7 @@ from opencrab.adapters.skill_files import FileSkills
 from opencrab.adapters.sqlite.database import milliseconds
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -216,7 +216,9 @@ class World:
             search=searching(self.raw, self.clock, self.folder / "search"),
             skills=SKILLS,
             web=self.internet.pages(),
-            web_search=SearchService(watcher.mint, watcher.searched), consequences=CONSEQUENCES,
+            web_search=SearchService(watcher.mint, watcher.searched),
+            consequences=CONSEQUENCES,
+            jobs=JOBS,
         )  # fmt: skip
         runtime = bug.seed(runtime, self)
         ports: dict[str, Any] = {

@@ -10,7 +10,7 @@ from opencrab.actions.workspace import write
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -69,6 +69,7 @@ def test_a_wish_becomes_an_action_an_answer_and_rows_of_the_ledger(live: Live, h
         models=live.models(),
         actions=actions,
         consequences=CONSEQUENCES,
+        jobs=JOBS,
     )
     _settle_in(home)
     (turn,) = admit(runtime, "s", message(WISH, "m1"))

@@ -11,7 +11,7 @@ from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -87,6 +87,7 @@ def test_a_message_becomes_an_action_a_journal_and_rows_of_the_ledger(
         actions=actions,
         rules=Rules(),
         consequences=CONSEQUENCES,
+        jobs=JOBS,
     )
     agent = _agent(home)
     turn = _turn(runtime, "鐘を鳴らして、皆に話してください。 Ring the bell, then speak.")

@@ -13,7 +13,7 @@ from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock, SystemClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -116,6 +116,7 @@ def week(seeded: LlamaServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
             registry(Bell(), (speech.group,)),
             directory=models,
             consequences=CONSEQUENCES,
+            jobs=JOBS,
         )
         llm = LlmConfig(aim=Aim(leave=Leave.APPLY))
         agent = Agent(

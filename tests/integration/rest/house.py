@@ -19,7 +19,7 @@ from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
 from opencrab.engine.access.api_keys import create_key
@@ -60,6 +60,7 @@ class House:
             directory=self.thinking,
             secrets=self.thinking.vault,
             consequences=CONSEQUENCES,
+            jobs=JOBS,
         )
         self.furnish()
         self.owner, self.chat, self.read = (self.key(scope)[0] for scope in reversed(Scope))

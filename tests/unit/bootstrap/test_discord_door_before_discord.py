@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.aws.discord_door import local_door
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+from opencrab.bootstrap.discord.door import local_door
 from opencrab.domain.document import INSTALLATION_FACTS, Fact
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.interactions import acks
@@ -30,7 +30,8 @@ def home(tmp_path: Path) -> Iterator[Home]:
 @pytest.fixture
 def discord(home: Home) -> Iterator[FakeDiscord]:
     clock = FakeClock(NOW)
-    runtime: Any = Runtime(home, clock, models=None, actions=None, consequences=CONSEQUENCES)  # type: ignore[arg-type]
+    nobody: Any = None
+    runtime = Runtime(home, clock, nobody, nobody, consequences=CONSEQUENCES, jobs=JOBS)
     with FakeDiscord(clock) as made:
         door = local_door(runtime, made.public_key, made.url)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opencrab.actions import Registry
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
@@ -67,6 +67,7 @@ def installation(tmp_path: Path) -> Iterator[Runtime]:
             models=Known((), Routing(default="x:y")),
             actions=Registry(()),
             consequences=CONSEQUENCES,
+            jobs=JOBS,
         )
 
 

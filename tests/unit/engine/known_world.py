@@ -13,7 +13,7 @@ from opencrab.actions.workspace import write
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
@@ -158,7 +158,9 @@ def opened(folder: Path) -> Iterator[World]:
         )
     )
     actions = Registry((speech.group, write.group, select.group))
-    runtime = Runtime(home, clock, NoModels(), actions, rules=Rules(), consequences=CONSEQUENCES)
+    runtime = Runtime(
+        home, clock, NoModels(), actions, rules=Rules(), consequences=CONSEQUENCES, jobs=JOBS
+    )
     try:
         yield World(runtime, clock)
     finally:

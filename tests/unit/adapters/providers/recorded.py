@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.transport.framing import events
+from opencrab.adapters.providers.wire.framing import events
 from opencrab.adapters.providers.wire.lenient import parse
 from opencrab.adapters.providers.wire.wire import Party, Wire
 from opencrab.domain.turn.record import Answer

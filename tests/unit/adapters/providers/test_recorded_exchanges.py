@@ -16,7 +16,7 @@ from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
 from opencrab.adapters.providers.openai.endpoint import AzureWire, OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.transport.framing import events
+from opencrab.adapters.providers.wire.framing import events
 from opencrab.adapters.providers.wire.wire import Wire
 from opencrab.domain.models.fault import Fault, Unanswered
 from tests.unit.adapters.providers.recorded import PARTY, Exchange, exchanges, read, read_stream

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.conversation.session import PARTICIPANTS, Hearing, Mode, Session, SessionStatus
 from opencrab.domain.errors import Conflict, NotFound
@@ -34,6 +34,7 @@ def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Runtime]
             models=Provider({}),
             actions=registry(Bell()),
             consequences=CONSEQUENCES,
+            jobs=JOBS,
         )
 
 

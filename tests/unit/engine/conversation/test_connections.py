@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.conversation.line import LineKind
@@ -106,7 +106,9 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     clock, opens = FakeClock(NOW), request.param
     open_home: OpenHome = opens
     with open_home(tmp_path, clock) as home:
-        yield Place(Runtime(home, clock, NoModels(), Nobody(), consequences=CONSEQUENCES), clock)  # type: ignore[arg-type]
+        actions: Any = Nobody()
+        runtime = Runtime(home, clock, NoModels(), actions, consequences=CONSEQUENCES, jobs=JOBS)
+        yield Place(runtime, clock)
 
 
 def test_a_ticket_is_used_once_and_is_kept_as_a_hash(place: Place) -> None:

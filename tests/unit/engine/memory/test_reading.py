@@ -9,7 +9,7 @@ import pytest
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.agents.agent import Agent, Profile
@@ -59,7 +59,9 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
             updated_at=now,
         )
         home.facts.commit(new_fact("ada", MEMORY, memory.id, memory))
-    yield Runtime(home, clock, cast("Any", None), cast("Any", None), consequences=CONSEQUENCES)
+    yield Runtime(
+        home, clock, cast("Any", None), cast("Any", None), consequences=CONSEQUENCES, jobs=JOBS
+    )
     database.close()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
 from opencrab.domain.agents.identity import Identity
@@ -49,7 +49,9 @@ def keeper(tmp_path: Path) -> Iterator[Keeper]:
     with sqlite(tmp_path, clock) as home:
         soul, identity = Soul(persona_name="Mika"), Identity(name="Mika")
         home.agents.create(Profile(agent=agent(), soul=soul, identity=identity))
-        runtime = Runtime(home, clock, cast(Any, None), Registry(GROUPS), consequences=CONSEQUENCES)
+        runtime = Runtime(
+            home, clock, cast(Any, None), Registry(GROUPS), consequences=CONSEQUENCES, jobs=JOBS
+        )
         yield Keeper(runtime, "mika", "owner")
 
 

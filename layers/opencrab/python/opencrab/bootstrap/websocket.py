@@ -25,7 +25,7 @@ def local_talk(configured: "Settings", runtime: "Runtime") -> "LocalTalk | None"
 def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
     """What the function does that API Gateway and the table's stream call."""
     from opencrab.adapters.aws_client import Deferred
-    from opencrab.adapters.dynamodb.conversation.stream import entries
+    from opencrab.adapters.dynamodb.stream import entries
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.adapters.websocket_push import SECONDS, ApiGatewayPush
     from opencrab.bootstrap.aws.environment import journalist_of, named

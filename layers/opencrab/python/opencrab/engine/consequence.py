@@ -5,10 +5,11 @@ and the core asks them in that order. A hook that writes does so by answering wh
 it becomes part of the core's own transaction, or of none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
+from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import Message
 from opencrab.domain.conversation.session import Session, SessionChange
 from opencrab.domain.document import Fact
@@ -18,6 +19,7 @@ from opencrab.domain.turn.record import Record
 from opencrab.domain.turn.turn import Turn, TurnStatus
 
 R_contra = TypeVar("R_contra", contravariant=True)
+Job_co = TypeVar("Job_co", covariant=True)
 W_contra = TypeVar("W_contra", contravariant=True)
 
 
@@ -99,3 +101,21 @@ class TurnConsequence(Generic[R_contra, W_contra]):
     def on_abandon(self, runtime: R_contra, turn: Turn, why: str) -> Following:  # noqa: ARG002
         """What follows where a turn ends because what it needs cannot be read any more."""
         return NOTHING_FOLLOWS
+
+
+class BackgroundJob(Protocol[R_contra, Job_co]):
+    """One kind of background turn, which asks a model one question and answers nobody."""
+
+    def opens(self, runtime: R_contra, message: Mapping[str, str]) -> bool:
+        """Open and queue the turn that a message asks for; False for a message of another kind."""
+
+    def serves(self, turn: Turn) -> bool:
+        """Whether a turn is of this kind; the first kind that says so has it."""
+
+    def prepare(
+        self, runtime: R_contra, turn: Turn, profile: Profile
+    ) -> tuple[Turn, Session, Job_co]:
+        """The turn's header, the session that it looks at, and what is asked in it."""
+
+    def after(self, runtime: R_contra, turn: Turn) -> None:
+        """What follows once the turn has ended, as often as somebody looks at it."""

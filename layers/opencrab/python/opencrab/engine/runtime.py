@@ -11,7 +11,7 @@ from opencrab.domain.learning.settings import Trials
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.skills.skill import StandardSkill
 from opencrab.domain.turn.turn import MAX_STEPS
-from opencrab.engine.consequence import TurnConsequence
+from opencrab.engine.consequence import BackgroundJob, TurnConsequence
 from opencrab.engine.world_outbox import Post
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
@@ -85,7 +85,8 @@ class Runtime:
     `directory` and `secrets` are for people who ask about providers and set them up; `search`,
     `skills` and the web are for actions. `discord` is Discord's API, `community` who is who there.
     `world` is the way to outside worlds, where there is one. `consequences` are the capabilities
-    that follow turns; without a default, since one that is missing would be missed by nobody.
+    that follow turns, `jobs` the kinds of background turns; neither has a default, since nobody
+    would miss one that is missing.
     """
 
     home: Home
@@ -93,6 +94,7 @@ class Runtime:
     models: Models
     actions: Actions
     consequences: tuple[TurnConsequence["Runtime", Any], ...] = field(kw_only=True)
+    jobs: tuple[BackgroundJob["Runtime", Any], ...] = field(kw_only=True)
     channels: Mapping[str, Channel] = field(default_factory=dict)
     rules: Rules = field(default_factory=Rules)
     directory: Directory | None = None

@@ -11,7 +11,7 @@ import pytest
 
 from opencrab import settings
 from opencrab.adapters.providers.anthropic.endpoint import VERSION, AnthropicWire
-from opencrab.adapters.providers.connection import BASE_URLS
+from opencrab.adapters.providers.catalogue.connection import BASE_URLS
 from opencrab.adapters.providers.transport.exchange import Opened, Reply
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Party

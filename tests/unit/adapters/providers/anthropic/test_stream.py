@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.anthropic.stream import AnthropicAssembly
-from opencrab.adapters.providers.transport.framing import BARE
+from opencrab.adapters.providers.wire.framing import BARE
 from opencrab.adapters.providers.wire.wire import Event, Party
 from opencrab.domain.models.fault import Fault, Unanswered
 from tests.soak import examples

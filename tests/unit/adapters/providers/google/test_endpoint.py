@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from opencrab.adapters.providers.connection import BASE_URLS
+from opencrab.adapters.providers.catalogue.connection import BASE_URLS
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.wire.wire import Endpoint, Party
 from opencrab.domain.models.fault import Fault, Unanswered

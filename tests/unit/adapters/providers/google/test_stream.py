@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.connection import BASE_URLS
+from opencrab.adapters.providers.catalogue.connection import BASE_URLS
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.google.stream import GoogleAssembly
-from opencrab.adapters.providers.transport.framing import events
 from opencrab.adapters.providers.vendor import VendorModel
+from opencrab.adapters.providers.wire.framing import events
 from opencrab.adapters.providers.wire.lenient import parse
 from opencrab.adapters.providers.wire.wire import Endpoint, Event
 from opencrab.domain.models.fault import Fault, Unanswered

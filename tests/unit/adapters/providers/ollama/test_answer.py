@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.ollama.answer import OllamaAssembly, answer_of
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
-from opencrab.adapters.providers.transport.framing import events
 from opencrab.adapters.providers.vendor import VendorModel
+from opencrab.adapters.providers.wire.framing import events
 from opencrab.adapters.providers.wire.wire import Endpoint, Event
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
-from opencrab.adapters.providers.transport.framing import events
+from opencrab.adapters.providers.wire.framing import events
 from opencrab.adapters.providers.wire.wire import Event
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.turn.record import Answer

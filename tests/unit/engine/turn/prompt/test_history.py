@@ -68,16 +68,16 @@ def test_the_opening_is_read_when_the_window_has_moved_past_it(world: World) -> 
 def test_nothing_further_is_read_while_all_is_shown(world: World) -> None:
     work = world.work(spoken(world, 20))
     request(work)
-    assert work.earlier is None
+    assert work.prompt.earlier is None
 
 
 def test_what_lies_before_the_window_is_read_once_in_a_turn(world: World) -> None:
     work = world.work(spoken(world, 150))
     request(work)
-    earlier = work.earlier
+    earlier = work.prompt.earlier
     assert earlier is not None
     request(work, share=0.5)
-    assert work.earlier is earlier
+    assert work.prompt.earlier is earlier
 
 
 def test_a_foreign_opening_is_not_shown_to_a_turn_that_it_would_taint(world: World) -> None:

@@ -29,10 +29,11 @@ from opencrab.domain.value import Language
 from opencrab.engine.turn.admission import admit
 from opencrab.engine.turn.prompt.request import build_request
 from opencrab.engine.turn.prompt.surroundings import EVENTS_READ, look_around, orientation
-from opencrab.engine.turn.prompt.surroundings_text import Around, Moment, oriented
+from opencrab.engine.turn.prompt.surroundings_text import Moment, oriented
 from opencrab.engine.turn.prompt.system_text import system_text
 from opencrab.engine.turn.prompt.tokens import estimated_tokens
 from opencrab.engine.turn.prompt.truncation import capped
+from opencrab.engine.turn.prompt_cache import Around
 from opencrab.engine.turn.work import Work
 from tests.unit.engine.known_world import INFO, NOW, World
 
@@ -136,7 +137,7 @@ def test_a_beat_is_told_why_it_woke_and_what_lies_around_it(world: World) -> Non
         "あとで灯台を調べる",
         "値することがあれば、言い、学び、行います。なければ send_noreact で黙っています。",
     ]
-    assert work.seen_events == ("0001",)
+    assert work.prompt.seen_events == ("0001",)
     assert not work.turn.taint
 
 
@@ -207,8 +208,8 @@ def test_tainted_notes_taint_the_turn_and_foreign_beliefs_wait_for_one(world: Wo
 def test_only_so_many_events_are_taken_up_and_the_newest_are_told(world: World) -> None:
     lives(world, *(event(number, f"話{number}", tainted=False) for number in range(60)))
     work = wakes(world)
-    assert len(work.seen_events) == EVENTS_READ
-    assert work.seen_events[0] == "0000"
+    assert len(work.prompt.seen_events) == EVENTS_READ
+    assert work.prompt.seen_events[0] == "0000"
     told = orientation(work)
     assert "- これより前に40件" in told
     assert "話49" in told
@@ -221,7 +222,7 @@ def test_on_behalf_of_others_an_agent_tells_nothing_of_its_inner_life(
 ) -> None:
     lives(world, event(1, "秘密"), notes="秘密")
     work = wakes(world, authority=authority)
-    assert (work.around, work.seen_events, orientation(work)) == (None, (), "")
+    assert (work.prompt.around, work.prompt.seen_events, orientation(work)) == (None, (), "")
 
 
 def test_without_initiative_the_instructions_are_not_told(world: World) -> None:
@@ -232,7 +233,7 @@ def test_without_initiative_the_instructions_are_not_told(world: World) -> None:
 def test_a_turn_that_somebody_asked_for_is_told_nothing_of_this(world: World) -> None:
     lives(world, event(1, "灯台"))
     work = world.begun()
-    assert (work.around, orientation(work)) == (None, "")
+    assert (work.prompt.around, orientation(work)) == (None, "")
     made = build_request(work, INFO, Manner(), ())
     assert made.system == system_text(work.profile, work.session)
 

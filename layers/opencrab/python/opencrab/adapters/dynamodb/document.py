@@ -8,6 +8,7 @@ from typing import Any
 from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.operand import Path
 
+from opencrab.adapters.dynamodb import due_item as due_items
 from opencrab.adapters.dynamodb.item import (
     Item,
     Schema,
@@ -30,7 +31,6 @@ from opencrab.adapters.dynamodb.table import (
     put,
     update,
 )
-from opencrab.adapters.dynamodb.turn import due_item as due_items
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Fact
 from opencrab.domain.skills.skill import SKILL, SkillStatus

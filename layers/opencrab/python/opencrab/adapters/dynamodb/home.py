@@ -8,13 +8,13 @@ from opencrab.adapters.dynamodb.agent import DynamoAgents
 from opencrab.adapters.dynamodb.conversation.session import DynamoSessions, Seen
 from opencrab.adapters.dynamodb.conversation.utterance import DynamoOutbox
 from opencrab.adapters.dynamodb.document import DynamoFacts
+from opencrab.adapters.dynamodb.due_item import DynamoDueItems
 from opencrab.adapters.dynamodb.eraser import DynamoEraser
 from opencrab.adapters.dynamodb.models.health import DynamoHealths
 from opencrab.adapters.dynamodb.models.preference import DynamoPreferences
 from opencrab.adapters.dynamodb.money.board import DynamoSwitches
 from opencrab.adapters.dynamodb.money.budget import DynamoBudgets
 from opencrab.adapters.dynamodb.table import Table
-from opencrab.adapters.dynamodb.turn.due_item import DynamoDueItems
 from opencrab.adapters.dynamodb.turn.journal import DynamoJournal, OnTurn
 
 

@@ -9,7 +9,7 @@ from threading import RLock
 
 from pydantic import ValidationError
 
-from opencrab.adapters.providers import connection
+from opencrab.adapters.providers.catalogue import connection
 from opencrab.adapters.providers.catalogue.configuration import (
     SCRIPTED,
     ModelsSettings,

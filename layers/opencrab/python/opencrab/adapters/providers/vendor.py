@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, TypeVar
 
 from opencrab.adapters.providers.transport.exchange import Opened, Reply, Transport
-from opencrab.adapters.providers.transport.framing import events
+from opencrab.adapters.providers.wire.framing import events
 from opencrab.adapters.providers.wire.lenient import parse
 from opencrab.adapters.providers.wire.secrecy import Secrecy
 from opencrab.adapters.providers.wire.wire import Assembly, Endpoint, Event, Party, Wire

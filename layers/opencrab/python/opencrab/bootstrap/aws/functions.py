@@ -24,7 +24,7 @@ from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.actions import acting
 from opencrab.bootstrap.aws.environment import journalist_of, named, table_of
 from opencrab.bootstrap.aws.search import search_of
-from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.bootstrap.discord.channel import discord_of
 from opencrab.bootstrap.rules import budget_of, rules_of
 from opencrab.bootstrap.world import world_of
@@ -197,7 +197,7 @@ def _somewhere(name: str) -> str:
 
 def _reachable(provider: "ProviderSettings") -> "ProviderSettings":
     """The provider; absent where its address would be the function itself."""
-    from opencrab.adapters.providers.connection import address
+    from opencrab.adapters.providers.catalogue.connection import address
     from opencrab.adapters.providers.wire.address import is_this_machine
 
     url = address(provider)
@@ -225,10 +225,10 @@ def worker() -> "Worker":
 
 def compactor() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
     """What the function does that makes summaries; no other one loads what that takes."""
-    from opencrab.engine.memory.compaction.turn import run_compaction
+    from opencrab.engine.turn.background import run_background
 
     made = worker()
-    return lambda event, context: made.compactions(event, context, run_compaction)
+    return lambda event, context: made.compactions(event, context, run_background)
 
 
 def rest_handler() -> "Answer":
@@ -273,6 +273,7 @@ def admitting(configured: "Settings", clock: SystemClock) -> Runtime:
         models=models,
         rules=rules_of(configured),
         consequences=CONSEQUENCES,
+        jobs=JOBS,
         **parts,
     )
 
@@ -293,6 +294,7 @@ def _runtime(
         secrets=secrets,
         world=world_of(configured, secrets),
         consequences=CONSEQUENCES,
+        jobs=JOBS,
         **vars(acting(configured, search_of(configured, clock), _transport)),
         **vars(discord_of(configured, secrets, clock, home.facts)),
     )

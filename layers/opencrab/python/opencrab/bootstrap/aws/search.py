@@ -133,7 +133,7 @@ def _backend(configured: "Settings") -> str:
 
 
 def _following(follow: Follow) -> Callable[[Mapping[str, Any]], None]:
-    from opencrab.adapters.dynamodb.conversation.stream import entries
+    from opencrab.adapters.dynamodb.stream import entries
 
     return lambda event: follow(entries(event["Records"]))
 

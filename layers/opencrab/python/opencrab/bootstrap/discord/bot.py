@@ -25,7 +25,7 @@ def own_door(configured: "Settings", runtime: "Runtime") -> "Interactions | None
     key = str(configured.get("gateway.discord.public_key"))
     if not configured.get("gateway.discord.enabled") or not key:
         return None
-    from opencrab.bootstrap.aws.discord_door import local_door
+    from opencrab.bootstrap.discord.door import local_door
 
     return local_door(runtime, key, str(configured.get("gateway.discord.api")))
 

@@ -1,7 +1,7 @@
 """What is done with interactions from Discord, in both homes."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
@@ -9,15 +9,6 @@ if TYPE_CHECKING:
     from opencrab.ports.turn.queue import Delivery
 
     Interact = Callable[[Runtime, Delivery], Outcome]
-
-
-def interactor() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
-    """What the function behind the queue of interactions does; no other one loads what it takes."""
-    from opencrab.bootstrap.aws.functions import worker
-    from opencrab.gateways.discord.interactions.worker import handle
-
-    made = worker()
-    return lambda event, context: made.interactions(event, context, handle)
 
 
 def interact(runtime: "Runtime") -> "Interact | None":

@@ -16,7 +16,7 @@ from opencrab.domain.errors import OpenCrabError, Unavailable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from opencrab.bootstrap.consequences import CONSEQUENCES
+    from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
     from opencrab.domain.models.price_check import NewPrices
     from opencrab.domain.money.budget import Price
     from opencrab.domain.usage.aws_cost import Sheet
@@ -144,6 +144,7 @@ def _runtime(
         directory=models,
         secrets=secrets,
         consequences=CONSEQUENCES,
+        jobs=JOBS,
         **vars(acting(configured, search, network.transport)),
         **vars(discord_of(configured, secrets, clock, home.facts)),
     )

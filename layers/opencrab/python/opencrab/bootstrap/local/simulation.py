@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opencrab.adapters.system_clock import FakeClock
-    from opencrab.bootstrap.consequences import CONSEQUENCES
+    from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
     from opencrab.engine.runtime import Runtime
     from opencrab.engine.simulation.day import Simulated
 
@@ -91,6 +91,7 @@ def installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]
                 rules=rules_of(settings.load({})),
                 skills=skills,
                 consequences=CONSEQUENCES,
+                jobs=JOBS,
             ),
             clock,
         )

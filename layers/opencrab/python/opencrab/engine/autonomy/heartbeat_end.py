@@ -98,7 +98,7 @@ def _outlived(work: Work) -> Fact | None:
     turns, which have a session of their own.
     """
     turn, facts = work.turn, work.runtime.home.facts
-    if work.around is None:
+    if work.prompt.around is None:
         return None
     if turn.trigger in {Trigger.HEARTBEAT, Trigger.SCHEDULE}:
         return cleared(facts, turn.agent_id, turn.id)
@@ -132,7 +132,7 @@ def _freed(signs: VitalSigns, work: Work, status: TurnStatus, now: datetime) -> 
 
     After one without money, or one that left events unread because it failed, the agent rests.
     """
-    if _penniless(work.turn, status) or (work.seen_events and status not in _LOOKED):
+    if _penniless(work.turn, status) or (work.prompt.seen_events and status not in _LOOKED):
         return signs.replaced(busy_until=now + REST)
     return signs.replaced(turn_id=None, busy_until=None)
 
@@ -204,11 +204,17 @@ def _read(work: Work, signs: VitalSigns, status: TurnStatus) -> VitalSigns:
     An event that came meanwhile with an id before those stays unread, with all after it. So do all
     of them where the turn failed, or ended in the hands of a worker that asked no model.
     """
-    if not work.seen_events and not (work.turn.trigger is Trigger.HEARTBEAT and signs.unread):
+    if not work.prompt.seen_events and not (
+        work.turn.trigger is Trigger.HEARTBEAT and signs.unread
+    ):
         return signs
-    told = set(work.seen_events) if status in _LOOKED and work.shown is not None else set[str]()
+    told = (
+        set(work.prompt.seen_events)
+        if status in _LOOKED and work.prompt.shown is not None
+        else set[str]()
+    )
     facts, now = work.runtime.home.facts, work.runtime.clock.now()
-    most = MOST + len(work.seen_events)
+    most = MOST + len(work.prompt.seen_events)
     read_to, left = signs.read_to, 0
     for fact in facts.page(signs.agent_id, HAPPENING, after=read_to, limit=most):
         over = fact.expires_at is not None and fact.expires_at <= now

@@ -69,7 +69,7 @@ class SignalsConsequence(Consequence):
     def after_close(self, work: Work) -> None:
         """Count which acquired skills the turn was given; the journal is what measures go by."""
         acquired = {skill.name for skill in work.profile.mind.skills}
-        if names := acquired & {*(work.skills or ()), *work.transcript.skills_asked}:
+        if names := acquired & {*(work.prompt.skills or ()), *work.transcript.skills_asked}:
             with suppress(Unavailable):
                 used(work.runtime.home.facts, work.turn.agent_id, names, work.runtime.clock.now())
 

@@ -19,7 +19,7 @@ from opencrab.domain.memory.search_row import EVERYTHING, Clearance
 from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
 from opencrab.domain.value import Value
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.observe import visible
+from opencrab.engine.turn.line_visibility import visible
 from opencrab.ports.memory.search import Found, Query
 
 _SCANNED = 100

@@ -24,8 +24,8 @@ from opencrab.engine.agents.vital_signs import happened, stored_signs
 from opencrab.engine.autonomy.heartbeat import deliver_beat
 from opencrab.engine.autonomy.sweep import admit_due, sweep
 from opencrab.engine.conversation.delivery import deliver
-from opencrab.engine.memory.compaction.turn import run_compaction
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.background import run_background
 from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Delivery, Queue
@@ -163,7 +163,7 @@ def _work(runtime: Runtime) -> None:
         (home.beats, lambda each: deliver_beat(runtime, each)),
         (home.turns, lambda each: run_turn(runtime, each, Pace())),
         (home.deliveries, lambda each: deliver(runtime, each)),
-        (home.compactions, lambda each: run_compaction(runtime, each, Pace())),
+        (home.compactions, lambda each: run_background(runtime, each, Pace())),
     )
     while any(_drained(runtime, queue, handle) for queue, handle in handled):
         admit_due(runtime)

@@ -204,7 +204,7 @@ def _reserve(work: Work, call: _Call, heard: tuple[str, ...]) -> ModelIntent:
         price=info.price,
         basis=work.basis if work.transcript.basis is None else None,
         skills=skills_that_fit(work),
-        skills_held=work.skills_held,
+        skills_held=work.prompt.skills_held,
         skills_offered=() if work.job else offered(work.runtime.skills, work.profile.mind),
     )
     day = work.runtime.clock.now().strftime("%Y-%m-%d")

@@ -6,7 +6,9 @@ from opencrab.domain.goals.goal import GOAL, goal_key, goal_of
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.line_visibility import taints_reader, visible
 from opencrab.engine.turn.prompt.surroundings import foreign, look_around
+from opencrab.engine.turn.prompt_cache import PromptCache
 from opencrab.engine.turn.work import Work
 
 _PAGE = 64
@@ -40,8 +42,10 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
         limits=runtime.rules.limits,
         declared_done=declared,
         goal=goal,
-        around=around,
-        seen_events=() if around is None else tuple(event.id for event in around.events),
+        prompt=PromptCache(
+            around=around,
+            seen_events=() if around is None else tuple(event.id for event in around.events),
+        ),
     )
 
 
@@ -67,21 +71,6 @@ def recent_lines(runtime: Runtime, turn: Turn) -> tuple[Line, ...]:
     if turn.trigger_line and not any(line.sequence == turn.trigger_line for line in lines):
         lines.extend(journal.lines(turn.session_id, after=turn.trigger_line - 1, limit=1))
     return tuple(sorted(lines, key=lambda line: (line.group_line or line.sequence, line.sequence)))
-
-
-def taints_reader(line: Line, agent_id: str) -> bool:
-    """Whether a line's words come from outside: from another agent, or from a public sender.
-
-    An agent's own line does so when it was written after such words had been read.
-    """
-    if line.taint or line.speaker_id == agent_id:
-        return line.taint
-    return line.from_agent or taints(line.authority)
-
-
-def visible(line: Line, agent_id: str) -> bool:
-    """Whether an agent may see a line: everybody's, the agents', and its own private ones."""
-    return line.audience is not Audience.SELF or line.speaker_id == agent_id
 
 
 def _belongs(line: Line, turn: Turn) -> bool:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, Protocol
 
 from opencrab.domain.agents.agent import Profile
@@ -12,7 +13,6 @@ from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.document import Fact
 from opencrab.domain.goals.goal import Goal, Receipt
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.memory.summary import Topic
 from opencrab.domain.models.routing import Basis, Manner
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.action import ActionResult, FileDeleted, FileWritten
@@ -24,9 +24,9 @@ from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models.assignment import lots
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import stored_form
-from opencrab.engine.turn.prompt.surroundings_text import Around
+from opencrab.engine.turn.prompt_cache import PromptCache
 from opencrab.engine.usage.ledger_row import usage_row
-from opencrab.ports.models.model import ChatRequest, Image, ModelInfo, Returned, Said
+from opencrab.ports.models.model import ChatRequest, ModelInfo
 from opencrab.ports.turn.journal import Change
 
 CARRIED = 6
@@ -44,26 +44,6 @@ NO_DEEDS = frozenset({"speech", "planning", "finding"})
 
 _FAILED_SHARE = 4
 """A turn makes at most so many times its steps in model calls, however many of them fail."""
-
-Shown = tuple[Said | Returned, ...]
-
-
-@dataclass(frozen=True)
-class Group:
-    """Messages that are shown together or not at all, their place in the session, their size."""
-
-    place: int
-    messages: Shown
-    tokens: int
-    is_speech: bool = False
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """What is told of a session's lines that are not shown: the first one, and topics by number."""
-
-    opening: Group | None = None
-    topics: tuple[Topic, ...] = ()
 
 
 NOTHING = ExtraWrites()
@@ -98,11 +78,8 @@ class Work:
     crash before it only means running them again. `next_n` numbers the next record; a number is
     used up only when its record is carried or saved. `limits` are those of the newest look, and
     `retry_after_seconds` is what the model call that failed just now wishes for. `goal` is the goal
-    that the turn serves, as it was read or written last; `skills` are those that fit its trigger,
-    without `skills_held`, which the coin withholds; `guidance` is their text. `earlier` is what is
-    told of the lines before its history once it was read, `lines_saved` counts those that this
-    worker wrote. `seen_events` are the happenings that the agent was told of. With a `job` nobody
-    is answered.
+    that the turn serves, as it was read or written last. `lines_saved` counts the lines that this
+    worker wrote. With a `job` nobody is answered. `prompt` keeps what its prompts need.
     """
 
     runtime: Runtime
@@ -115,28 +92,24 @@ class Work:
     carried: list[Record] = field(default_factory=list)
     carried_lines: list[Line] = field(default_factory=list)
     declared_done: bool = False
-    shown: tuple[Group, ...] | None = None
-    images: tuple[Image, ...] | None = None
     retry_after_seconds: float | None = None
     limits: Limits = field(default_factory=Limits)
     goal: Fact | None = None
-    skills: tuple[str, ...] | None = None
-    skills_held: tuple[str, ...] = ()
-    guidance: tuple[str, ...] | None = None
-    earlier: Earlier | None = None
     lines_saved: int = 0
-    around: Around | None = None
-    seen_events: tuple[str, ...] = ()
     job: Job | None = None
+    prompt: PromptCache = field(default_factory=PromptCache)
 
     @property
     def basis(self) -> Basis:
-        """What routing goes by: as it was when the turn's first model call began.
+        """What routing goes by: as it was when the turn's first model call began."""
+        return self.transcript.basis or self._drawn_basis
 
-        A job draws no lots, as nobody can tell later how well it went.
+    @cached_property
+    def _drawn_basis(self) -> Basis:
+        """The basis before any model call, drawn once.
+
+        A job draws no model, as nobody can tell later how well it went.
         """
-        if self.transcript.basis is not None:
-            return self.transcript.basis
         agent, mixes = self.profile.agent, () if self.job is not None else self.profile.mind.mixes
         own = next((p for p in self.session.participants if p.agent_id == agent.id), None)
         return Basis(

@@ -25,8 +25,8 @@ from opencrab.engine.autonomy.sweep import admit_due, sweep
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.learning.nightly.run import run_night
 from opencrab.engine.learning.nightly.schedule import nightfall, send_reviews
-from opencrab.engine.memory.compaction.turn import run_compaction
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.background import run_background
 from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.engine.turn.run import is_suspect, run_turn
 from opencrab.gateways.local.index_follower import IndexFollower
@@ -310,7 +310,7 @@ class Runner:
         return deliver(self._runtime, delivery)
 
     def _compact(self, delivery: Delivery) -> Outcome:
-        return self._carry(run_compaction, delivery)
+        return self._carry(run_background, delivery)
 
     def _carry(self, run: Run, delivery: Delivery) -> Outcome:
         """Run a turn beside others, or alone if it may have killed the process before."""

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from opencrab.adapters.dynamodb import document as fact_items
+from opencrab.adapters.dynamodb import due_item as due_items
 from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.conversation import utterance as utterances
 from opencrab.adapters.dynamodb.conversation.session import Counted
 from opencrab.adapters.dynamodb.money import budget as budgets
 from opencrab.adapters.dynamodb.table import Cancelled, Write, put
-from opencrab.adapters.dynamodb.turn import due_item as due_items
 from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.adapters.dynamodb.turn import record as records
 from opencrab.adapters.dynamodb.usage import counters as tallies

@@ -15,7 +15,7 @@ from opencrab.adapters.providers.catalogue.configuration import (
     check_target,
     target,
 )
-from opencrab.adapters.providers.connection import DEFAULT_MODELS, address, lacking
+from opencrab.adapters.providers.catalogue.connection import DEFAULT_MODELS, address, lacking
 from opencrab.adapters.providers.wire.address import checked_base_url
 from opencrab.domain.access.origin import origin_of, seal
 from opencrab.domain.errors import Invalid

@@ -5,13 +5,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
-from opencrab.adapters.providers.catalogue.model_facts import Facts, ModelSettings
-from opencrab.adapters.providers.connection import (
+from opencrab.adapters.providers.catalogue.connection import (
     LOCAL_KINDS,
     costs_nothing,
     is_vendors_own,
     stays_private,
 )
+from opencrab.adapters.providers.catalogue.model_facts import Facts, ModelSettings
 from opencrab.domain.money.budget import FREE, Price
 from opencrab.ports.models.model import ModelInfo
 

@@ -7,6 +7,7 @@ an answer is a fact in the transaction that settles it, before it is put into th
 
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -31,10 +32,11 @@ from opencrab.engine.learning.report.wording_prompt import asked, rules
 from opencrab.engine.learning.snapshot import Scene
 from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.background import TurnJob
 from opencrab.engine.turn.prompt.request import output_limit
 from opencrab.engine.turn.prompt.single_question import asking
 from opencrab.engine.turn.prompt.truncation import capped
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import Job, Work
 from opencrab.ports.models.model import ChatRequest, ModelInfo
 from opencrab.ports.turn.action import one_line
 
@@ -144,6 +146,26 @@ class Words:
         )
 
 
+class WordingJob(TurnJob):
+    """Words for reports: what a night's numbers come to, where an owner wants it."""
+
+    def opens(self, runtime: Runtime, message: Mapping[str, str]) -> bool:
+        if "period" not in message:
+            return False
+        _open_words(runtime, message["agent"], message["period"])
+        return True
+
+    def serves(self, turn: Turn) -> bool:
+        return turn.trigger is Trigger.COMPACTION and turn.group.startswith(_GROUP)
+
+    def prepare(self, runtime: Runtime, turn: Turn, profile: Profile) -> tuple[Turn, Session, Job]:
+        return turn, _nowhere(turn, profile), Words.of(runtime, turn, profile.agent)
+
+    def after(self, runtime: Runtime, turn: Turn) -> None:
+        """Show what was to be worded where it belongs, or why it is not there."""
+        _show_words(runtime, turn)
+
+
 def wording_of(scene: Scene, looked: Looked) -> Wording | None:
     """What is known of a report's wording when a night writes it; None for nothing."""
     agent, facts = scene.agent, scene.runtime.home.facts
@@ -175,7 +197,7 @@ def settle_words(scene: Scene, looked: Looked, shown: Wording | None) -> None:
         runtime.home.compactions.send(body, group=wish, deduplication=f"{wish}-wish")
 
 
-def open_words(runtime: Runtime, agent_id: str, period: str) -> None:
+def _open_words(runtime: Runtime, agent_id: str, period: str) -> None:
     """Open and queue the turn that words a report; raises NotFound, and Invalid for no period."""
     agent, now = runtime.home.agents.get(agent_id).agent, runtime.clock.now()
     name = stretch_of(period).id
@@ -197,16 +219,11 @@ def open_words(runtime: Runtime, agent_id: str, period: str) -> None:
     )
     opened = runtime.home.journal.open(turn)
     if opened.status.is_end:
-        show_words(runtime, opened)
+        _show_words(runtime, opened)
     enqueue(runtime, opened)
 
 
-def is_for_words(turn: Turn) -> bool:
-    """Whether a turn words a report."""
-    return turn.trigger is Trigger.COMPACTION and turn.group.startswith(_GROUP)
-
-
-def nowhere(turn: Turn, profile: Profile) -> Session:
+def _nowhere(turn: Turn, profile: Profile) -> Session:
     """A session for a turn that belongs to none: it is stored nowhere, and nobody hears of it."""
     return Session(
         id=turn.id,
@@ -217,7 +234,7 @@ def nowhere(turn: Turn, profile: Profile) -> Session:
     )
 
 
-def show_words(runtime: Runtime, turn: Turn) -> None:
+def _show_words(runtime: Runtime, turn: Turn) -> None:
     """Put what came of a turn into the report, once however often; raises Unavailable."""
     period = turn.group.removeprefix(_GROUP)
     fact = runtime.home.facts.get(turn.agent_id, WORDING, period)

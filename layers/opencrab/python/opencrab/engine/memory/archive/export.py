@@ -27,7 +27,7 @@ from opencrab.domain.value import Value
 from opencrab.engine.memory.archive.file import MANIFEST, Manifest, packed, rows_of
 from opencrab.engine.memory.reading import session_of
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.observe import visible
+from opencrab.engine.turn.line_visibility import visible
 
 KINDS: dict[str, type[Value]] = {
     MEMORY: Memory,

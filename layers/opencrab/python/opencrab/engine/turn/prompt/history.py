@@ -10,10 +10,11 @@ from opencrab.domain.conversation.line import Audience, Line, LineKind
 from opencrab.domain.memory.search_row import Row, RowKind, clearance
 from opencrab.domain.memory.summary import COMPACTION, Compaction, Topic
 from opencrab.domain.value import Language
-from opencrab.engine.turn.observe import taints_reader
+from opencrab.engine.turn.line_visibility import taints_reader
 from opencrab.engine.turn.prompt.system_text import dropped, named_topic
 from opencrab.engine.turn.prompt.tokens import estimated_tokens
-from opencrab.engine.turn.work import Earlier, Group, Shown, Work
+from opencrab.engine.turn.prompt_cache import Earlier, Group, Shown
+from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import Said
 
 SPEECHES = 5
@@ -30,11 +31,11 @@ _NOTE_TOKENS = 24
 
 def earlier_of(work: Work, render: Callable[[Line], Group | None]) -> Earlier:
     """What is told of the lines before the turn's history, read once."""
-    if work.earlier is None:
+    if work.prompt.earlier is None:
         line = _first_line(work)
         opening = None if line is None else render(line)
-        work.earlier = Earlier(opening=opening, topics=_topics(work))
-    return work.earlier
+        work.prompt.earlier = Earlier(opening=opening, topics=_topics(work))
+    return work.prompt.earlier
 
 
 def fitting(

@@ -12,7 +12,8 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.line import Line
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.workspace.path import workspace_path
-from opencrab.engine.turn.work import Group, Work
+from opencrab.engine.turn.prompt_cache import Group
+from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import Image, ModelInfo, Said
 
 IMAGES = 4
@@ -45,13 +46,13 @@ def seen(work: Work, info: ModelInfo, trigger: Group) -> Group:
 
 def _images(work: Work) -> tuple[Image, ...]:
     """Read once for a turn, however many steps it takes."""
-    if work.images is None:
+    if work.prompt.images is None:
         line = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
         references = _references(line) if line is not None else []
         found = (_image(work, reference) for reference in references)
         seen_ones = (image for image in found if image is not None)
-        work.images = tuple(islice(seen_ones, IMAGES))
-    return work.images
+        work.prompt.images = tuple(islice(seen_ones, IMAGES))
+    return work.prompt.images
 
 
 def _references(line: Line) -> list[str]:

@@ -30,7 +30,8 @@ from opencrab.engine.turn.prompt.system_text import (
     volatile,
 )
 from opencrab.engine.turn.prompt.tokens import estimated_tokens
-from opencrab.engine.turn.work import Earlier, Group, Shown, Work
+from opencrab.engine.turn.prompt_cache import Earlier, Group, Shown
+from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
 
 CORE_PERCENT = 5
@@ -64,9 +65,9 @@ def build_request(
     system = system_text(work.profile, work.session, known, memories, shares)
     steps = _steps(work, {item.id: item for item in instructions})
     last = _last(work, estimated_tokens(memories))
-    if work.shown is None:
-        work.shown = rendered(work.history, work.turn.agent_id, agent.language)
-    shown, trigger = _with_pictures(work, info, work.shown)
+    if work.prompt.shown is None:
+        work.prompt.shown = rendered(work.history, work.turn.agent_id, agent.language)
+    shown, trigger = _with_pictures(work, info, work.prompt.shown)
     fixed = _fixed_tokens(schemas, system) + _tokens((*steps, last))
     fixed += trigger.tokens if trigger else 0
     if fixed > most:
@@ -142,13 +143,13 @@ def skills_that_fit(work: Work) -> tuple[str, ...]:
     The coin withholds some of those on trial, and no other takes such a place. What was decided
     for a turn's first model call holds for all of it.
     """
-    if work.skills is None:
+    if work.prompt.skills is None:
         first = work.transcript.first_call
         if first is not None:
-            work.skills, work.skills_held = first.skills, first.skills_held
+            work.prompt.skills, work.prompt.skills_held = first.skills, first.skills_held
         else:
-            work.skills, work.skills_held = _drawn(work)
-    return work.skills
+            work.prompt.skills, work.prompt.skills_held = _drawn(work)
+    return work.prompt.skills
 
 
 def _drawn(work: Work) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -170,12 +171,12 @@ def _guidance(work: Work) -> Iterable[str]:
     """The texts of the skills that fit."""
     facts, skills = work.runtime.home.facts, work.runtime.skills
     agent = work.profile.agent
-    if work.guidance is None:
+    if work.prompt.guidance is None:
         texts = (
             text_of(name, skills, facts, agent.id, agent.language) for name in skills_that_fit(work)
         )
-        work.guidance = tuple(text for text in texts if text)
-    return work.guidance
+        work.prompt.guidance = tuple(text for text in texts if text)
+    return work.prompt.guidance
 
 
 def high_water(limit: int, rules: Rules) -> int:

@@ -14,8 +14,9 @@ from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.prompt.surroundings_text import RECENT_PART, Around, Moment, oriented
+from opencrab.engine.turn.prompt.surroundings_text import RECENT_PART, Moment, oriented
 from opencrab.engine.turn.prompt.system_text import heard
+from opencrab.engine.turn.prompt_cache import Around
 from opencrab.engine.turn.work import Work
 
 EVENTS_READ = 50
@@ -97,7 +98,7 @@ def orientation(work: Work, memory_used: int = 0) -> str:
 
     `memory_used` are the tokens of its share of memory that core memories take.
     """
-    around, turn, agent = work.around, work.turn, work.profile.agent
+    around, turn, agent = work.prompt.around, work.turn, work.profile.agent
     if around is None:
         return ""
     autonomy, hours = work.runtime.rules.autonomy, agent.heartbeat.active_hours

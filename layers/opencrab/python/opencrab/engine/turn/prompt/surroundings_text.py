@@ -4,23 +4,21 @@ It knows no store and no clock: whoever loads the surroundings says what time it
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from opencrab.domain.agents.event import Happening
 from opencrab.domain.agents.soul import Drives
 from opencrab.domain.autonomy.settings import Autonomy
-from opencrab.domain.autonomy.vital_signs import VitalSigns
-from opencrab.domain.document import Fact
 from opencrab.domain.goals.goal import Goal, Receipt
-from opencrab.domain.goals.priority import NEUTRAL, Score
+from opencrab.domain.goals.priority import Score
 from opencrab.domain.goals.selection import ranked
 from opencrab.domain.memory.peer import Peer, trust
-from opencrab.domain.memory.salient_beliefs import BriefBelief, Outlook
-from opencrab.domain.memory.working_memory import WorkingMemory
+from opencrab.domain.memory.salient_beliefs import BriefBelief
 from opencrab.domain.value import Language
 from opencrab.engine.turn.prompt.truncation import capped
+from opencrab.engine.turn.prompt_cache import Around
 from opencrab.ports.turn.action import one_line
 
 GOALS, EVENTS, RECEIPTS = 5, 10, 5
@@ -30,23 +28,6 @@ EVENT_CHARACTERS = 200
 
 RECENT_PART = 4
 """The deeds that are listed take such a part of the share of recent actions; history the rest."""
-
-
-@dataclass(frozen=True)
-class Around:
-    """What an agent finds when it wakes: its goals, what it has in mind, and unread events by age.
-
-    `capability` is what its goals' match counts as where it was not stated; `served` is the goal
-    that its turn serves, as it is stored.
-    """
-
-    signs: VitalSigns | None = None
-    goals: tuple[Goal, ...] = ()
-    working: WorkingMemory | None = None
-    outlook: Outlook = field(default_factory=Outlook)
-    capability: float = NEUTRAL
-    events: tuple[Happening, ...] = ()
-    served: Fact | None = None
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import pytest
 
 from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as session_items
-from opencrab.adapters.dynamodb.conversation.stream import entries
 from opencrab.adapters.dynamodb.item import Item
+from opencrab.adapters.dynamodb.stream import entries
 from opencrab.adapters.dynamodb.turn import header as turn_items
 from opencrab.domain.conversation.line import Line
 from opencrab.domain.errors import Unavailable

@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.adapters.providers.catalogue.configuration import ProviderSettings
-from opencrab.adapters.providers.connection import address_of
+from opencrab.adapters.providers.catalogue.connection import address_of
 from opencrab.domain.errors import Invalid
 from tests.unit.adapters.providers.installed import (
     SETTINGS,

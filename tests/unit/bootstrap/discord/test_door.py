@@ -10,14 +10,14 @@ import pytest
 from opencrab.adapters.discord.client import USER_AGENT as OF_THE_WORKER
 from opencrab.adapters.door.discord import USER_AGENT as OF_THE_DOOR
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.aws.discord_door import (
+from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+from opencrab.bootstrap.discord.door import (
     ACKNOWLEDGE_SECONDS,
     KEEP_SECONDS,
     OFFER_SECONDS,
     door_of,
     local_door,
 )
-from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.domain.document import INSTALLATION_FACTS, Fact
 from opencrab.domain.errors import Invalid
 from opencrab.engine.runtime import Runtime
@@ -143,7 +143,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
 def at_home(home: Home, told: Any) -> tuple[int, bytes, list[Heard]]:
     """What the door answers on one's own computer, and what Discord heard of it."""
     nobody: Any = None
-    runtime = Runtime(home, FakeClock(NOW), nobody, nobody, consequences=CONSEQUENCES)
+    runtime = Runtime(home, FakeClock(NOW), nobody, nobody, consequences=CONSEQUENCES, jobs=JOBS)
     with listening(outside) as server:
         door = local_door(runtime, SIGNER.public_key, server.url)
         status, content = door(*signed(told, NOW.timestamp()))

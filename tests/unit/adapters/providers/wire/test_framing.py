@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.transport.framing import BARE, LINE_BYTES, events
+from opencrab.adapters.providers.wire.framing import BARE, LINE_BYTES, events
 from opencrab.adapters.providers.wire.wire import Event, Framing
 from opencrab.domain.models.fault import Fault, Unanswered
 

@@ -1,0 +1,13 @@
+"""The function behind the queue of Discord's interactions, and what it alone loads."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from opencrab.bootstrap.aws.functions import worker
+from opencrab.gateways.discord.interactions.worker import handle
+
+
+def interactor() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
+    """What the function behind the queue of interactions does; no other one loads what it takes."""
+    made = worker()
+    return lambda event, context: made.interactions(event, context, handle)

@@ -1,0 +1,164 @@
+"""Background turns: one question to a model that answers nobody, carried as far as it goes.
+
+What they are for is registered: each `BackgroundJob` opens its turns and says what follows them.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+
+from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded
+from opencrab.domain.turn.transcript import Transcript
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.consequence import BackgroundJob
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.stored_record import resolved
+from opencrab.engine.turn.act import settle_unknown
+from opencrab.engine.turn.close import close
+from opencrab.engine.turn.decide import decide
+from opencrab.engine.turn.pace import Outcome, Pace
+from opencrab.engine.turn.prompt_cache import PromptCache
+from opencrab.engine.turn.run import abandon
+from opencrab.engine.turn.work import Job, Work
+from opencrab.ports.turn.journal import Recorded
+from opencrab.ports.turn.queue import Delivery
+
+log = logging.getLogger(__name__)
+
+TurnJob = BackgroundJob[Runtime, Job]
+"""What a capability derives its own from."""
+
+
+def run_background(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
+    """Carry on the turn that a message names, or open the one that it asks for.
+
+    It may be run again at any time. Raises Unavailable when a store is.
+    """
+    if not pace.allows(runtime.rules.model_timeout_seconds):
+        return _later(runtime, delivery)
+    claimed = None
+    try:
+        message = _read(delivery.body)
+        if turn_id := message.get("turn"):
+            claimed = _claim(runtime, turn_id, delivery)
+        if claimed is not None:
+            return _carried_on(runtime, claimed, delivery, pace)
+        _go_on(runtime, message)
+    except Superseded:
+        pass
+    except Changed:
+        return _later(runtime, delivery)
+    except (Invalid, NotFound) as error:
+        runtime.home.compactions.bury(delivery.body, group=delivery.group, reason=error.message)
+        if claimed is not None:
+            abandon(runtime, claimed, error.message)
+    return Outcome.FINISHED
+
+
+def _read(body: str) -> Mapping[str, str]:
+    """What a message says: the turn's id, or an agent and what its turn is to be about."""
+    try:
+        told = json.loads(body)
+        if told["v"] == 1 and isinstance(told.get("turn", ""), str):
+            if "turn" in told:
+                return {"turn": told["turn"]}
+            about = "period" if "period" in told else "session"
+            return {name: str(told[name]) for name in ("agent", about)}
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise Invalid("a message about summaries of unknown form")
+
+
+def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> Outcome:
+    wait = runtime.rules.continue_seconds if seconds is None else seconds
+    runtime.home.compactions.continue_later(delivery.receipt, wait)
+    return Outcome.CONTINUE
+
+
+def _claim(runtime: Runtime, turn_id: str, delivery: Delivery) -> Recorded | None:
+    lease = timedelta(seconds=runtime.rules.lease_seconds)
+    until = runtime.clock.now() + lease
+    return runtime.home.journal.claim(turn_id, lease_until=until, receipt=delivery.receipt)
+
+
+def _go_on(runtime: Runtime, message: Mapping[str, str]) -> None:
+    """Open what is due next, as a message asks for it or after a turn that has ended."""
+    if turn_id := message.get("turn"):
+        _after(runtime, runtime.home.journal.header(turn_id))
+        return
+    for job in runtime.jobs:
+        if job.opens(runtime, message):
+            return
+
+
+def _job_of(runtime: Runtime, turn: Turn) -> TurnJob | None:
+    return next((job for job in runtime.jobs if job.serves(turn)), None)
+
+
+def _after(runtime: Runtime, turn: Turn) -> None:
+    if (job := _job_of(runtime, turn)) is not None:
+        job.after(runtime, turn)
+
+
+def _carried_on(runtime: Runtime, claimed: Recorded, delivery: Delivery, pace: Pace) -> Outcome:
+    job = _job_of(runtime, claimed.turn)
+    if job is None:
+        # Whoever asked for vectors is gone, and asks again: what is left is to pay for it.
+        abandon(runtime, claimed, "the worker that asked for vectors died")
+        return Outcome.FINISHED
+    work = _prepared(runtime, claimed, job)
+    while not work.turn.status.is_end:
+        if work.transcript.open_intent is not None:
+            settle_unknown(work, progress=not work.turn.hopeless)
+        elif not _may_ask(work):
+            continue
+        elif not pace.allows(runtime.rules.model_timeout_seconds):
+            return _later(runtime, delivery)
+        else:
+            seconds = _asked(work)
+            if seconds is not None:
+                return _later(runtime, delivery, seconds)
+    if work.turn.status is not TurnStatus.COMPLETED:
+        log.warning("no summary was made by turn %s: %s", work.turn.id, work.turn.status.value)
+    job.after(runtime, work.turn)
+    return Outcome.FINISHED
+
+
+def _may_ask(work: Work) -> bool:
+    """Whether the model is to be asked; a turn that is over, or of no more use, ends here."""
+    if work.turn.stop is not None:
+        close(work, TurnStatus.STOPPED, note="somebody stopped it")
+    elif work.turn.hopeless:
+        close(work, TurnStatus.FAILED, note=work.turn.hopeless)
+    elif work.calls_left <= 0:
+        close(work, TurnStatus.EXHAUSTED, note="too many model calls failed")
+    elif work.job is not None and (why := work.job.obstacle(work)):
+        close(work, TurnStatus.IDLE, note=why)
+    return not work.turn.status.is_end
+
+
+def _asked(work: Work) -> int | None:
+    try:
+        return decide(work)
+    except Stopped:
+        work.hear_stop()
+        return None
+
+
+def _prepared(runtime: Runtime, claimed: Recorded, job: TurnJob) -> Work:
+    """The turn in this worker's hands, with what it is for."""
+    profile = runtime.home.agents.get(claimed.turn.agent_id)
+    turn, session, question = job.prepare(runtime, claimed.turn, profile)
+    return Work(
+        runtime=runtime,
+        turn=turn,
+        transcript=Transcript.of(resolved(claimed.records, runtime.home.blobs)),
+        profile=profile,
+        session=session,
+        history=(),
+        next_n=turn.sequence,
+        limits=runtime.rules.limits,
+        job=question,
+        prompt=PromptCache(skills=(), guidance=()),
+    )

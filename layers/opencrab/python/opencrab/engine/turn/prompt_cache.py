@@ -1,0 +1,70 @@
+"""Prompt cache: what the prompts of a turn need, found out once however many steps it takes."""
+
+from dataclasses import dataclass, field
+
+from opencrab.domain.agents.event import Happening
+from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.document import Fact
+from opencrab.domain.goals.goal import Goal
+from opencrab.domain.goals.priority import NEUTRAL
+from opencrab.domain.memory.salient_beliefs import Outlook
+from opencrab.domain.memory.summary import Topic
+from opencrab.domain.memory.working_memory import WorkingMemory
+from opencrab.ports.models.model import Image, Returned, Said
+
+
+@dataclass(frozen=True)
+class Around:
+    """What an agent finds when it wakes: its goals, what it has in mind, and unread events by age.
+
+    `capability` is what its goals' match counts as where it was not stated; `served` is the goal
+    that its turn serves, as it is stored.
+    """
+
+    signs: VitalSigns | None = None
+    goals: tuple[Goal, ...] = ()
+    working: WorkingMemory | None = None
+    outlook: Outlook = field(default_factory=Outlook)
+    capability: float = NEUTRAL
+    events: tuple[Happening, ...] = ()
+    served: Fact | None = None
+
+
+Shown = tuple[Said | Returned, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Messages that are shown together or not at all, their place in the session, their size."""
+
+    place: int
+    messages: Shown
+    tokens: int
+    is_speech: bool = False
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What is told of a session's lines that are not shown: the first one, and topics by number."""
+
+    opening: Group | None = None
+    topics: tuple[Topic, ...] = ()
+
+
+@dataclass
+class PromptCache:
+    """What was found out for a turn's prompts so far; None is not asked yet.
+
+    `skills` are those that fit the trigger, without `skills_held`, which the trial withholds;
+    `guidance` is their text. `earlier` is what is told of the lines before the history.
+    `seen_events` are the events that the agent was told of.
+    """
+
+    shown: tuple[Group, ...] | None = None
+    images: tuple[Image, ...] | None = None
+    skills: tuple[str, ...] | None = None
+    skills_held: tuple[str, ...] = ()
+    guidance: tuple[str, ...] | None = None
+    earlier: Earlier | None = None
+    around: Around | None = None
+    seen_events: tuple[str, ...] = ()
