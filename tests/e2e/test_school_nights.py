@@ -17,8 +17,7 @@ from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.identifier import ulid
-from opencrab.domain.learning.change import Adjustment, AdjustmentState
-from opencrab.domain.learning.change_apply import alike, mix_of, telling, top
+from opencrab.domain.learning.change import Adjustment, AdjustmentState, alike, mix_of, telling, top
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence, ModelEvidence, Standing
 from opencrab.domain.learning.reward import Opinion
 from opencrab.domain.learning.signals import SIGNALS, Signals

@@ -5,8 +5,15 @@ from typing import Any
 import pytest
 
 from opencrab.domain.errors import Conflict
-from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.learning.change_apply import Subject, adjustment_id, mix_of, telling
+from opencrab.domain.learning.change import (
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+    Subject,
+    adjustment_id,
+    mix_of,
+    telling,
+)
 from opencrab.domain.skills.skill import SkillStatus
 from opencrab.engine.learning import changes
 from opencrab.engine.learning.changes import Change

@@ -12,8 +12,7 @@ from opencrab.actions.models.text import _SENTENCES, said
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.document import Fact, new_fact
-from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
-from opencrab.domain.learning.change_apply import ended
+from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState, ended
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.models.optimization import Leave, Wish
 from opencrab.domain.models.routing import LlmConfig, Use

@@ -8,8 +8,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.learning.bandit import Mixed
 from opencrab.domain.learning.calibration import supported
-from opencrab.domain.learning.change import Adjustment, AdjustmentState
-from opencrab.domain.learning.change_apply import telling
+from opencrab.domain.learning.change import Adjustment, AdjustmentState, telling
 from opencrab.domain.learning.evidence import Evidence, Graded
 from opencrab.domain.learning.model_selection import (
     Choice,

@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.learning.change_apply import adjustment_id
+from opencrab.domain.learning.change import adjustment_id
 from opencrab.domain.learning.evidence import Evidence, Paired, Standing
 from opencrab.domain.learning.settings import Trials
 from opencrab.domain.learning.skill_lifecycle import indexed

@@ -25,7 +25,7 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, Invalid
-from opencrab.domain.learning.change_apply import memory_percent
+from opencrab.domain.learning.change import memory_percent
 from opencrab.domain.memory.memory import MEMORY, Category, Memory, MemoryContent
 from opencrab.domain.memory.search_row import RowKind, clearance
 from opencrab.domain.memory.write_policy import SUMMARIES, refusal

@@ -20,8 +20,16 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.document import FACTS_AT_ONCE, Fact, new_fact
 from opencrab.domain.learning.bandit import Mixed
-from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
-from opencrab.domain.learning.change_apply import alike, ended, mix_of, mixed_as, telling
+from opencrab.domain.learning.change import (
+    ADJUSTMENT,
+    Adjustment,
+    AdjustmentState,
+    alike,
+    ended,
+    mix_of,
+    mixed_as,
+    telling,
+)
 from opencrab.domain.learning.model_selection import (
     Choice,
     Gain,

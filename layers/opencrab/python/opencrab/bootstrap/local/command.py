@@ -16,7 +16,6 @@ from opencrab.domain.errors import OpenCrabError, Unavailable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
     from opencrab.domain.models.price_check import NewPrices
     from opencrab.domain.money.budget import Price
     from opencrab.domain.usage.aws_cost import Sheet
@@ -120,6 +119,7 @@ def _runtime(
     from opencrab.adapters.sqlite.home import home_on
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.actions import acting
+    from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
     from opencrab.bootstrap.discord.channel import discord_of
     from opencrab.bootstrap.local.search import local_search
     from opencrab.bootstrap.rules import rules_of

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opencrab.adapters.system_clock import FakeClock
-    from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
     from opencrab.engine.runtime import Runtime
     from opencrab.engine.simulation.day import Simulated
 
@@ -74,6 +73,7 @@ def installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]
     from opencrab.adapters.skill_files import FileSkills
     from opencrab.adapters.sqlite.home import open_home
     from opencrab.adapters.system_clock import FakeClock
+    from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
     from opencrab.bootstrap.rules import rules_of
     from opencrab.engine.runtime import Runtime
 

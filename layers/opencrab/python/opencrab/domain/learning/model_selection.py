@@ -13,9 +13,11 @@ from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.learning.bandit import Arm, Mixed, mixes
 from opencrab.domain.learning.bandit import Subject as Mixing
 from opencrab.domain.learning.calibration import supported
-from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.learning.change_apply import (
+from opencrab.domain.learning.change import (
     ALIKE,
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
     adjustment_id,
     alike,
     is_pinned,

@@ -5,8 +5,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from opencrab.domain.learning.bandit import UNKNOWN, is_below
-from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.learning.change_apply import Subject, top
+from opencrab.domain.learning.change import (
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+    Subject,
+    top,
+)
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.statistics.confidence import Estimate, combined, estimate
 

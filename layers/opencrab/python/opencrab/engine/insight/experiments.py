@@ -10,8 +10,16 @@ from pydantic import Field
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.insight.figures import task_key
-from opencrab.domain.learning.change import STOPPED, Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.learning.change_apply import MEMORIES, Subject, is_pinned, memory_percent
+from opencrab.domain.learning.change import (
+    MEMORIES,
+    STOPPED,
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+    Subject,
+    is_pinned,
+    memory_percent,
+)
 from opencrab.domain.learning.evidence import ModelEvidence
 from opencrab.domain.learning.treatment_effect import Verdict, effects, verdict
 from opencrab.domain.models.traffic_split import Mix

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from opencrab.domain.learning.change_apply import memory_percent
+from opencrab.domain.learning.change import memory_percent
 from opencrab.domain.learning.evidence import RECALLED_DAYS, Evidence
 from opencrab.domain.learning.review_period import useless
 from opencrab.domain.learning.treatment_effect import effect_of

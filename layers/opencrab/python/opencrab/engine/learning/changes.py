@@ -16,13 +16,11 @@ from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.learning.change import (
     ADJUSTMENT,
+    MEMORIES,
     STOPPED,
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-)
-from opencrab.domain.learning.change_apply import (
-    MEMORIES,
     Subject,
     adjustment_id,
     ended,

@@ -7,8 +7,15 @@ from typing import Any
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Conflict
-from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.learning.change_apply import Subject, ended, is_pinned
+from opencrab.domain.learning.change import (
+    ADJUSTMENT,
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+    Subject,
+    ended,
+    is_pinned,
+)
 from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
 from opencrab.domain.skills.skill import SkillStatus
 from opencrab.engine.memory.records import mind_of, rewritten

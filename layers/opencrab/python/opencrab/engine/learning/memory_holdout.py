@@ -5,9 +5,10 @@ That it begins again is an undone change, or a pin that was taken back.
 
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.errors import Conflict
-from opencrab.domain.learning.change import STOPPED, Adjustment
-from opencrab.domain.learning.change_apply import (
+from opencrab.domain.learning.change import (
     MEMORIES,
+    STOPPED,
+    Adjustment,
     adjustment_id,
     is_pinned,
     memory_percent,

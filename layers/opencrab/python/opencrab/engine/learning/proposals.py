@@ -6,8 +6,13 @@ from datetime import timedelta
 
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.errors import Conflict
-from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.learning.change_apply import Subject, is_pinned
+from opencrab.domain.learning.change import (
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+    Subject,
+    is_pinned,
+)
 from opencrab.domain.learning.model_selection import fixed_for
 from opencrab.domain.learning.regression_watch import then_of
 from opencrab.domain.learning.review_period import Remark

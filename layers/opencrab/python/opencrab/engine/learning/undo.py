@@ -8,13 +8,11 @@ from opencrab.domain.document import Fact
 from opencrab.domain.errors import Conflict
 from opencrab.domain.learning.change import (
     ADJUSTMENT,
+    MEMORIES,
     STOPPED,
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-)
-from opencrab.domain.learning.change_apply import (
-    MEMORIES,
     Subject,
     ended,
     is_pinned,

@@ -7,8 +7,7 @@ from typing import TypeVar
 from opencrab.domain.agents.agent_state import MIND, Mind, is_enabled
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Changed, Conflict, Refused
-from opencrab.domain.learning.change import AdjustmentKind
-from opencrab.domain.learning.change_apply import Subject, with_pin, without_pin
+from opencrab.domain.learning.change import AdjustmentKind, Subject, with_pin, without_pin
 from opencrab.domain.learning.skill_lifecycle import (
     Lesson,
     Teaching,

@@ -5,8 +5,14 @@ from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from typing import Any
 
-from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.learning.change_apply import Subject, adjustment_id, is_pinned
+from opencrab.domain.learning.change import (
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+    Subject,
+    adjustment_id,
+    is_pinned,
+)
 from opencrab.domain.learning.evidence import RECALLED_DAYS, Recalled
 from opencrab.domain.learning.review_period import Remark, useless
 from opencrab.domain.memory.memory import EXPERIENCE, Experience

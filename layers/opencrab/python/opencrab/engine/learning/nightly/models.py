@@ -6,8 +6,16 @@ from typing import Any
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.errors import Conflict
 from opencrab.domain.learning.bandit import Mixed
-from opencrab.domain.learning.change import Adjustment, AdjustmentState
-from opencrab.domain.learning.change_apply import alike, is_pinned, mix_of, mixed_as, telling, top
+from opencrab.domain.learning.change import (
+    Adjustment,
+    AdjustmentState,
+    alike,
+    is_pinned,
+    mix_of,
+    mixed_as,
+    telling,
+    top,
+)
 from opencrab.domain.learning.model_selection import Ground, adjustment, chosen, mix, over
 from opencrab.domain.learning.regression_watch import (
     WATCHED,

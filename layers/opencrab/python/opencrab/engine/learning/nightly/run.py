@@ -15,8 +15,7 @@ from functools import partial
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
-from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
-from opencrab.domain.learning.change_apply import ended
+from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState, ended
 from opencrab.domain.learning.evidence import RECALLED_DAYS
 from opencrab.domain.learning.model_selection import day_micro_usd
 from opencrab.domain.learning.review_period import (

@@ -6,8 +6,14 @@ from itertools import combinations
 
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.errors import Conflict
-from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.learning.change_apply import Subject, adjustment_id, is_pinned
+from opencrab.domain.learning.change import (
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+    Subject,
+    adjustment_id,
+    is_pinned,
+)
 from opencrab.domain.learning.review_period import Remark, Review
 from opencrab.domain.learning.settings import Trials
 from opencrab.domain.learning.skill_lifecycle import on_trial, placed, promoted, retired, set_aside

@@ -10,8 +10,14 @@ from datetime import date, datetime, timedelta
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.learning.change_apply import ended, mix_of, mixed_as
+from opencrab.domain.learning.change import (
+    Adjustment,
+    AdjustmentKind,
+    AdjustmentState,
+    ended,
+    mix_of,
+    mixed_as,
+)
 from opencrab.domain.learning.evidence import Evidence, Standing
 from opencrab.domain.learning.holdout import tried, withheld
 from opencrab.domain.learning.model_selection import Choice

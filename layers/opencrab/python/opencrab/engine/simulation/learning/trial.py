@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.learning.change import Adjustment, AdjustmentState
-from opencrab.domain.learning.change_apply import mix_of, telling, top
+from opencrab.domain.learning.change import Adjustment, AdjustmentState, mix_of, telling, top
 from opencrab.domain.learning.regression_watch import is_held
 from opencrab.domain.learning.signals import Served
 from opencrab.domain.learning.treatment_effect import effect_in

@@ -6,10 +6,10 @@ import pytest
 
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.domain.learning.change import AdjustmentKind
-from opencrab.domain.learning.change_apply import (
+from opencrab.domain.learning.change import (
     MEMORIES,
     PINS,
+    AdjustmentKind,
     Subject,
     adjustment_id,
     alike,
