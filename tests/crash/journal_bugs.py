@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any, cast
 
-from opencrab.adapters.sqlite.database import Database
-from opencrab.adapters.sqlite.journal import _change_session
+from opencrab.adapters.sqlite.agents import session_row, stored_session
+from opencrab.adapters.sqlite.database import Batch, Database
 from opencrab.domain.turn.record import ActionIntent, CallState, ModelResult, Record, record_key
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.queueing import enqueue
@@ -193,7 +193,7 @@ class UtteranceOutside(BadEngine):
                         f"OUT#{utterance.channel.target}",
                         utterance.key,
                         utterance.model_dump_json(),
-                        due=("outbox", int(utterance.updated_at.timestamp() * 1000)),
+                        due=("outbox", utterance.updated_at),
                     )
             return turn
 
@@ -238,5 +238,8 @@ class SessionChangedTwice(BadAdapter):
             turn = cast(Turn, self.inner.commit(change))
             if change.session is not None and change.at is not None:
                 with file_of(self.world).writing() as items:
-                    _change_session(items, turn.session_id, change.session, change.at)
+                    body = items.get(f"SESSION#{turn.session_id}", "S")
+                    session = stored_session(turn.session_id, body)
+                    row = session_row(session.after(change.session, change.at))
+                    items.write(Batch(put=[row]))
             return turn

@@ -8,7 +8,6 @@ from typing import Any
 from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import milliseconds
 from opencrab.adapters.sqlite.home import open_home
-from opencrab.adapters.sqlite.queue import SqliteQueue
 from opencrab.domain.agents.agent import Profile
 from opencrab.ports.home import Home
 from tests.crash.ground import Awaited, Hands, Stage
@@ -86,8 +85,12 @@ class SqliteGround:
         return Awaited(tuple(at or 0 for (at,) in visible), tuple(due))
 
     def has_work(self, queue: str) -> bool:
-        messages: SqliteQueue = getattr(self.home, queue)
-        return messages._ready(milliseconds(self.clock.now()))
+        with self.database.reading() as items:
+            visible = items.execute(
+                "SELECT 1 FROM queue WHERE queue=? AND visible_at<=? LIMIT 1",
+                (queue, milliseconds(self.clock.now())),
+            )
+            return visible.fetchone() is not None
 
     def file(self, agent_id: str, path: str) -> bytes | None:
         if self.home.files.info(agent_id, path) is None:

@@ -6,7 +6,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from opencrab.adapters.sqlite.counters import count
+from opencrab.adapters.sqlite.counters import add_counts, counted
+from opencrab.adapters.sqlite.database import Batch
+from opencrab.adapters.sqlite.usage import stored_row
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.document import Fact, new_fact
@@ -20,6 +22,7 @@ from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.outcome import Outcome as Lived
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.turn.turn import Trigger, TurnStatus
+from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Language
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning.nightly.run import run_night
@@ -173,10 +176,18 @@ def breaking(
 
 def active(house: House, agent_id: str, day: int, **changes: Any) -> None:
     """An agent that called a model on a day of January."""
-    tallies: Any = house.home.tallies
     at = house.clock.now().replace(day=day)
+    count(house, usage_row(agent_id=agent_id, at=at, **changes))
+
+
+def count(house: House, *rows: UsageRow, kept: bool = False) -> None:
+    """Count calls as the journal does; the rows themselves are there only if `kept`."""
+    tallies: Any = house.home.tallies
+    counts = counted(rows)
+    batch = Batch(new=[stored_row(row) for row in rows if kept])
     with tallies._database.writing() as items:
-        count(items, usage_row(agent_id=agent_id, at=at, **changes))
+        add_counts(batch, counts, items.several([one.place for one in counts]))
+        items.write(batch)
 
 
 def bodies(house: House) -> Iterator[str]:

@@ -9,8 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.sqlite.counters import count
-from opencrab.adapters.sqlite.usage import put_new
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.agents.identity import Identity
@@ -35,7 +33,7 @@ from opencrab.engine.simulation.learning.world import START, world
 from tests.contract.example import usage_row
 from tests.contract.homes import sqlite
 from tests.e2e.house import House
-from tests.e2e.nights import sleep
+from tests.e2e.nights import count, sleep
 
 SEED, TURNS, NIGHTS = 34, 40, 18
 WORSE_SINCE, LOSS = 8, 0.5
@@ -230,11 +228,7 @@ def _store(house: House, seen: Day) -> None:
     ]
     facts = [new_fact("pupil", SIGNALS, each.id, each) for each in turns.values()]
     _commit(house, [*facts, *(new_fact("pupil", EXPERIENCE, each.id, each) for each in said)])
-    tallies: Any = house.home.tallies
-    with tallies._database.writing() as items:
-        for row in (row for turn in turns.values() for row in _rows(turn, seen)):
-            put_new(items, row)
-            count(items, row)
+    count(house, *(row for turn in turns.values() for row in _rows(turn, seen)), kept=True)
 
 
 def _said(ended_at: datetime, opinion: Opinion, number: int) -> Experience:

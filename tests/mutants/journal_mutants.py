@@ -20,7 +20,7 @@ MUTANTS = (
     Mutant(
         id="sqlite-stop-overwritten",
         module="opencrab.adapters.sqlite.journal",
-        old="turn = turn.replaced(stop=stored.stop)",
+        old="turn = turn.replaced(stop=before.stop)",
         new="pass",
         fault="a stop that comes while a result is saved is lost",
     ),
@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         id="sqlite-money-not-drawn",
         module="opencrab.adapters.sqlite.journal",
-        old="for draw in change.draws:",
-        new="for draw in change.draws[1:]:",
+        old="boards.add_draws(batch, change.draws, stored)",
+        new="boards.add_draws(batch, change.draws[1:], stored)",
         fault="an agent's own budget of a day is never used up",
     ),
     Mutant(
@@ -76,15 +76,15 @@ MUTANTS = (
     Mutant(
         id="sqlite-admitted-when-ended",
         module="opencrab.adapters.sqlite.journal",
-        old="if Session.model_validate_json(body).status is SessionStatus.ENDED:",
-        new="if not body:",
+        old="if session.status is SessionStatus.ENDED:",
+        new="if session is None:",
         fault="a session that has ended still takes messages",
     ),
     Mutant(
         id="sqlite-session-unchanged",
         module="opencrab.adapters.sqlite.journal",
-        old="session = Session.model_validate_json(body).after(change, now)",
-        new="session = Session.model_validate_json(body)",
+        old="stored_session(session_id, body).after(change.session, change.at)",
+        new="stored_session(session_id, body)",
         fault="a session does not count what was said in it",
     ),
     Mutant(
@@ -97,7 +97,7 @@ MUTANTS = (
     Mutant(
         id="queue-stands-still",
         module="opencrab.adapters.sqlite.queue",
-        old="self._uncover(items, row[0])",
+        old="items.execute(_UNCOVER, (now, self._name, row[0]))",
         new="pass",
         fault="the second message of a session is never answered",
     ),
@@ -132,7 +132,7 @@ MUTANTS = (
     Mutant(
         id="outbox-lost-not-found",
         module="opencrab.adapters.sqlite.outbox",
-        old='due=None if ended else ("outbox", touched),',
+        old='due=None if ended else ("outbox", utterance.updated_at),',
         new="due=None,",
         fault="words whose sender died are never sent",
     ),

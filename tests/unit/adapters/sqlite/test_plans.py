@@ -43,6 +43,8 @@ from tests.contract.example import (
 )
 from tests.contract.following import feed_of
 
+OWN_ROWS = re.compile(r"SCAN \d+ CONSTANT ROWS?")
+"""What an INSERT of several rows looks through: those that it brings, and no table."""
 DATA = re.compile(r"^(SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH)\b", re.IGNORECASE)
 
 
@@ -197,7 +199,7 @@ def test_no_statement_of_a_turns_life_looks_through_a_table(plans: dict[str, lis
     scans = {
         statement: steps
         for statement, steps in plans.items()
-        if any(step.startswith("SCAN") for step in steps)
+        if any(step.startswith("SCAN") and not OWN_ROWS.fullmatch(step) for step in steps)
     }
     assert scans == {}
 

@@ -3,7 +3,7 @@
 import json
 from datetime import datetime, timedelta
 
-from opencrab.adapters.sqlite.database import FEED, AlreadyThere, Database, milliseconds
+from opencrab.adapters.sqlite.database import FEED, AlreadyThere, Database, Row, milliseconds
 from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.ports.access.idempotency import Remembered
@@ -21,7 +21,7 @@ class SqliteKeys:
     def put(self, key: ApiKey) -> None:
         with self._database.writing() as items:
             try:
-                items.put(f"KEY#{key.hash}", "K", key.model_dump_json(), absent=True, listing="key")
+                items.add(Row(f"KEY#{key.hash}", "K", key.model_dump_json(), listing="key"))
             except AlreadyThere:
                 raise Conflict("a key with this secret exists already") from None
 
@@ -65,7 +65,7 @@ class SqliteIdempotency:
                 f"IDEMPOTENCY#{key}",
                 "I",
                 json.dumps([request_hash, None, None]),
-                expires_at=milliseconds(now + IDEMPOTENCY),
+                expires_at=now + IDEMPOTENCY,
             )
             return None
 

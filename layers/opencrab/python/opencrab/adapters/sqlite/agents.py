@@ -1,8 +1,9 @@
 """Agents and sessions on SQLite."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
-from opencrab.adapters.sqlite.database import AlreadyThere, Database, Items
+from opencrab.adapters.sqlite.database import AlreadyThere, Batch, Database, Row
 from opencrab.adapters.sqlite.documents import MIND_KEY
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.agent_state import Mind
@@ -12,6 +13,11 @@ from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Conflict, NotFound
 
+_PAGE = """
+    SELECT pk, sk, body FROM item WHERE pk IN (
+        SELECT pk FROM item WHERE listing='agent' AND pk>? ORDER BY pk LIMIT ?
+    ) AND sk>='A' AND sk<'Z' ORDER BY pk, sk
+"""
 _TIMES = {"created_at", "updated_at"}
 
 
@@ -23,9 +29,10 @@ class SqliteAgents:
 
     def create(self, profile: Profile) -> Profile:
         with self._database.writing() as items:
-            stored = _profile(items, profile.agent.id)
+            parts = items.between(f"AGENT#{profile.agent.id}", "A", "Z")
+            stored = _profile(dict(parts))
             if stored is None:
-                _put(items, profile.agent, profile.soul, profile.identity, absent=True)
+                items.add(*_rows(profile.agent, profile.soul, profile.identity))
                 return profile
         if _shape(stored) != _shape(profile):
             raise Conflict(
@@ -37,22 +44,27 @@ class SqliteAgents:
 
     def get(self, agent_id: str) -> Profile:
         with self._database.reading() as items:
-            profile = _profile(items, agent_id)
+            parts = items.between(f"AGENT#{agent_id}", "A", "Z")
+        profile = _profile(dict(parts))
         if profile is None:
             raise NotFound(f"there is no agent {agent_id!r}", cure="list them with GET /api/agents")
         return profile
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
         with self._database.reading() as items:
-            bodies = items.listed("agent", after=f"AGENT#{after or ''}", limit=limit)
-            profiles = [_profile(items, Agent.model_validate_json(body).id) for body in bodies]
+            rows = items.execute(_PAGE, (f"AGENT#{after or ''}", limit)).fetchall()
+        partitions: dict[str, dict[str, str]] = {}
+        for pk, sk, body in rows:
+            partitions.setdefault(pk, {})[sk] = body
+        profiles = (_profile(parts) for parts in partitions.values())
         return tuple(one.replaced(mind=Mind()) for one in profiles if one is not None)
 
     def save(
         self, agent: Agent, *, soul: Soul | None = None, identity: Identity | None = None
     ) -> Agent:
         with self._database.writing() as items:
-            stored = _profile(items, agent.id)
+            parts = items.between(f"AGENT#{agent.id}", "A", "Z")
+            stored = _profile(dict(parts))
             if stored is None:
                 raise NotFound(f"there is no agent {agent.id!r}")
             if stored.agent.version != agent.version:
@@ -62,7 +74,7 @@ class SqliteAgents:
                     cure="load it again and repeat the change",
                 )
             saved = agent.replaced(version=agent.version + 1)
-            _put(items, saved, soul, identity)
+            items.write(Batch(put=_rows(saved, soul, identity)))
             return saved
 
 
@@ -75,9 +87,9 @@ class SqliteSessions:
     def create(self, session: Session) -> Session:
         with self._database.writing() as items:
             try:
-                _put_session(items, session, absent=True)
+                items.add(session_row(session))
             except AlreadyThere:
-                stored = _session(items, session.id)
+                stored = stored_session(session.id, items.get(f"SESSION#{session.id}", "S"))
                 if (stored.agent_ids, stored.theme) == (session.agent_ids, session.theme):
                     return stored
                 raise Conflict(
@@ -89,7 +101,8 @@ class SqliteSessions:
 
     def get(self, session_id: str) -> Session:
         with self._database.reading() as items:
-            return _session(items, session_id)
+            body = items.get(f"SESSION#{session_id}", "S")
+        return stored_session(session_id, body)
 
     def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
         with self._database.reading() as items:
@@ -98,19 +111,19 @@ class SqliteSessions:
 
     def seat(self, session_id: str, agent_ids: tuple[str, ...], now: datetime) -> Session:
         with self._database.writing() as items:
-            session = _session(items, session_id)
+            session = stored_session(session_id, items.get(f"SESSION#{session_id}", "S"))
             if session.agent_ids != agent_ids or session.status is SessionStatus.ENDED:
                 session = session.seated(agent_ids, now)
-                _put_session(items, session)
+                items.write(Batch(put=[session_row(session)]))
             return session
 
     def end(self, session_id: str, now: datetime) -> Session:
         with self._database.writing() as items:
-            session = _session(items, session_id)
+            session = stored_session(session_id, items.get(f"SESSION#{session_id}", "S"))
             if session.status is SessionStatus.ENDED:
                 return session
             session = session.ended(now)
-            _put_session(items, session)
+            items.write(Batch(put=[session_row(session)]))
             return session
 
 
@@ -118,8 +131,7 @@ def _shape(profile: Profile) -> dict[str, object]:
     return profile.model_dump(exclude={"agent": _TIMES | {"version"}, "mind": True})
 
 
-def _profile(items: Items, agent_id: str) -> Profile | None:
-    parts = dict(items.between(f"AGENT#{agent_id}", "A", "Z"))
+def _profile(parts: Mapping[str, str]) -> Profile | None:
     if "A" not in parts:
         return None
     mind = parts.get(MIND_KEY)
@@ -131,30 +143,23 @@ def _profile(items: Items, agent_id: str) -> Profile | None:
     )
 
 
-def _put(
-    items: Items,
-    agent: Agent,
-    soul: Soul | None,
-    identity: Identity | None,
-    *,
-    absent: bool = False,
-) -> None:
+def _rows(agent: Agent, soul: Soul | None, identity: Identity | None) -> list[Row]:
     pk = f"AGENT#{agent.id}"
-    items.put(pk, "A", agent.model_dump_json(), absent=absent, listing="agent")
+    rows = [Row(pk, "A", agent.model_dump_json(), listing="agent")]
     if soul is not None:
-        items.put(pk, "SOUL", soul.model_dump_json(), absent=absent)
+        rows.append(Row(pk, "SOUL", soul.model_dump_json()))
     if identity is not None:
-        items.put(pk, "IDENTITY", identity.model_dump_json(), absent=absent)
+        rows.append(Row(pk, "IDENTITY", identity.model_dump_json()))
+    return rows
 
 
-def _session(items: Items, session_id: str) -> Session:
-    body = items.get(f"SESSION#{session_id}", "S")
+def stored_session(session_id: str, body: str | None) -> Session:
+    """A session from its body; raises NotFound where there is none."""
     if body is None:
         raise NotFound(f"there is no session {session_id!r}")
     return Session.model_validate_json(body)
 
 
-def _put_session(items: Items, session: Session, *, absent: bool = False) -> None:
-    items.put(
-        f"SESSION#{session.id}", "S", session.model_dump_json(), absent=absent, listing="session"
-    )
+def session_row(session: Session) -> Row:
+    """A session as it is kept."""
+    return Row(f"SESSION#{session.id}", "S", session.model_dump_json(), listing="session")

@@ -4,20 +4,28 @@ Also the budgets, whose limits lie here.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from opencrab.adapters.sqlite.database import Database, Items
+from opencrab.adapters.sqlite.database import Batch, Database, Place, Row
+from opencrab.domain.conversation.line import Instruction
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.health import Health
 from opencrab.domain.models.preferences import Preferences
-from opencrab.domain.money.budget import Draw, exhausted, limit_changes
+from opencrab.domain.money.budget import INSTALLATION, Draw, exhausted, limit_changes
+from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MicroUsd
 from opencrab.ports.models.preferences import Stored
+from opencrab.ports.turn.journal import Boundary
 
 _BOARD, _LIMIT, _SETTINGS, _HEALTH = "BOARD", "LIMIT#", "SETTINGS", "HEALTH#"
 _PREFERENCES, _DOCUMENT = "PREFERENCES", "P"
-_SWITCH = "SWITCH#"
+_SWITCH, _IS_FROZEN = "SWITCH#", "frozen"
+_BOUNDARY = """
+    SELECT pk, sk, body FROM item WHERE pk='BOARD' AND sk>='A' AND sk<'Z' UNION ALL
+    SELECT pk, sk, body FROM item WHERE pk=? AND sk>=? AND sk<':' UNION ALL
+    SELECT pk, sk, body FROM item WHERE pk IN (?,?) AND sk='S' ORDER BY pk, sk
+"""
 _FROZEN = "SELECT pk FROM item WHERE pk>=? AND pk<? AND sk='S' AND body='frozen' ORDER BY pk"
 
 
@@ -38,11 +46,11 @@ class SqliteSwitches:
 
     def set(self, scope: str, *, frozen: bool) -> None:
         with self._database.writing() as items:
-            items.put(f"{_SWITCH}{scope}", "S", "frozen" if frozen else "running")
+            items.put(f"{_SWITCH}{scope}", "S", _IS_FROZEN if frozen else "running")
 
     def frozen(self, scope: str) -> bool:
         with self._database.reading() as items:
-            return is_frozen(items, scope)
+            return items.get(f"{_SWITCH}{scope}", "S") == _IS_FROZEN
 
     def all_frozen(self) -> tuple[str, ...]:
         with self._database.reading() as items:
@@ -62,7 +70,7 @@ class SqliteBudgets:
 
     def limits(self) -> dict[str, MicroUsd]:
         with self._database.reading() as items:
-            return read(items).limits
+            return _board(items.between(_BOARD, "A", "Z")).limits
 
     def change_limits(self, changes: Mapping[str, MicroUsd | None]) -> None:
         checked = limit_changes(changes)
@@ -82,7 +90,7 @@ class SqliteHealths:
 
     def all(self) -> dict[str, Health]:
         with self._database.reading() as items:
-            return read(items).health
+            return _board(items.between(_BOARD, "A", "Z")).health
 
     def put(self, provider: str, health: Health, before: Health | None) -> bool:
         with self._database.writing() as items:
@@ -125,10 +133,49 @@ class SqlitePreferences:
         return saved
 
 
-def read(items: Items) -> Board:
-    """The board, as of one moment."""
+def boundary(database: Database, turn: Turn) -> Boundary:
+    """What a turn must know before its next model call."""
+    inbox = f"INBOX#{turn.session_id}"
+    scopes = (INSTALLATION, turn.agent_id)
+    switches = [f"{_SWITCH}{scope}" for scope in scopes]
+    with database.reading() as items:
+        # One statement sees one moment: a stop is never missed between two reads of one boundary.
+        rows = items.execute(
+            _BOUNDARY, (inbox, f"{turn.trigger_line + 1:010d}", *switches)
+        ).fetchall()
+    board = _board((sk, body) for pk, sk, body in rows if pk == _BOARD)
+    turned = {pk for pk, _sk, body in rows if pk in switches and body == _IS_FROZEN}
+    told = (body for pk, _sk, body in rows if pk == inbox)
+    return Boundary(
+        frozen=next((scope for scope in scopes if f"{_SWITCH}{scope}" in turned), None),
+        instructions=tuple(Instruction.model_validate_json(body) for body in told),
+        limits=board.limits,
+        health=board.health,
+        settings_version=board.settings_version,
+    )
+
+
+def add_draws(batch: Batch, draws: Iterable[Draw], stored: Mapping[Place, str]) -> None:
+    """Add changed budgets to what is written; raises Exhausted."""
+    totals: dict[Place, int] = {}
+    for drawn in draws:
+        place = (f"BUDGET#{drawn.scope}", drawn.day)
+        total = totals.get(place, int(stored.get(place) or 0)) + drawn.micro_usd
+        limit = drawn.limit_micro_usd
+        if limit is not None and drawn.micro_usd > 0 and total > limit:
+            raise exhausted(drawn)
+        totals[place] = total
+        batch.put.append(Row(*place, str(total)))
+
+
+def drawn_from(draws: Iterable[Draw]) -> list[Place]:
+    """Where the budgets are kept that are drawn from."""
+    return [(f"BUDGET#{drawn.scope}", drawn.day) for drawn in draws]
+
+
+def _board(rows: Iterable[tuple[str, str]]) -> Board:
     board = Board()
-    for name, body in items.between(_BOARD, "A", "Z"):
+    for name, body in rows:
         if name.startswith(_LIMIT):
             board.limits[name.removeprefix(_LIMIT)] = int(body)
         elif name == _SETTINGS:
@@ -136,18 +183,3 @@ def read(items: Items) -> Board:
         elif name.startswith(_HEALTH):
             board.health[name.removeprefix(_HEALTH)] = Health.model_validate_json(body)
     return board
-
-
-def is_frozen(items: Items, scope: str) -> bool:
-    """Whether a switch is turned."""
-    return items.get(f"{_SWITCH}{scope}", "S") == "frozen"
-
-
-def draw(items: Items, drawn: Draw) -> None:
-    """Change a budget; raises Exhausted."""
-    pk, sk = f"BUDGET#{drawn.scope}", drawn.day
-    total = int(items.get(pk, sk) or 0) + drawn.micro_usd
-    limit = drawn.limit_micro_usd
-    if limit is not None and drawn.micro_usd > 0 and total > limit:
-        raise exhausted(drawn)
-    items.put(pk, sk, str(total))

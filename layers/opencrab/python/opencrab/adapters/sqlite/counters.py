@@ -1,8 +1,21 @@
 """Tallies on SQLite: a row for each cell of a day, and one for each agent that was active on it."""
 
-from opencrab.adapters.sqlite.database import Database, Items, milliseconds
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from opencrab.adapters.sqlite.database import Batch, Database, Place, Row
 from opencrab.domain.usage.counters import ACTIVE_KEPT, KEPT, Tally, tally_of
 from opencrab.domain.usage.ledger import UsageRow
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What one call counts, where, and when it was made."""
+
+    place: Place
+    tally: Tally
+    at: datetime
 
 
 class SqliteTallies:
@@ -23,16 +36,32 @@ class SqliteTallies:
         return tuple(agent_id for agent_id, _ in rows)
 
 
-def count(items: Items, row: UsageRow) -> None:
-    """Count one call, in the transaction that writes its row."""
-    tally = tally_of(row)
-    pk, sk = _partition(tally.agent_id), f"{tally.day}#{tally.cell.id}"
-    stored = items.get(pk, sk)
-    if stored is not None:
-        tally = Tally.model_validate_json(stored) + tally
-    items.put(pk, sk, tally.model_dump_json(), expires_at=milliseconds(row.at + KEPT))
-    until = milliseconds(row.at + ACTIVE_KEPT)
-    items.put(f"ACTIVE#{tally.day}", tally.agent_id, "1", expires_at=until)
+def counted(rows: Iterable[UsageRow]) -> list[Counted]:
+    """What calls count, each for itself."""
+    found = []
+    for row in rows:
+        tally = tally_of(row)
+        place = _partition(tally.agent_id), f"{tally.day}#{tally.cell.id}"
+        found.append(Counted(place, tally, row.at))
+    return found
+
+
+def add_counts(batch: Batch, counts: Iterable[Counted], stored: Mapping[Place, str]) -> None:
+    """Add what was counted to what is written, in the transaction that writes the usage itself."""
+    totals: dict[Place, Tally] = {}
+    for one in counts:
+        if one.place in totals:
+            total = totals[one.place] + one.tally
+        elif one.place in stored:
+            total = Tally.model_validate_json(stored[one.place]) + one.tally
+        else:
+            total = one.tally
+        totals[one.place] = total
+        body = total.model_dump_json()
+        batch.put += (
+            Row(*one.place, body, expires_at=one.at + KEPT),
+            Row(f"ACTIVE#{total.day}", total.agent_id, "1", expires_at=one.at + ACTIVE_KEPT),
+        )
 
 
 def _partition(agent_id: str) -> str:

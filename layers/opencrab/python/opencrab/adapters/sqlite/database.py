@@ -7,12 +7,14 @@ conditional transaction there. It knows nothing of agents or turns.
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from queue import Empty, LifoQueue
-from typing import Any
+from typing import NamedTuple
 
 from opencrab.adapters.sqlite.file import connect, explained, hold, inspect, make
 from opencrab.domain.errors import Unavailable
@@ -33,11 +35,54 @@ _PURGE_FEED = (
 """The feed has no index of times: its oldest entries are its first."""
 
 
-class AlreadyThere(Exception):
-    """A put-if-absent found an item."""
-
-
 FEED = "feed"
+
+_ITEM = "SELECT pk, sk, body FROM item WHERE pk=? AND sk=?"
+_COMPOUND = 400
+"""SQLite takes no more than 500 parts in a compound SELECT."""
+
+Place = tuple[str, str]
+"""Partition key and sort key."""
+
+
+class Row(NamedTuple):
+    """An item as it is written; one that is due is in that list, at its time."""
+
+    pk: str
+    sk: str
+    body: str
+    listing: str | None = None
+    due: tuple[str, datetime] | None = None
+    expires_at: datetime | None = None
+
+
+class Entry(NamedTuple):
+    """An entry of the change feed; without a time of its own it has that of the newest one."""
+
+    at: datetime | None
+    kind: str
+    session_id: str
+    turn_id: str | None
+    body: str
+
+
+@dataclass
+class Batch:
+    """What a transaction writes: items that must be new, items, whole partitions that expire."""
+
+    new: list[Row] = field(default_factory=list)
+    put: list[Row] = field(default_factory=list)
+    removed: list[Place] = field(default_factory=list)
+    expiring: list[tuple[str, datetime]] = field(default_factory=list)
+    feed: list[Entry] = field(default_factory=list)
+
+
+class AlreadyThere(Exception):
+    """An item that must be new is stored already."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__("/".join(place))
+        self.place = place
 
 
 class Items:
@@ -52,6 +97,16 @@ class Items:
         """An item's body, or None."""
         row = self.execute("SELECT body FROM item WHERE pk=? AND sk=?", (pk, sk)).fetchone()
         return row[0] if row else None
+
+    def several(self, places: Sequence[Place]) -> dict[Place, str]:
+        """Bodies of those items that there are, in one statement for 400."""
+        found: dict[Place, str] = {}
+        for start in range(0, len(places), _COMPOUND):
+            some = places[start : start + _COMPOUND]
+            statement = " UNION ALL ".join([_ITEM] * len(some))
+            rows = self.execute(statement, tuple(chain.from_iterable(some)))
+            found |= {(pk, sk): body for pk, sk, body in rows}
+        return found
 
     def between(
         self, pk: str, low: str, high: str, *, limit: int = -1, newest_first: bool = False
@@ -71,11 +126,11 @@ class Items:
         )
         return [row[0] for row in rows]
 
-    def overdue(self, due_list: str, now: int, limit: int) -> list[str]:
+    def overdue(self, due_list: str, now: datetime, limit: int) -> list[str]:
         """Bodies of a due list whose time is before now, oldest first."""
         rows = self.execute(
             "SELECT body FROM item WHERE due_list=? AND due_at<=? ORDER BY due_at LIMIT ?",
-            (due_list, now, limit),
+            (due_list, milliseconds(now), limit),
         )
         return [row[0] for row in rows]
 
@@ -85,40 +140,66 @@ class Items:
         sk: str,
         body: str,
         *,
-        absent: bool = False,
         listing: str | None = None,
-        due: tuple[str, int] | None = None,
-        expires_at: int | None = None,
+        due: tuple[str, datetime] | None = None,
+        expires_at: datetime | None = None,
     ) -> None:
-        """Write an item; with `absent` raise AlreadyThere instead of replacing one."""
-        due_list, due_at = due or (None, None)
-        row = (pk, sk, body, listing, due_list, due_at, expires_at)
-        if not absent:
-            self.execute("INSERT OR REPLACE INTO item VALUES (?,?,?,?,?,?,?)", row)
-            return
-        try:
-            self.execute("INSERT INTO item VALUES (?,?,?,?,?,?,?)", row)
-        except sqlite3.IntegrityError as error:
-            raise AlreadyThere(f"{pk}/{sk}") from error
+        """Write an item, whether or not it is there."""
+        self._insert("INSERT OR REPLACE", [Row(pk, sk, body, listing, due, expires_at)])
+
+    def add(self, *rows: Row) -> None:
+        """Write items that are not there yet: all, or none and AlreadyThere."""
+        self.write(Batch(new=list(rows)))
+
+    def write(self, batch: Batch) -> None:
+        """Write all of a batch; raises AlreadyThere before anything of it is written."""
+        if batch.new:
+            try:
+                self._insert("INSERT", batch.new)
+            except sqlite3.IntegrityError as error:
+                raise AlreadyThere(self._first_there(batch.new)) from error
+        if batch.put:
+            self._insert("INSERT OR REPLACE", batch.put)
+        for pk, sk in batch.removed:
+            self.delete(pk, sk)
+        for pk, expires_at in batch.expiring:
+            # Behind the rows that were just written: a partition expires as a whole.
+            self.execute("UPDATE item SET expires_at=? WHERE pk=?", (milliseconds(expires_at), pk))
+        if batch.feed:
+            self._tell(batch.feed)
 
     def delete(self, pk: str, sk: str) -> None:
         """Remove an item, if it is there."""
         self.execute("DELETE FROM item WHERE pk=? AND sk=?", (pk, sk))
 
-    def expire(self, pk: str, expires_at: int) -> None:
-        """Let a whole partition expire."""
-        self.execute("UPDATE item SET expires_at=? WHERE pk=?", (expires_at, pk))
+    def _first_there(self, rows: Sequence[Row]) -> Place:
+        # SQLite undoes the whole statement, but does not tell which of its rows was the one.
+        places = [(row.pk, row.sk) for row in rows]
+        found = self.several(places)
+        return next((place for place in places if place in found), places[0])
 
-    def feed(self, at: int, kind: str, session_id: str, turn_id: str | None, body: str) -> None:
-        """Append to the change feed."""
+    def _insert(self, verb: str, rows: Sequence[Row]) -> None:
+        values: list[str | int | None] = []
+        for pk, sk, body, listing, due, expires_at in rows:
+            values += (pk, sk, body, listing)
+            values += (None, None) if due is None else (due[0], milliseconds(due[1]))
+            values.append(None if expires_at is None else milliseconds(expires_at))
+        marks = ",".join(["(?,?,?,?,?,?,?)"] * len(rows))
+        self.execute(f"{verb} INTO item VALUES {marks}", values)
+
+    def _tell(self, entries: Sequence[Entry]) -> None:
         self.touched.add(FEED)
+        values: list[str | int | None] = []
+        for at, *rest in entries:
+            values += (self._newest_at() if at is None else milliseconds(at), *rest)
+        # SQLite takes the rows in this order, and so do the readers of the feed.
+        marks = ",".join(["(?,?,?,?,?)"] * len(entries))
         self.execute(
-            "INSERT INTO feed (at, kind, session_id, turn_id, body) VALUES (?,?,?,?,?)",
-            (at, kind, session_id, turn_id, body),
+            f"INSERT INTO feed (at, kind, session_id, turn_id, body) VALUES {marks}",  # noqa: S608 - question marks
+            values,
         )
 
-    def newest_at(self) -> int:
-        """When the newest entry of the feed happened; what has no time of its own came after it."""
+    def _newest_at(self) -> int:
         row = self.execute("SELECT at FROM feed ORDER BY position DESC LIMIT 1").fetchone()
         return row[0] if row else 0
 
@@ -199,18 +280,7 @@ class Database:
         finally:
             self._readers.put(items)
 
-    @contextmanager
-    def snapshot(self) -> Iterator[Items]:
-        """One reader that sees the same moment with every statement."""
-        with self.reading() as items:
-            items.execute("BEGIN")
-            try:
-                yield items
-            finally:
-                if items.connection.in_transaction:
-                    items.execute("ROLLBACK")
-
-    def topic(self, name: str) -> "Topic":
+    def topic(self, name: str) -> Topic:
         """What wakes those who wait for one kind of change, and nobody else."""
         return self._topics.get(name) or self._topics.setdefault(name, Topic())
 
@@ -292,6 +362,6 @@ class Database:
             raise explained(self.path, error) from error
 
 
-def milliseconds(moment: Any) -> int:
+def milliseconds(moment: datetime) -> int:
     """A time as integer milliseconds since 1970."""
     return int(moment.timestamp() * 1000)

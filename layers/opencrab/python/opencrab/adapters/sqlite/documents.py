@@ -1,13 +1,13 @@
 """Facts on SQLite: a row each, by owner, kind and id; a mind lies in its agent's partition."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from pydantic import ValidationError
 
-from opencrab.adapters.sqlite.database import Database, Items, milliseconds
-from opencrab.adapters.sqlite.outbox import put_due
+from opencrab.adapters.sqlite.database import Batch, Database, Entry, Place, Row
+from opencrab.adapters.sqlite.outbox import due_row
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Fact
 from opencrab.domain.turn.due_item import DueItem
@@ -26,8 +26,10 @@ class SqliteFacts:
         self._database = database
 
     def get(self, owner: str, kind: str, fact_id: str) -> Fact | None:
+        pk, sk = _place(owner, kind, fact_id)
         with self._database.reading() as items:
-            return _stored(items, owner, kind, fact_id)
+            body = items.get(pk, sk)
+        return None if body is None else Fact.model_validate_json(body)
 
     def page(
         self,
@@ -51,39 +53,44 @@ class SqliteFacts:
         return tuple(Fact.model_validate_json(body) for _, body in rows)
 
     def several(self, owner: str, *names: tuple[str, str]) -> tuple[Fact, ...]:
+        places = [_place(owner, kind, fact_id) for kind, fact_id in names]
         with self._database.reading() as items:
-            found = (_stored(items, owner, kind, fact_id) for kind, fact_id in names)
-            return tuple(fact for fact in found if fact is not None)
+            found = items.several(places)
+        return tuple(Fact.model_validate_json(found[one]) for one in places if one in found)
 
     def due(self, kind: str, now: datetime, limit: int) -> tuple[Fact, ...]:
         with self._database.reading() as items:
-            bodies = items.overdue(_due_list(kind), milliseconds(now), limit)
+            bodies = items.overdue(_due_list(kind), now, limit)
         return tuple(_readable(bodies))
 
     def commit(self, *facts: Fact, due: tuple[DueItem, ...] = ()) -> None:
+        places, batch = places_of(facts), Batch(put=[due_row(item) for item in due])
         with self._database.writing() as items:
-            write_facts(items, facts)
-            for item in due:
-                put_due(items, item)
+            add_facts(batch, facts, items.several(places))
+            items.write(batch)
 
 
-def write_facts(items: Items, facts: tuple[Fact, ...]) -> None:
-    """Write facts in a transaction that ends with Changed where another version is stored."""
-    for fact in each_once(facts):
-        stored = _stored(items, *fact.key)
-        version = 0 if stored is None else stored.version
+def places_of(facts: tuple[Fact, ...]) -> list[Place]:
+    """Where facts are kept that one transaction writes."""
+    return [_place(*fact.key) for fact in each_once(facts)]
+
+
+def add_facts(batch: Batch, facts: tuple[Fact, ...], stored: Mapping[Place, str]) -> None:
+    """Add facts to what is written; raises Changed where another version is stored."""
+    for fact in facts:
+        place = _place(*fact.key)
+        body = stored.get(place)
+        version = 0 if body is None else Fact.model_validate_json(body).version
         if fact.version and fact.version != version + 1:
             raise changed(fact)
-        pk, sk = _place(*fact.key)
         if fact.kind in TOLD:
-            _tell(items, fact)
+            batch.feed.append(_told(fact))
         if fact.body is None:
-            items.delete(pk, sk)
+            batch.removed.append(place)
             continue
-        kept = fact.replaced(version=version + 1)
-        expires = None if fact.expires_at is None else milliseconds(fact.expires_at)
-        due = None if fact.due_at is None else (_due_list(fact.kind), milliseconds(fact.due_at))
-        items.put(pk, sk, kept.model_dump_json(), due=due, expires_at=expires)
+        kept = fact.replaced(version=version + 1).model_dump_json()
+        due = None if fact.due_at is None else (_due_list(fact.kind), fact.due_at)
+        batch.put.append(Row(*place, kept, due=due, expires_at=fact.expires_at))
 
 
 def _readable(bodies: Iterable[str]) -> Iterator[Fact]:
@@ -95,21 +102,16 @@ def _readable(bodies: Iterable[str]) -> Iterator[Fact]:
             log.warning("a fact that is due cannot be read, and is left as it is")
 
 
-def _tell(items: Items, fact: Fact) -> None:
+def _told(fact: Fact) -> Entry:
     told = FactTold(owner=fact.owner, kind=fact.kind, id=fact.id, removed=fact.body is None)
-    items.feed(items.newest_at(), "fact", "", None, told.model_dump_json(exclude_defaults=True))
-
-
-def _stored(items: Items, owner: str, kind: str, fact_id: str) -> Fact | None:
-    body = items.get(*_place(owner, kind, fact_id))
-    return None if body is None else Fact.model_validate_json(body)
+    return Entry(None, "fact", "", None, told.model_dump_json(exclude_defaults=True))
 
 
 def _due_list(kind: str) -> str:
     return f"fact#{kind}"
 
 
-def _place(owner: str, kind: str, fact_id: str) -> tuple[str, str]:
+def _place(owner: str, kind: str, fact_id: str) -> Place:
     if kind == fact_id == MIND:
         return f"AGENT#{owner}", MIND_KEY
     return f"FACT#{owner}", f"{kind}#{fact_id}"

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Collection
 
-from opencrab.adapters.sqlite.database import Database, Items, milliseconds
+from opencrab.adapters.sqlite.database import Database, Items
 from opencrab.adapters.sqlite.journal import RETENTION, records_in
 from opencrab.domain.conversation.line import Line
 from opencrab.domain.conversation.session import Session
@@ -65,7 +65,7 @@ class SqliteEraser:
             for statement in (_ANSWERS, _LETTERS):
                 items.execute(statement, (turn_id,))
             if turn is not None:
-                expires = milliseconds((turn.ended_at or turn.created_at) + RETENTION)
+                expires = (turn.ended_at or turn.created_at) + RETENTION
                 items.put(pk, "H", turn.erased().model_dump_json(), expires_at=expires)
 
     def drop_letters(self, person_id: str) -> None:

@@ -1,5 +1,10 @@
-"""The turn journal on SQLite: each method one transaction."""
+"""The turn journal on SQLite: each method one transaction.
 
+A transaction first reads all that it depends on, then checks it, and writes at the end. Nobody else
+writes in between: there is one writer, which holds its lock from before the first read (ADR 0006).
+"""
+
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from pydantic import TypeAdapter
@@ -7,14 +12,23 @@ from pydantic import TypeAdapter
 from opencrab.adapters.sqlite import board as boards
 from opencrab.adapters.sqlite import counters
 from opencrab.adapters.sqlite import usage as ledger
-from opencrab.adapters.sqlite.database import AlreadyThere, Database, Items, milliseconds
-from opencrab.adapters.sqlite.documents import write_facts
-from opencrab.adapters.sqlite.outbox import put_due
+from opencrab.adapters.sqlite.agents import session_row, stored_session
+from opencrab.adapters.sqlite.database import (
+    AlreadyThere,
+    Batch,
+    Database,
+    Entry,
+    Items,
+    Place,
+    Row,
+)
+from opencrab.adapters.sqlite.documents import add_facts, places_of
+from opencrab.adapters.sqlite.outbox import due_row
 from opencrab.domain.conversation.line import Instruction, Line
-from opencrab.domain.conversation.session import Session, SessionChange, SessionStatus
+from opencrab.domain.conversation.session import SessionStatus
+from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Conflict, NotFound, Stopped, Superseded
-from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record, record_key
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.ports.turn.journal import Admission, Boundary, Change, Recorded
@@ -32,37 +46,43 @@ class SqliteJournal:
         self._database = database
 
     def admit(self, admission: Admission) -> tuple[Turn, ...]:
+        message = (f"MESSAGE#{admission.message_id}", "M")
+        session_id, batch = admission.line.session_id, Batch()
         with self._database.writing() as items:
-            marker = items.get(f"MESSAGE#{admission.message_id}", "M")
-            if marker is not None:
-                return self._admitted_before(items, admission, marker)
-            _require_active(items, admission.line.session_id)
-            line = _append(items, (admission.line,))[0]
+            stored = items.several((message, (f"SESSION#{session_id}", "S")))
+            last = _last_line(items, session_id)
+            if message in stored:
+                return self._admitted_before(items, admission, stored[message])
+            _require_active(session_id, stored)
+            (line,) = _add_lines(batch, (admission.line,), last)
             turns = tuple(
                 turn.replaced(trigger_line=line.sequence, group=line.group)
                 for turn in admission.turns
             )
             for turn in turns:
-                try:
-                    put_turn(items, turn, absent=True)
-                except AlreadyThere as error:
-                    raise Conflict(f"turn {turn.id!r} was admitted with another message") from error
+                _add_turn(batch, turn, absent=True)
             body = f"{admission.body_hash} {' '.join(turn.id for turn in turns)}"
-            expires = milliseconds(admission.line.at + RETENTION)
-            items.put(f"MESSAGE#{admission.message_id}", "M", body, absent=True, expires_at=expires)
+            batch.new.append(Row(*message, body, expires_at=line.at + RETENTION))
+            try:
+                items.write(batch)
+            except AlreadyThere as error:
+                turn_id = error.place[0].removeprefix("TURN#")
+                raise Conflict(f"turn {turn_id!r} was admitted with another message") from error
             return turns
 
     def open(self, turn: Turn) -> Turn:
+        batch = Batch()
+        _add_turn(batch, turn, absent=True)
         with self._database.writing() as items:
             try:
-                put_turn(items, turn, absent=True)
+                items.write(batch)
             except AlreadyThere:
                 return turn_in(items, turn.id)
             return turn
 
     def claim(self, turn_id: str, *, lease_until: datetime, receipt: str | None) -> Recorded | None:
         with self._database.writing() as items:
-            turn = turn_in(items, turn_id)
+            turn = _turn(turn_id, items.get(f"TURN#{turn_id}", "H"))
             if turn.status.is_end or turn.status is TurnStatus.WAITING:
                 return None
             turn = turn.claimed(lease_until=lease_until, receipt=receipt)
@@ -72,23 +92,20 @@ class SqliteJournal:
 
     def commit(self, change: Change) -> Turn:
         turn = change.turn
+        counts = counters.counted(change.usage) if change.usage else []
+        places = _read_for(change, counts)
         with self._database.writing() as items:
-            stored = turn_in(items, turn.id)
-            _check(stored, change)
-            for draw in change.draws:
-                boards.draw(items, draw)
-            write_facts(items, change.facts)
+            stored = items.several(places)
+            last = _last_line(items, turn.session_id) if change.lines else 0
+            before = _turn(turn.id, stored.get((f"TURN#{turn.id}", "H")))
+            _check(before, change)
+            turn = turn.replaced(stop=before.stop)
+            batch = _written(change, stored, counts, last)
+            _add_turn(batch, turn, before=before.status)
             try:
-                _put_new(items, change)
+                items.write(batch)
             except AlreadyThere as error:
                 raise Superseded(f"turn {turn.id!r} has this record already") from error
-            _append(items, change.lines)
-            for item in change.due:
-                put_due(items, item)
-            if change.session is not None and change.at is not None:
-                _change_session(items, turn.session_id, change.session, change.at)
-            turn = turn.replaced(stop=stored.stop)
-            put_turn(items, turn, before=stored.status)
             return turn
 
     def load(self, turn_id: str) -> Recorded:
@@ -102,39 +119,30 @@ class SqliteJournal:
 
     def header(self, turn_id: str) -> Turn:
         with self._database.reading() as items:
-            return turn_in(items, turn_id)
+            body = items.get(f"TURN#{turn_id}", "H")
+        return _turn(turn_id, body)
 
     def boundary(self, turn: Turn) -> Boundary:
-        with self._database.snapshot() as items:
-            scopes = (INSTALLATION, turn.agent_id)
-            low = f"{turn.trigger_line + 1:010d}"
-            rows = items.between(f"INBOX#{turn.session_id}", low, ":")
-            board = boards.read(items)
-            return Boundary(
-                frozen=next((scope for scope in scopes if boards.is_frozen(items, scope)), None),
-                instructions=tuple(Instruction.model_validate_json(body) for _, body in rows),
-                limits=board.limits,
-                health=board.health,
-                settings_version=board.settings_version,
-            )
+        return boards.boundary(self._database, turn)
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
+        message, inbox = (f"MESSAGE#{instruction.id}", "M"), f"INBOX#{instruction.session_id}"
+        session_id, batch = instruction.session_id, Batch()
         with self._database.writing() as items:
-            marker = items.get(f"MESSAGE#{instruction.id}", "M")
-            if marker is not None:
-                body = items.get(f"INBOX#{instruction.session_id}", marker)
+            stored = items.several((message, (f"SESSION#{session_id}", "S")))
+            last = _last_line(items, session_id)
+            if message in stored:
+                body = items.get(inbox, stored[message])
                 return Instruction.model_validate_json(body) if body else instruction
-            _require_active(items, instruction.session_id)
-            sequence = _append(items, (line,))[0].sequence
-            placed = instruction.replaced(line=sequence)
-            expires = milliseconds(instruction.at + INSTRUCTION_LIFE)
-            items.put(
-                f"INBOX#{instruction.session_id}",
-                f"{sequence:010d}",
-                placed.model_dump_json(),
-                expires_at=expires,
+            _require_active(session_id, stored)
+            (placed_line,) = _add_lines(batch, (line,), last)
+            placed = instruction.replaced(line=placed_line.sequence)
+            name, expires = f"{placed.line:010d}", instruction.at + INSTRUCTION_LIFE
+            batch.put += (
+                Row(inbox, name, placed.model_dump_json(), expires_at=expires),
+                Row(*message, name, expires_at=expires),
             )
-            items.put(f"MESSAGE#{instruction.id}", "M", f"{sequence:010d}", expires_at=expires)
+            items.write(batch)
             return placed
 
     def stop(self, turn_id: str, stop: Stop) -> Turn:
@@ -171,12 +179,13 @@ class SqliteJournal:
                     f"turn {turn_id!r} does not wait for this decision",
                     cure="read the turn again: it may have been decided or stopped already",
                 )
-            write_facts(items, facts)
-            items.put(
-                f"TURN#{turn_id}", record_key(decision), decision.model_dump_json(), absent=True
-            )
+            batch = Batch()
+            add_facts(batch, facts, items.several(places_of(facts)))
+            body = decision.model_dump_json()
+            batch.new.append(Row(f"TURN#{turn_id}", record_key(decision), body))
             turn = _queued(turn)
-            put_turn(items, turn)
+            _add_turn(batch, turn)
+            items.write(batch)
             return turn
 
     def lines(
@@ -201,7 +210,7 @@ class SqliteJournal:
 
     def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         with self._database.reading() as items:
-            bodies = items.overdue("turn", milliseconds(now), limit)
+            bodies = items.overdue("turn", now, limit)
         return tuple(Turn.model_validate_json(body) for body in bodies)
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
@@ -227,10 +236,7 @@ class SqliteJournal:
 
 def turn_in(items: Items, turn_id: str) -> Turn:
     """A turn's header; raises NotFound."""
-    body = items.get(f"TURN#{turn_id}", "H")
-    if body is None:
-        raise NotFound(f"there is no turn {turn_id!r}")
-    return Turn.model_validate_json(body)
+    return _turn(turn_id, items.get(f"TURN#{turn_id}", "H"))
 
 
 def records_in(items: Items, turn_id: str) -> tuple[Record, ...]:
@@ -239,36 +245,85 @@ def records_in(items: Items, turn_id: str) -> tuple[Record, ...]:
     return tuple(_RECORD.validate_json(body) for _, body in rows)
 
 
-def put_turn(
-    items: Items, turn: Turn, *, absent: bool = False, before: TurnStatus | None = None
-) -> None:
+def put_turn(items: Items, turn: Turn, *, before: TurnStatus | None = None) -> None:
     """Write a header; the feed tells of it when its status is another than before."""
+    batch = Batch()
+    _add_turn(batch, turn, before=before)
+    items.write(batch)
+
+
+def _turn(turn_id: str, body: str | None) -> Turn:
+    if body is None:
+        raise NotFound(f"there is no turn {turn_id!r}")
+    return Turn.model_validate_json(body)
+
+
+def _last_line(items: Items, session_id: str) -> int:
+    last = items.between(f"SESSION#{session_id}", "L#", "L$", limit=1, newest_first=True)
+    return int(last[0][0][2:]) if last else 0
+
+
+def _add_turn(
+    batch: Batch, turn: Turn, *, absent: bool = False, before: TurnStatus | None = None
+) -> None:
     alive = turn.status in {TurnStatus.QUEUED, TurnStatus.RUNNING}
-    due = ("turn", milliseconds(turn.lease_until)) if alive and turn.lease_until else None
-    items.put(f"TURN#{turn.id}", "H", turn.model_dump_json(), absent=absent, due=due)
+    due = ("turn", turn.lease_until) if alive and turn.lease_until else None
+    row = Row(f"TURN#{turn.id}", "H", turn.model_dump_json(), due=due)
+    (batch.new if absent else batch.put).append(row)
     if turn.ended_at is not None:
-        items.expire(f"TURN#{turn.id}", milliseconds(turn.ended_at + RETENTION))
+        batch.expiring.append((row.pk, turn.ended_at + RETENTION))
     if turn.status is not before:
         moment = turn.ended_at or turn.lease_until or turn.created_at
-        items.feed(milliseconds(moment), "turn", turn.session_id, turn.id, turn.status.value)
+        batch.feed.append(Entry(moment, "turn", turn.session_id, turn.id, turn.status.value))
 
 
-def _put_new(items: Items, change: Change) -> None:
-    """Records, utterances and usage of a change, none of which may be there already."""
-    for record in change.records:
-        body = record.model_dump_json()
-        items.put(f"TURN#{change.turn.id}", record_key(record), body, absent=True)
-    for utterance in change.utterances:
-        items.put(
-            f"OUT#{utterance.channel.target}",
-            utterance.key,
-            utterance.model_dump_json(),
-            absent=True,
-            due=("outbox", milliseconds(utterance.updated_at)),
-        )
-    for row in change.usage:
-        ledger.put_new(items, row)
-        counters.count(items, row)
+def _read_for(change: Change, counts: list[counters.Counted]) -> list[Place]:
+    """Where everything is kept that a change depends on, lines aside."""
+    places = [(f"TURN#{change.turn.id}", "H")]
+    if change.draws:
+        places += boards.drawn_from(change.draws)
+    if change.facts:
+        places += places_of(change.facts)
+    places += (one.place for one in counts)
+    if change.session is not None:
+        places.append((f"SESSION#{change.turn.session_id}", "S"))
+    return places
+
+
+def _written(
+    change: Change, stored: Mapping[Place, str], counts: list[counters.Counted], last: int
+) -> Batch:
+    """What a change writes beside its header; raises Exhausted, Changed or NotFound."""
+    batch = Batch()
+    if change.draws:
+        boards.add_draws(batch, change.draws, stored)
+    if change.facts:
+        add_facts(batch, change.facts, stored)
+    # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
+    pk = f"TURN#{change.turn.id}"
+    batch.new += [Row(pk, record_key(each), each.model_dump_json()) for each in change.records]
+    batch.new += [_utterance_row(utterance) for utterance in change.utterances]
+    if change.usage:
+        batch.new += map(ledger.stored_row, change.usage)
+        counters.add_counts(batch, counts, stored)
+    if change.lines:
+        _add_lines(batch, change.lines, last)
+    batch.put += map(due_row, change.due)
+    if change.session is not None and change.at is not None:
+        session_id = change.turn.session_id
+        body = stored.get((f"SESSION#{session_id}", "S"))
+        session = stored_session(session_id, body).after(change.session, change.at)
+        batch.put.append(session_row(session))
+    return batch
+
+
+def _utterance_row(utterance: Utterance) -> Row:
+    return Row(
+        f"OUT#{utterance.channel.target}",
+        utterance.key,
+        utterance.model_dump_json(),
+        due=("outbox", utterance.updated_at),
+    )
 
 
 def _check(stored: Turn, change: Change) -> None:
@@ -295,35 +350,20 @@ def _queued(turn: Turn) -> Turn:
     return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
 
 
-def _append(items: Items, lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    if not lines:
-        return ()
-    pk = f"SESSION#{lines[0].session_id}"
-    last = items.between(pk, "L#", "L$", limit=1, newest_first=True)
-    sequence = int(last[0][0][2:]) if last else 0
+def _add_lines(batch: Batch, lines: tuple[Line, ...], last: int) -> tuple[Line, ...]:
+    """Add lines behind the last one, with their numbers."""
     placed = []
-    for line in lines:
-        sequence += 1
+    for sequence, line in enumerate(lines, last + 1):
         opened = line.group_line if line.group_line is not None else sequence
         stored = line.replaced(sequence=sequence, group_line=opened)
         body = stored.model_dump_json()
-        items.put(pk, f"L#{sequence:010d}", body, absent=True)
-        items.feed(milliseconds(line.at), "line", line.session_id, line.turn_id, body)
+        batch.new.append(Row(f"SESSION#{line.session_id}", f"L#{sequence:010d}", body))
+        batch.feed.append(Entry(line.at, "line", line.session_id, line.turn_id, body))
         placed.append(stored)
     return tuple(placed)
 
 
-def _require_active(items: Items, session_id: str) -> None:
-    body = items.get(f"SESSION#{session_id}", "S")
-    if body is None:
-        raise NotFound(f"there is no session {session_id!r}")
-    if Session.model_validate_json(body).status is SessionStatus.ENDED:
+def _require_active(session_id: str, stored: Mapping[Place, str]) -> None:
+    session = stored_session(session_id, stored.get((f"SESSION#{session_id}", "S")))
+    if session.status is SessionStatus.ENDED:
         raise Conflict(f"session {session_id!r} has ended", cure="create a new session")
-
-
-def _change_session(items: Items, session_id: str, change: SessionChange, now: datetime) -> None:
-    body = items.get(f"SESSION#{session_id}", "S")
-    if body is None:
-        raise NotFound(f"there is no session {session_id!r}")
-    session = Session.model_validate_json(body).after(change, now)
-    items.put(f"SESSION#{session_id}", "S", session.model_dump_json(), listing="session")

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from opencrab.adapters.sqlite.database import Database, Items, milliseconds
+from opencrab.adapters.sqlite.database import Batch, Database, Row
 from opencrab.domain.conversation.utterance import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.due_item import DueItem
@@ -25,7 +25,6 @@ class SqliteOutbox:
 
     def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
         pk = f"OUT#{utterance.channel.target}"
-        touched = milliseconds(utterance.updated_at)
         ended = utterance.state.is_end
         with self._database.writing() as items:
             body = items.get(pk, utterance.key)
@@ -35,14 +34,14 @@ class SqliteOutbox:
                 pk,
                 utterance.key,
                 utterance.model_dump_json(),
-                due=None if ended else ("outbox", touched),
-                expires_at=milliseconds(utterance.updated_at + RETENTION) if ended else None,
+                due=None if ended else ("outbox", utterance.updated_at),
+                expires_at=utterance.updated_at + RETENTION if ended else None,
             )
             return True
 
     def unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
         with self._database.reading() as items:
-            bodies = items.overdue("outbox", milliseconds(before), limit)
+            bodies = items.overdue("outbox", before, limit)
         return tuple(Utterance.model_validate_json(body) for body in bodies)
 
 
@@ -54,11 +53,11 @@ class SqliteDueItems:
 
     def put(self, item: DueItem) -> None:
         with self._database.writing() as items:
-            put_due(items, item)
+            items.write(Batch(put=[due_row(item)]))
 
     def due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
         with self._database.reading() as items:
-            bodies = items.overdue("due", milliseconds(now), limit)
+            bodies = items.overdue("due", now, limit)
         return tuple(DueItem.model_validate_json(body) for body in bodies)
 
     def done(self, item_id: str) -> None:
@@ -66,6 +65,6 @@ class SqliteDueItems:
             items.delete("DUE", item_id)
 
 
-def put_due(items: Items, item: DueItem) -> None:
-    """Keep a due item, once by its id."""
-    items.put("DUE", item.id, item.model_dump_json(), due=("due", milliseconds(item.at)))
+def due_row(item: DueItem) -> Row:
+    """A due item as it is kept: once, by its id."""
+    return Row("DUE", item.id, item.model_dump_json(), due=("due", item.at))

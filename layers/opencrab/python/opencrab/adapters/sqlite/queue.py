@@ -5,11 +5,18 @@ import secrets
 import time
 from datetime import timedelta
 
-from opencrab.adapters.sqlite.database import Database, Items, milliseconds
+from opencrab.adapters.sqlite.database import Database, milliseconds
 from opencrab.ports.clock import Clock
 from opencrab.ports.turn.queue import Delivery, check_delay
 
 DEDUPLICATION = timedelta(minutes=5)
+_DEAD_KEPT = timedelta(days=14)
+
+_READY = "SELECT 1 FROM queue WHERE queue=? AND visible_at<=? LIMIT 1"
+_UNCOVER = (
+    "UPDATE queue SET visible_at=? WHERE position=("
+    "SELECT min(position) FROM queue WHERE queue=? AND grp=?) AND visible_at IS NULL"
+)
 
 
 class SqliteQueue:
@@ -25,6 +32,7 @@ class SqliteQueue:
     ) -> None:
         self._database = database
         self._name = name
+        self._topic = database.topic(name)
         self._clock = clock
         self._ordered = ordered
 
@@ -48,24 +56,24 @@ class SqliteQueue:
                 )
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
-        topic = self._database.topic(self._name)
         deadline = time.monotonic() + wait_seconds
         while True:
-            generation = topic.generation
+            generation = self._topic.generation
             delivery = self._take(visibility_seconds)
             left = deadline - time.monotonic()
             if delivery is not None or left <= 0:
                 return delivery
-            topic.wait(generation, min(left, self._until_visible()))
+            self._topic.wait(generation, min(left, self._until_visible()))
 
     def done(self, receipt: str) -> None:
+        now = self._now()
         with self._database.writing() as items:
             row = items.execute(
                 "DELETE FROM queue WHERE receipt=? RETURNING grp", (receipt,)
             ).fetchone()
             if row is not None:
                 items.touched.add(self._name)
-                self._uncover(items, row[0])
+                items.execute(_UNCOVER, (now, self._name, row[0]))
 
     def continue_later(self, receipt: str, seconds: int) -> bool:
         with self._database.writing() as items:
@@ -77,13 +85,13 @@ class SqliteQueue:
             return row is not None
 
     def bury(self, body: str, *, group: str, reason: str) -> None:
-        now = self._now()
+        now = self._clock.now()
         with self._database.writing() as items:
             items.put(
                 f"DEAD#{self._name}",
-                f"{now:015d}#{secrets.token_hex(4)}",
+                f"{milliseconds(now):015d}#{secrets.token_hex(4)}",
                 json.dumps([body, reason, group], ensure_ascii=False),
-                expires_at=now + int(timedelta(days=14).total_seconds() * 1000),
+                expires_at=now + _DEAD_KEPT,
             )
 
     def dead(self, limit: int) -> tuple[tuple[str, str], ...]:
@@ -111,8 +119,11 @@ class SqliteQueue:
 
     def _take(self, visibility_seconds: int) -> Delivery | None:
         now = self._now()
-        if not self._ready(now):
-            return None
+        with self._database.reading() as items:
+            # Looked at first, since whoever polls an empty queue must not write, nor wait for those
+            # who do. Between here and there another worker may take it.
+            if items.execute(_READY, (self._name, now)).fetchone() is None:
+                return None
         receipt = secrets.token_hex(16)
         with self._database.writing() as items:
             row = items.execute(
@@ -123,13 +134,6 @@ class SqliteQueue:
             ).fetchone()
         return Delivery(row[0], row[1], receipt, row[2]) if row else None
 
-    def _ready(self, now: int) -> bool:
-        with self._database.reading() as items:
-            found = items.execute(
-                "SELECT 1 FROM queue WHERE queue=? AND visible_at<=? LIMIT 1", (self._name, now)
-            ).fetchone()
-        return found is not None
-
     def _until_visible(self) -> float:
         with self._database.reading() as items:
             row = items.execute(
@@ -139,13 +143,6 @@ class SqliteQueue:
         if row is None or row[0] is None:
             return 60.0
         return max((int(row[0]) - self._now()) / 1000, 0.001)
-
-    def _uncover(self, items: Items, group: str) -> None:
-        items.execute(
-            "UPDATE queue SET visible_at=? WHERE position=("
-            "SELECT min(position) FROM queue WHERE queue=? AND grp=?) AND visible_at IS NULL",
-            (self._now(), self._name, group),
-        )
 
     def _now(self) -> int:
         return milliseconds(self._clock.now())

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from opencrab.adapters.sqlite.database import Database, Items
+from opencrab.adapters.sqlite.database import Database, Row
 from opencrab.domain.errors import NotFound
 from opencrab.domain.usage.ledger import Judgement, UsageRow, is_row_id, row_bounds
 
@@ -60,9 +60,9 @@ class SqliteUsage:
             return changed
 
 
-def put_new(items: Items, row: UsageRow) -> None:
-    """Put a row; raises AlreadyThere."""
-    items.put(_partition(row.agent_id), row.id, row.model_dump_json(), absent=True)
+def stored_row(row: UsageRow) -> Row:
+    """A row as it is kept."""
+    return Row(_partition(row.agent_id), row.id, row.model_dump_json())
 
 
 def _partition(agent_id: str) -> str:
