@@ -44,7 +44,7 @@ class DiscordChannel:
 
     def pieces(self, utterance: Utterance) -> int:
         fits = len(utterance.text.encode()) <= LIMIT
-        reply = None if fits else _read(self._kept(utterance.channel))
+        reply = None if fits else _read(self._kept(utterance.channel, self._clock.now()))
         return max(len(rendering.messages(utterance, reply)), 1)
 
     def repeatable(self, utterance: Utterance) -> bool:
@@ -53,16 +53,17 @@ class DiscordChannel:
             return True
         now = self._clock.now()
         since = utterance.since or utterance.updated_at
-        reply = _read(self._kept(utterance.channel))
+        reply = _read(self._kept(utterance.channel, now))
         way = _way(utterance, reply, now)
         if way is not _way(utterance, reply, since):
             return False
         return way is _Way.ANSWER or (way is _Way.POST and now - since < NONCE_KNOWN)
 
     def send(self, utterance: Utterance) -> None:
-        kept = self._kept(utterance.channel)
+        now = self._clock.now()
+        kept = self._kept(utterance.channel, now)
         reply = _read(kept)
-        way = _way(utterance, reply, self._clock.now())
+        way = _way(utterance, reply, now)
         shown = rendering.messages(utterance, reply)
         if utterance.piece >= len(shown):
             if reply is not None and way is _Way.ANSWER:
@@ -77,12 +78,13 @@ class DiscordChannel:
             self._answer(utterance, kept, reply, face)
 
     def show(self, place: Place, panel: Panel) -> None:
-        kept = self._kept(place)
+        now = self._clock.now()
+        kept = self._kept(place, now)
         reply = _read(kept)
         if kept is None or reply is None:
             return
         message = rendering.panel(panel)
-        if reply.is_open(self._clock.now()):
+        if reply.is_open(now):
             message_id = self._discord.edit_reply(reply, message)
             if message_id and message_id != reply.message_id:
                 self._keep(kept.holding(reply.replaced(message_id=message_id)))
@@ -125,11 +127,11 @@ class DiscordChannel:
         fact = self._get(PRESENCE, agent_id)
         return None if fact is None else fact.read(Presence)
 
-    def _kept(self, place: Place) -> Fact | None:
+    def _kept(self, place: Place, now: datetime) -> Fact | None:
         """The way to answer the interaction that an address names, as long as there is one."""
         _, interaction_id = address_of(place)
         kept = None if interaction_id is None else self._get(REPLY, interaction_id)
-        if kept is None or (kept.expires_at is not None and kept.expires_at <= self._clock.now()):
+        if kept is None or (kept.expires_at is not None and kept.expires_at <= now):
             return None
         return kept
 

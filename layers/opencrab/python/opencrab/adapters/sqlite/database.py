@@ -38,6 +38,7 @@ _PURGE_FEED = (
 FEED = "feed"
 
 _ITEM = "SELECT pk, sk, body FROM item WHERE pk=? AND sk=?"
+_LAST_KEY = "SELECT sk FROM item WHERE pk=? AND sk>=? AND sk<? ORDER BY sk DESC LIMIT 1"
 _COMPOUND = 400
 """SQLite takes no more than 500 parts in a compound SELECT."""
 
@@ -117,6 +118,11 @@ class Items:
             f"SELECT sk, body FROM item WHERE pk=? AND sk>=? AND sk<? ORDER BY sk {order} LIMIT ?",  # noqa: S608 - order is a constant
             (pk, low, high, limit),
         ).fetchall()
+
+    def last_key(self, pk: str, low: str, high: str) -> str | None:
+        """The greatest sort key with low <= sk < high."""
+        row = self.execute(_LAST_KEY, (pk, low, high)).fetchone()
+        return row[0] if row else None
 
     def listed(self, listing: str, *, after: str, limit: int) -> list[str]:
         """Bodies of a listing in order of their partition keys."""

@@ -50,7 +50,7 @@ class SqliteJournal:
         session_id, batch = admission.line.session_id, Batch()
         with self._database.writing() as items:
             stored = items.several((message, (f"SESSION#{session_id}", "S")))
-            last = _last_line(items, session_id)
+            last = items.last_key(f"SESSION#{session_id}", "L#", "L$")
             if message in stored:
                 return self._admitted_before(items, admission, stored[message])
             _require_active(session_id, stored)
@@ -96,7 +96,9 @@ class SqliteJournal:
         places = _read_for(change, counts)
         with self._database.writing() as items:
             stored = items.several(places)
-            last = _last_line(items, turn.session_id) if change.lines else 0
+            last = None
+            if change.lines:
+                last = items.last_key(f"SESSION#{turn.session_id}", "L#", "L$")
             before = _turn(turn.id, stored.get((f"TURN#{turn.id}", "H")))
             _check(before, change)
             turn = turn.replaced(stop=before.stop)
@@ -130,7 +132,7 @@ class SqliteJournal:
         session_id, batch = instruction.session_id, Batch()
         with self._database.writing() as items:
             stored = items.several((message, (f"SESSION#{session_id}", "S")))
-            last = _last_line(items, session_id)
+            last = items.last_key(f"SESSION#{session_id}", "L#", "L$")
             if message in stored:
                 body = items.get(inbox, stored[message])
                 return Instruction.model_validate_json(body) if body else instruction
@@ -258,11 +260,6 @@ def _turn(turn_id: str, body: str | None) -> Turn:
     return Turn.model_validate_json(body)
 
 
-def _last_line(items: Items, session_id: str) -> int:
-    last = items.between(f"SESSION#{session_id}", "L#", "L$", limit=1, newest_first=True)
-    return int(last[0][0][2:]) if last else 0
-
-
 def _add_turn(
     batch: Batch, turn: Turn, *, absent: bool = False, before: TurnStatus | None = None
 ) -> None:
@@ -291,7 +288,7 @@ def _read_for(change: Change, counts: list[counters.Counted]) -> list[Place]:
 
 
 def _written(
-    change: Change, stored: Mapping[Place, str], counts: list[counters.Counted], last: int
+    change: Change, stored: Mapping[Place, str], counts: list[counters.Counted], last: str | None
 ) -> Batch:
     """What a change writes beside its header; raises Exhausted, Changed or NotFound."""
     batch = Batch()
@@ -350,10 +347,12 @@ def _queued(turn: Turn) -> Turn:
     return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
 
 
-def _add_lines(batch: Batch, lines: tuple[Line, ...], last: int) -> tuple[Line, ...]:
-    """Add lines behind the last one, with their numbers."""
-    placed = []
-    for sequence, line in enumerate(lines, last + 1):
+def _add_lines(batch: Batch, lines: tuple[Line, ...], last: str | None) -> tuple[Line, ...]:
+    """Add lines behind the one with the last key, with their numbers."""
+    # Numbers have no gaps, since a gap looks like a line that is late (ADR 0010); the writer's lock
+    # keeps the last one the last.
+    placed, before = [], int(last.removeprefix("L#")) if last else 0
+    for sequence, line in enumerate(lines, before + 1):
         opened = line.group_line if line.group_line is not None else sequence
         stored = line.replaced(sequence=sequence, group_line=opened)
         body = stored.model_dump_json()
