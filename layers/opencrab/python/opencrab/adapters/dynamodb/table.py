@@ -25,6 +25,8 @@ from opencrab.domain.errors import TooLarge, Unavailable
 log = logging.getLogger(__name__)
 
 TRANSACTION_ITEMS = 25
+"""Our own bound, below DynamoDB's: each item costs two writes, and may meet others (ADR 0006)."""
+
 USER_AGENT = "opencrab"
 PAUSES = (0.02, 0.04, 0.08, 0.16, 0.3, 0.5, 0.7)
 """Seconds to wait, at most, before each new try after a conflict: less than 2 s in all."""
@@ -181,6 +183,8 @@ class Table:
         """Many items by their keys; those that are not there are missing."""
         found: dict[tuple[str, str], Item] = {}
         for start in range(0, len(keys), _BATCH):
+            # A key that is asked for twice is an error to DynamoDB; keys for which it had no room
+            # come back and are asked for again, so that what is missing at the end is not there.
             wanted = [key(*one) for one in dict.fromkeys(keys[start : start + _BATCH])]
             for pause in (*PAUSES, None):
                 asked = {self.name: {"Keys": wanted, "ConsistentRead": True}}
@@ -220,6 +224,9 @@ class Table:
             }
             for write in writes
         ]
+        # botocore gives each call a token of its own, by which its repeat after a lost answer is
+        # the same transaction. A new try after a conflict is another call and needs another token:
+        # what was cancelled has written nothing.
         pauses = PATIENT_PAUSES if patient else PAUSES
         self._safely("TransactWriteItems", {"TransactItems": items}, pauses)
 
@@ -283,6 +290,7 @@ class Table:
             for place, reason in enumerate(reasons)
             if reason is not None and reason.code == _CONDITION
         }
+        # A condition that failed outweighs a conflict beside it: to try again would not mend it.
         if failed:
             unknown = {
                 place

@@ -162,6 +162,8 @@ def add_draws(batch: Batch, draws: Iterable[Draw], stored: Mapping[Place, str]) 
         place = (f"BUDGET#{drawn.scope}", drawn.day)
         total = totals.get(place, int(stored.get(place) or 0)) + drawn.micro_usd
         limit = drawn.limit_micro_usd
+        # What is given back is never refused, nor what has no limit: a cost above its reservation
+        # was spent, and the budget must say so (ADR 0008).
         if limit is not None and drawn.micro_usd > 0 and total > limit:
             raise exhausted(drawn)
         totals[place] = total

@@ -48,6 +48,7 @@ def counted(rows: Iterable[UsageRow]) -> list[Counted]:
 
 def add_counts(batch: Batch, counts: Iterable[Counted], stored: Mapping[Place, str]) -> None:
     """Add what was counted to what is written, in the transaction that writes the usage itself."""
+    # Calls of one change often share a cell, and what is stored was read before any was added.
     totals: dict[Place, Tally] = {}
     for one in counts:
         if one.place in totals:

@@ -169,7 +169,7 @@ class Items:
         for pk, sk in batch.removed:
             self.delete(pk, sk)
         for pk, expires_at in batch.expiring:
-            # Behind the rows that were just written: a partition expires as a whole.
+            # After the rows of this batch are there: a partition expires as a whole.
             self.execute("UPDATE item SET expires_at=? WHERE pk=?", (milliseconds(expires_at), pk))
         if batch.feed:
             self._tell(batch.feed)
@@ -259,6 +259,8 @@ class Database:
         with self._write_lock:
             try:
                 self._writes.touched.clear()
+                # The file's lock is taken before the first read. A transaction that reads first and
+                # then finds that others wrote is refused, and would have to begin anew (ADR 0006).
                 self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writes
                 self._writer.execute("COMMIT")
@@ -269,6 +271,7 @@ class Database:
             except BaseException:
                 self._roll_back()
                 raise
+        # Only now: whoever is woken before the commit finds nothing, and sleeps on.
         for topic in touched:
             self.topic(topic).advance()
 

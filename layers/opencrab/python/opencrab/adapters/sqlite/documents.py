@@ -80,6 +80,7 @@ def add_facts(batch: Batch, facts: tuple[Fact, ...], stored: Mapping[Place, str]
     for fact in facts:
         place = _place(*fact.key)
         body = stored.get(place)
+        # Version 0 replaces whatever there is, and is counted after it.
         version = 0 if body is None else Fact.model_validate_json(body).version
         if fact.version and fact.version != version + 1:
             raise changed(fact)

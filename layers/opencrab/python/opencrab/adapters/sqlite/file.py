@@ -77,6 +77,8 @@ def connect(path: Path, *, durable: bool, patience_seconds: float) -> sqlite3.Co
         path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
     )
     try:
+        # In WAL mode only FULL waits for the disk in each commit: with NORMAL the newest ones would
+        # be gone when the power fails, although their senders were answered (ADR 0006).
         # First, since the change to WAL is itself written as durably as this says.
         connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
         connection.execute("PRAGMA journal_mode=WAL")

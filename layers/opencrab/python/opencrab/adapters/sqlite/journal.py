@@ -51,6 +51,8 @@ class SqliteJournal:
         with self._database.writing() as items:
             stored = items.several((message, (f"SESSION#{session_id}", "S")))
             last = items.last_key(f"SESSION#{session_id}", "L#", "L$")
+            # The marker comes before all else: the same message again is answered as it was the
+            # first time, also in a session that has ended since (ADR 0003).
             if message in stored:
                 return self._admitted_before(items, admission, stored[message])
             _require_active(session_id, stored)
@@ -85,6 +87,8 @@ class SqliteJournal:
             turn = _turn(turn_id, items.get(f"TURN#{turn_id}", "H"))
             if turn.status.is_end or turn.status is TurnStatus.WAITING:
                 return None
+            # A claim begins a new epoch, and whoever had the turn before fails at its next change:
+            # a lease that has lapsed does not prove that its worker is dead (ADR 0004).
             turn = turn.claimed(lease_until=lease_until, receipt=receipt)
             put_turn(items, turn)
             records = records_in(items, turn_id) if turn.sequence > 1 else ()
@@ -101,6 +105,7 @@ class SqliteJournal:
                 last = items.last_key(f"SESSION#{turn.session_id}", "L#", "L$")
             before = _turn(turn.id, stored.get((f"TURN#{turn.id}", "H")))
             _check(before, change)
+            # A stop is not the worker's to write: one that came meanwhile stays (ADR 0009).
             turn = turn.replaced(stop=before.stop)
             batch = _written(change, stored, counts, last)
             _add_turn(batch, turn, before=before.status)
@@ -217,6 +222,7 @@ class SqliteJournal:
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         with self._database.writing() as items:
+            # Whoever saw the turn lapse may be late: another sweep, or its own worker, was first.
             stored = turn_in(items, turn.id)
             same = (turn.epoch, turn.status, turn.lease_until)
             if (stored.epoch, stored.status, stored.lease_until) != same:
@@ -269,6 +275,7 @@ def _add_turn(
     (batch.new if absent else batch.put).append(row)
     if turn.ended_at is not None:
         batch.expiring.append((row.pk, turn.ended_at + RETENTION))
+    # Each step writes its header, and the feed tells only of what a reader can see of it.
     if turn.status is not before:
         moment = turn.ended_at or turn.lease_until or turn.created_at
         batch.feed.append(Entry(moment, "turn", turn.session_id, turn.id, turn.status.value))
@@ -331,6 +338,7 @@ def _check(stored: Turn, change: Change) -> None:
         or stored.status is not TurnStatus.RUNNING
     ):
         raise Superseded(f"turn {turn.id!r} has moved on without this worker")
+    # An intent has no effect yet and is refused; a result is kept also after a stop (ADR 0009).
     if change.unless_stopped and stored.stop is not None:
         raise Stopped(f"turn {turn.id!r} was asked to stop by {stored.stop.by!r}")
     if change.while_paused and stored.stop != turn.stop:

@@ -28,6 +28,7 @@ class SqliteOutbox:
         ended = utterance.state.is_end
         with self._database.writing() as items:
             body = items.get(pk, utterance.key)
+            # Of two workers with the same utterance only one finds it in this state, and sends it.
             if body is None or Utterance.model_validate_json(body).state is not expected:
                 return False
             items.put(

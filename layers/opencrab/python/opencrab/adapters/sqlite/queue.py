@@ -41,6 +41,7 @@ class SqliteQueue:
         now = self._now()
         until = now + int(DEDUPLICATION.total_seconds() * 1000)
         with self._database.writing() as items:
+            # What is remembered of a message is committed with it: neither is ever there alone.
             fresh = items.execute(
                 "INSERT INTO sent VALUES (?1,?2,?3) ON CONFLICT DO UPDATE SET until=?3 "
                 "WHERE until<=?4",
@@ -68,6 +69,8 @@ class SqliteQueue:
     def done(self, receipt: str) -> None:
         now = self._now()
         with self._database.writing() as items:
+            # One transaction: a head that is removed while the next one stays covered would let its
+            # group stand still for ever (ADR 0005).
             row = items.execute(
                 "DELETE FROM queue WHERE receipt=? RETURNING grp", (receipt,)
             ).fetchone()
@@ -78,6 +81,7 @@ class SqliteQueue:
     def continue_later(self, receipt: str, seconds: int) -> bool:
         with self._database.writing() as items:
             row = items.execute(
+                # Without a receipt the delivery is over: its holder can end it no more.
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE receipt=? RETURNING position",
                 (self._now() + seconds * 1000, receipt),
             ).fetchone()

@@ -171,6 +171,8 @@ def moved(known: Counted, after: Counted) -> Write:
     fields = _fields(after)
     before = _fields(known)
     changed = {name: value for name, value in fields.items() if before[name] != value}
+    # Every change counts the version on, appended lines among them: one condition for all that is
+    # known. What newer code wrote is left to it.
     condition = every(Path("version") == known.version, Path("schema") <= SCHEMA.version)
     return update(partition(known.session.id), HEAD, changes(changed), condition)
 

@@ -43,6 +43,8 @@ def drawing(draw: Draw, at: datetime) -> Write:
     limit = draw.limit_micro_usd
     if limit is None or draw.micro_usd <= 0:
         return update(_partition(draw.scope), draw.day, change)
+    # The sum cannot be a condition, but what was drawn before can: no two draws at the same time
+    # go over the limit together. What is given back has no condition (ADR 0008).
     room = limit - draw.micro_usd
     if room < 0:
         raise exhausted(draw)

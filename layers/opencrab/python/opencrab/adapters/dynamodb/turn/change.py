@@ -52,6 +52,7 @@ class Writes:
 
         Raises what the caller must know: Superseded, Stopped, Exhausted, Changed, NotFound.
         """
+        # The header is judged first: to a worker that has lost its turn nothing else matters.
         stop = self._judged_header(refusal) if HEADER in refusal.failed else self._after.stop
         for draw, place in zip(self._change.draws, self.draws, strict=True):
             if place in refusal.failed:
@@ -59,6 +60,8 @@ class Writes:
         for fact, place in zip(self._change.facts, self.facts, strict=True):
             if place in refusal.failed:
                 raise changed(fact)
+        # Where the counter was guessed wrong, lines meet those of others: then their refusal says
+        # nothing of this change, and neither does that of a record beside it (ADR 0010).
         wrong = refusal.failed.keys() | refusal.unknown
         guessed = self._known is not None and self.session in wrong
         new = self.session + (self._known is not None)
@@ -81,13 +84,17 @@ class Writes:
             raise Stopped(f"turn {stored.id!r} was asked to stop by {stored.stop.by!r}")
         if self._change.while_paused and stored.stop != self._change.turn.stop:
             raise Stopped(f"turn {stored.id!r} is not paused any more")
+        # Still ours, but for a stop that this worker did not know: it tries again (ADR 0009).
         return stored.stop
 
     def _all(self) -> Iterator[Write]:
+        # A cancellation names places only: this order is what `draws`, `facts` and `session` say.
         change, turn = self._change, self._after
         at = change.at or turn.created_at
         stopped = change.unless_stopped
         owned = headers.owned(turn, change.expected, unless_stopped=stopped)
+        # Put whole: of what others write meanwhile only `stop` must not be lost, and the condition
+        # holds it (ADR 0009).
         yield put(headers.to_item(turn), owned)
         for draw in change.draws:
             yield budgets.drawing(draw, at)
@@ -99,6 +106,7 @@ class Writes:
 
     def _new(self, at: datetime) -> Iterator[Write]:
         change = self._change
+        # Put if absent: a step is recorded once, however often it is carried out (ADR 0004).
         for record in change.records:
             yield records.new(self._after.id, record, at)
         yield from map(utterances.new, change.utterances)

@@ -93,6 +93,7 @@ def claim(table: Table, turn_id: str, lease_until: datetime, receipt: str | None
             **_due(turn_id, lease_until),
         }
     )
+    # A new epoch: whoever had the turn before fails at its next change, dead or not (ADR 0004).
     for counter in ("epoch", "deliveries"):
         change.add_action(Path(counter).set(Path(counter) + 1))
     takes = every(
@@ -132,6 +133,8 @@ def unchanged(stored: Turn) -> Condition:
 
 def owned(turn: Turn, expected: int, *, unless_stopped: bool) -> Condition:
     """The condition of a change: this worker's epoch and sequence, and the stop that it knows."""
+    # An intent holds only while nobody asked to stop; what has happened is kept also after a stop,
+    # once the worker knows of it (ADR 0009).
     stop = _stopped_as(None if unless_stopped else turn.stop)
     return every(_owned(turn.epoch, expected, TurnStatus.RUNNING), stop)
 

@@ -76,6 +76,9 @@ class DynamoJournal:
             try:
                 self._append(known, placed, markers.new(admission), *new)
             except Cancelled as refusal:
+                # A marker or a header that is there means this very message, whatever the counter
+                # says; session and line alone mean a wrong guess, which the refusal puts right
+                # (ADR 0003, 0010).
                 if refusal.failed.keys() - {_SESSION, _LINE}:
                     return self._admitted_before(admission)
                 known = self._corrected(refusal, _SESSION, session_id)
@@ -104,6 +107,8 @@ class DynamoJournal:
         grows = bool(change.lines) or change.session is not None
         known = self._known(session_id) if grows else None
         for tries in range(sessions.ATTEMPTS + sessions.PATIENCE):
+            # A refusal tells the right counter, so that the next try is made at once. Only who has
+            # lost to others ten times steps back; what was paid for is not given up (ADR 0008).
             if tries >= sessions.ATTEMPTS:
                 self._table.rest(tries - sessions.ATTEMPTS + 1)
             writes = Writes(change, after, known, self._active)
@@ -122,6 +127,7 @@ class DynamoJournal:
         raise sessions.busy(session_id)
 
     def load(self, turn_id: str) -> Recorded:
+        # Records sort before their header, so that one query reads both, the header last.
         items = self._table.query(headers.partition(turn_id), "0", headers.HEADER)
         if not items or items[-1]["sk"]["S"] != headers.HEADER:
             raise headers.missing(turn_id)
@@ -132,6 +138,7 @@ class DynamoJournal:
         return headers.fetch(self._table, turn_id)
 
     def boundary(self, turn: Turn) -> Boundary:
+        # One strongly consistent read of one item, before each model call (ADR 0010).
         board = switches.read(self._table)
         told: tuple[Instruction, ...] = ()
         if board.instructed_since(turn.created_at):
@@ -250,6 +257,7 @@ class DynamoJournal:
 
     def _corrected(self, refusal: Cancelled, place: int, session_id: str) -> Counted:
         """The session as the refusal tells it, when the guess was wrong."""
+        # In a conflict nobody looked whether the guess held, so that no item came back.
         if place in refusal.unknown:
             return sessions.fetch(self._table, self._seen, session_id)
         if place not in refusal.failed:
