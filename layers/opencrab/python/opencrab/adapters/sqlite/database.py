@@ -196,8 +196,13 @@ class Items:
     def _tell(self, entries: Sequence[Entry]) -> None:
         self.touched.add(FEED)
         values: list[str | int | None] = []
+        newest: int | None = None
         for at, *rest in entries:
-            values += (self._newest_at() if at is None else milliseconds(at), *rest)
+            if at is not None:
+                newest = milliseconds(at)
+            elif newest is None:
+                newest = self._newest_at()
+            values += (newest, *rest)
         # SQLite takes the rows in this order, and so do the readers of the feed.
         marks = ",".join(["(?,?,?,?,?)"] * len(entries))
         self.execute(

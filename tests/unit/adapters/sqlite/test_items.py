@@ -1,0 +1,96 @@
+"""Items: many in one statement, what must be new, and what the feed tells."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from opencrab.adapters.sqlite.database import (
+    AlreadyThere,
+    Batch,
+    Database,
+    Entry,
+    Row,
+    milliseconds,
+)
+from tests.contract.example import JAPANESE, NOW
+from tests.unit.adapters.sqlite.home import database
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Database]:
+    with database(tmp_path) as found:
+        yield found
+
+
+def test_more_items_are_read_than_one_statement_can_name(opened: Database) -> None:
+    rows = [Row("p", f"{number:04d}", JAPANESE) for number in range(1_001)]
+    with opened.writing() as items:
+        items.write(Batch(new=rows))
+    with opened.reading() as items:
+        found = items.several([(row.pk, row.sk) for row in rows] + [("p", "none")])
+    assert found == {(row.pk, row.sk): JAPANESE for row in rows}
+
+
+def test_no_items_are_read_where_none_are_named(opened: Database) -> None:
+    with opened.reading() as items:
+        assert items.several(()) == {}
+
+
+def test_an_item_that_is_there_keeps_all_new_ones_out_and_is_named(opened: Database) -> None:
+    with opened.writing() as items:
+        items.put("p", "b", "first")
+        with pytest.raises(AlreadyThere) as caught:
+            items.write(
+                Batch(
+                    new=[Row("p", "a", "new"), Row("p", "b", "new"), Row("p", "c", "new")],
+                    put=[Row("p", "d", "new")],
+                    removed=[("p", "b")],
+                    feed=[Entry(NOW, "turn", "s1", "t1", "queued")],
+                )
+            )
+        assert caught.value.place == ("p", "b")
+        assert items.between("p", "a", "z") == [("b", "first")]
+    with opened.reading() as items:
+        assert items.execute("SELECT count(*) FROM feed").fetchone() == (0,)
+
+
+def test_the_last_of_two_rows_for_one_place_stays(opened: Database) -> None:
+    with opened.writing() as items:
+        items.write(Batch(put=[Row("p", "a", "1"), Row("p", "a", "2")]))
+    with opened.reading() as items:
+        assert items.get("p", "a") == "2"
+
+
+def test_a_partition_expires_with_what_the_same_batch_puts(opened: Database) -> None:
+    with opened.writing() as items:
+        items.put("p", "before", "1")
+        items.write(Batch(new=[Row("p", "new", "2")], expiring=[("p", NOW)]))
+        rows = items.execute("SELECT sk, expires_at FROM item ORDER BY sk").fetchall()
+    assert rows == [("before", milliseconds(NOW)), ("new", milliseconds(NOW))]
+
+
+def test_the_feed_keeps_the_order_of_a_batch_and_lends_the_newest_time(opened: Database) -> None:
+    later = NOW + timedelta(seconds=1)
+    told = Entry(None, "fact", "", None, "{}")
+    with opened.writing() as items:
+        items.write(Batch(feed=[told]))
+        items.write(Batch(feed=[Entry(NOW, "line", "s1", None, "1")]))
+        items.write(Batch(feed=[told, Entry(later, "line", "s1", None, "2"), told]))
+        rows = items.execute("SELECT at, kind, body FROM feed ORDER BY position").fetchall()
+    now, after = milliseconds(NOW), milliseconds(later)
+    assert rows == [
+        (0, "fact", "{}"),
+        (now, "line", "1"),
+        (now, "fact", "{}"),
+        (after, "line", "2"),
+        (after, "fact", "{}"),
+    ]
+
+
+def test_the_last_key_lies_between_its_bounds(opened: Database) -> None:
+    with opened.writing() as items:
+        assert items.last_key("p", "L#", "L$") is None
+        items.write(Batch(put=[Row("p", sk, "") for sk in ("A", "L#1", "L#2", "S")]))
+        assert items.last_key("p", "L#", "L$") == "L#2"
