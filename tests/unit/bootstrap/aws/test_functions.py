@@ -21,8 +21,7 @@ from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.preferences import Preferences
 from opencrab.gateways.cli.doctor.server_checks import Verdict, of_setup
-from opencrab.gateways.cli.language.sentences import Speech
-from opencrab.gateways.cli.program.options import Tongue
+from opencrab.gateways.cli.language.sentences import Speech, Tongue
 from opencrab.ports.models.preferences import Stored
 from opencrab.settings import Settings
 from tests.conftest import ROOT

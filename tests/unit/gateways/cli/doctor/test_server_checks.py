@@ -12,8 +12,7 @@ from opencrab.gateways.cli.doctor.server_checks import (
     of_clocks,
     of_setup,
 )
-from opencrab.gateways.cli.language.sentences import Speech
-from opencrab.gateways.cli.program.options import Tongue
+from opencrab.gateways.cli.language.sentences import Speech, Tongue
 
 ENGLISH, JAPANESE = Speech(Tongue.EN), Speech(Tongue.JA)
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)

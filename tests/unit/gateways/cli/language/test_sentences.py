@@ -1,6 +1,7 @@
-"""Every sentence and every help text exists in English and in Japanese."""
+"""Every sentence and every help text exists in English and in Japanese, and somebody says it."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,8 @@ import pytest
 from typer.main import get_command
 
 from opencrab.gateways import cli
-from opencrab.gateways.cli.language import sentences
-from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.language.sentences import Speech, Tongue, texts_in
 from opencrab.gateways.cli.program.app import build
-from opencrab.gateways.cli.program.options import Tongue
 from tests.cases import for_each
 from tests.unit.gateways.cli.server import Program
 
@@ -23,12 +22,15 @@ JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 ALIKE = {"head_id", "story_title", "server_ok", "ask_language"}
 """Sentences of names and marks only, and the question which language it shall be."""
 
-SENTENCES = sentences._SENTENCES
+ENGLISH = texts_in(Tongue.EN)["sentences"]
+JAPANESE_TEXTS = texts_in(Tongue.JA)
+SENTENCES = JAPANESE_TEXTS["sentences"]
+HELP_OF_HELP = "Show this message and exit."
 WHOLE_KEYS = {"say", "note", "words", "_words", "_unavailable"}
 
 
 def sources() -> Iterator[tuple[Path, ast.Module]]:
-    for path in PACKAGE.glob("*.py"):
+    for path in PACKAGE.rglob("*.py"):
         yield path, ast.parse(path.read_text(encoding="utf-8"))
 
 
@@ -45,12 +47,31 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
         yield from commands(inner, (*path, name))
 
 
+def helps_of(page: Any) -> list[str]:
+    helps = [page.help, *(option.help for option in page.params if not option.hidden)]
+    return [*helps, *(inner.help for inner in getattr(page, "commands", {}).values())]
+
+
 PAGES = dict(commands(get_command(build(lambda _: 0))))
 
 
-@for_each("key", sorted(SENTENCES))
+def test_each_sentence_exists_in_both_languages_once() -> None:
+    assert list(ENGLISH) == list(SENTENCES)
+    for tongue in Tongue:
+        raw = (PACKAGE / "language" / f"{tongue}.json").read_text(encoding="utf-8")
+        for texts in json.loads(raw, object_pairs_hook=list):
+            keys = [key for key, _ in texts[1]]
+            assert len(set(keys)) == len(keys)
+
+
+def test_english_help_is_written_at_the_commands() -> None:
+    assert set(texts_in(Tongue.EN)) == {"sentences"}
+    assert set(JAPANESE_TEXTS) == {"sentences", "terms", "help"}
+
+
+@for_each("key", sorted(ENGLISH))
 def test_a_sentence_says_the_same_in_both_languages(key: str) -> None:
-    english, japanese = SENTENCES[key]
+    english, japanese = ENGLISH[key], SENTENCES[key]
     assert english.strip()
     assert not JAPANESE.search(english) or key in ALIKE
     assert JAPANESE.search(japanese) or key in ALIKE
@@ -75,7 +96,6 @@ def test_every_sentence_is_said_by_somebody() -> None:
     texts = [
         node.value
         for path, tree in sources()
-        if not path.name.endswith("words.py") and path.name != "terms.py"
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
@@ -93,14 +113,21 @@ def test_a_word_of_opencrab_is_shown_as_a_word() -> None:
 @for_each("path", sorted(PAGES))
 def test_help_speaks_english_and_japanese(program: Program, path: tuple[str, ...]) -> None:
     page = PAGES[path]
-    helps = [page.help, *(option.help for option in page.params if not option.hidden)]
-    helps += [inner.help for inner in getattr(page, "commands", {}).values()]
+    helps = helps_of(page)
     english = program.run(*path, "--help")
     japanese = program.run(*path, "--help", LANG="ja_JP.UTF-8")
     assert (english.code, japanese.code) == (0, 0)
     assert not JAPANESE.search(english.out)
     shown = joined(japanese.out)
     assert [text for text in helps if text and joined(text) in shown] == []
+
+
+def test_every_help_text_in_japanese_is_one_of_a_command() -> None:
+    shown = {text for page in PAGES.values() for text in helps_of(page)} | {HELP_OF_HELP}
+    assert sorted(set(JAPANESE_TEXTS["help"]) - shown) == []
+    assert (
+        sorted(text for text in JAPANESE_TEXTS["help"].values() if not JAPANESE.search(text)) == []
+    )
 
 
 def test_even_the_line_about_help_itself_is_translated(program: Program) -> None:

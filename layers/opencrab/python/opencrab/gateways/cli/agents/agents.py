@@ -6,10 +6,9 @@ import typer
 
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
-from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.language.sentences import Speech, Tongue
 from opencrab.gateways.cli.program.command import command, command_with, parameter
 from opencrab.gateways.cli.program.lookup import AgentView, find_agent
-from opencrab.gateways.cli.program.options import Tongue
 from opencrab.gateways.cli.program.questions import agrees, ask, ask_needed, ask_one_of
 from opencrab.gateways.cli.program.terminal import Terminal
 

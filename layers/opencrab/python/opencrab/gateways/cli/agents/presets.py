@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opencrab.domain.errors import Conflict
+from opencrab.gateways.cli.language.sentences import Tongue
 from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.options import Tongue
 from opencrab.gateways.cli.program.terminal import Terminal
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The terminal's sentences, headings and help in Japanese and English.
+"""What the terminal says, in English and Japanese: data, and the one way to look it up.
 
-Words of single commands lie beside these commands.
+When something is said lies with the commands; an agent's own words lie in domain and engine.
 """

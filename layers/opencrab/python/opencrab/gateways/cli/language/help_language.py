@@ -4,17 +4,17 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from opencrab.gateways.cli.language.help_ja import help_in
-from opencrab.gateways.cli.program.options import Options, Tongue
+from opencrab.gateways.cli.language.sentences import Speech, Tongue
+from opencrab.gateways.cli.program.options import Options
 
 
 def _translate(page: Any, context: Any) -> None:
     """Put the help of a command, its options and its commands into the user's language."""
-    tongue = _tongue(context)
+    words = Speech(_tongue(context))
     own_help = page.get_help_option(context)
     for thing in (page, *page.params, own_help, *getattr(page, "commands", {}).values()):
         if getattr(thing, "help", None):
-            thing.help = help_in(tongue, thing.help)
+            thing.help = words.help(thing.help)
 
 
 def _tongue(context: Any) -> Tongue:

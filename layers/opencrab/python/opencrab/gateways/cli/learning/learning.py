@@ -367,7 +367,7 @@ def _reason(terminal: Terminal, reason: str | None) -> str:
     """The word for why, as the learning report says it."""
     from opencrab.domain.value import Language
     from opencrab.engine.learning.report.phrases import reason_phrase
-    from opencrab.gateways.cli.program.options import Tongue
+    from opencrab.gateways.cli.language.sentences import Tongue
 
     if not reason:
         return ""

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Concatenate, ParamSpec
 import typer
 
 from opencrab.domain.errors import OpenCrabError
-from opencrab.gateways.cli.program.options import DATA, Options, Tongue
+from opencrab.gateways.cli.language.sentences import Tongue
+from opencrab.gateways.cli.program.options import DATA, Options
 from opencrab.gateways.cli.program.terminal import Terminal
 
 P = ParamSpec("P")

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from opencrab.gateways.cli.language.sentences import Tongue
 
 if TYPE_CHECKING:
     from httpx import BaseTransport
@@ -85,18 +86,6 @@ class Simulation(Protocol):
     def __call__(
         self, agents: int, hours: float, seed: int, language: "Language", /
     ) -> "Simulated": ...
-
-
-class Tongue(StrEnum):
-    """The languages of this program; an agent's own language is another matter."""
-
-    EN = "en"
-    JA = "ja"
-
-    @classmethod
-    def of(cls, locale: str | None) -> "Tongue":
-        """The language of a locale such as ja_JP.UTF-8; English where it is none of ours."""
-        return cls.JA if (locale or "").lower().startswith("ja") else cls.EN
 
 
 @dataclass(frozen=True)

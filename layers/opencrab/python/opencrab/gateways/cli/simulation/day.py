@@ -7,8 +7,8 @@ import typer
 
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.value import Language
+from opencrab.gateways.cli.language.sentences import Tongue
 from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.options import Tongue
 from opencrab.gateways.cli.program.terminal import Terminal, clean
 from opencrab.gateways.cli.simulation import learning
 
