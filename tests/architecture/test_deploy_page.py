@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from opencrab import settings
 from opencrab.domain.usage.aws_cost import Meter, Sheet, estimate
-from opencrab.gateways.cli.program.app import build
+from opencrab.gateways.cli.app import build
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ VAGUE = {"manager", "helper", "util", "service", "tick", "cycle", "iteration"}
 def test_the_walk_finds_the_whole_package() -> None:
     found = {module.name for module in modules()}
     assert len(found) > 100
-    assert {"opencrab", "opencrab.domain.turn.turn", "opencrab.gateways.cli.program.app"} <= found
+    assert {"opencrab", "opencrab.domain.turn.turn", "opencrab.gateways.cli.app"} <= found
     assert len(found) == sum(1 for _ in PACKAGE.rglob("*.py"))
 
 

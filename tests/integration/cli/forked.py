@@ -16,7 +16,7 @@ from opencrab.bootstrap import main
 
 LOADED = (
     "opencrab.bootstrap.local.command",
-    "opencrab.gateways.cli.program.app",
+    "opencrab.gateways.cli.app",
     "httpx",
     "rich.console",
 )

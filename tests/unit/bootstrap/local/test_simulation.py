@@ -12,7 +12,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.simulation.day import Simulated, simulate
-from opencrab.gateways.cli.program.app import build
+from opencrab.gateways.cli.app import build
 
 FIELDS = {"beats", "turns", "model_calls", "model_calls_without_reason", "spend_micro_usd"}
 

@@ -17,8 +17,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from opencrab.domain.usage.aws_cost import Sheet
-from opencrab.gateways.cli.program.app import build
-from opencrab.gateways.cli.program.options import NewestPrices, UpOptions
+from opencrab.gateways.cli.app import build
+from opencrab.gateways.cli.terminal.options import NewestPrices, UpOptions
 
 CTRL_C = "\x03"
 """A line that is no line: the person presses Ctrl-C."""

@@ -5,8 +5,7 @@ import json
 import httpx
 import pytest
 
-from opencrab.gateways.cli.conversation.script_chat import MESSAGE_BYTES
-from opencrab.gateways.cli.program.conversation_exchange import TRIES, WAIT_SECONDS
+from opencrab.gateways.cli.terminal.exchange import MESSAGE_BYTES, TRIES, WAIT_SECONDS
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import (
     agent_view,

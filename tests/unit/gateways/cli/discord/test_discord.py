@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from opencrab.domain.errors import Refused
-from opencrab.gateways.cli.program.app import build
-from opencrab.gateways.cli.program.options import RelayWay
+from opencrab.gateways.cli.app import build
+from opencrab.gateways.cli.terminal.options import RelayWay
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import agent_view
 

@@ -9,11 +9,12 @@ from string import Formatter
 from typing import Any
 
 import pytest
+from opencrab.gateways.cli.program.app import build
 from typer.main import get_command
 
 from opencrab.gateways import cli
+from opencrab.gateways.cli.app import build
 from opencrab.gateways.cli.language.sentences import Speech, Tongue, texts_in
-from opencrab.gateways.cli.program.app import build
 from tests.cases import for_each
 from tests.unit.gateways.cli.server import Program
 

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from opencrab.engine.simulation.learning.scores import Lessons
-from opencrab.gateways.cli.program.app import build
+from opencrab.gateways.cli.app import build
 from opencrab.gateways.cli.simulation.learning import MOST_SEEDS
 
 

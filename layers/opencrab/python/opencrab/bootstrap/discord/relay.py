@@ -11,7 +11,7 @@ from opencrab.domain.errors import Unavailable
 
 if TYPE_CHECKING:
     from opencrab.domain.discord.community import Presence
-    from opencrab.gateways.cli.program.options import RelayWay
+    from opencrab.gateways.cli.terminal.options import RelayWay
 
 
 def relay(way: "RelayWay") -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opencrab.domain.money.budget import Price
     from opencrab.domain.usage.aws_cost import Sheet
     from opencrab.engine.runtime import Runtime
-    from opencrab.gateways.cli.program.options import UpOptions
+    from opencrab.gateways.cli.terminal.options import UpOptions
     from opencrab.ports.access.secrets import Secrets
     from opencrab.settings import Settings
 
@@ -33,7 +33,7 @@ def command() -> None:
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.discord.relay import relay
     from opencrab.bootstrap.local.simulation import simulation
-    from opencrab.gateways.cli.program.app import build
+    from opencrab.gateways.cli.app import build
 
     now = SystemClock().now
     build(up, sheet=_sheet, now=now, prices=_newest_prices, relay=relay, simulation=simulation)()

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 class KeyScope(StrEnum):
@@ -40,8 +40,8 @@ def list_keys(terminal: Terminal) -> None:
     if terminal.options.json:
         terminal.json(keys)
         return
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import table
 
     heads = ("id", "name", "scope", "created", "revoked")
     rows = [

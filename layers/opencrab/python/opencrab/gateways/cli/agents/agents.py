@@ -7,12 +7,11 @@ import typer
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
 from opencrab.gateways.cli.language.sentences import Speech, Tongue
-from opencrab.gateways.cli.program.command import command, command_with, parameter
-from opencrab.gateways.cli.program.lookup import AgentView, find_agent
-from opencrab.gateways.cli.program.questions import agrees, ask, ask_needed, ask_one_of
-from opencrab.gateways.cli.program.terminal import Terminal
-
-AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="An agent's id or name.")]
+from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.command import command, command_with, parameter
+from opencrab.gateways.cli.terminal.input import agrees, ask, ask_needed, ask_one_of
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _DRAFT = {
     **parameter("name", str | None, help="The agent's name."),
@@ -88,7 +87,7 @@ def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
     if any(value is not None for value in draft.values()):
         wanted = _with_draft(found, draft)
     elif terminal.interactive:
-        from opencrab.gateways.cli.program.editor import edited
+        from opencrab.gateways.cli.terminal.editor import edited
 
         wanted = edited(terminal, _editable(found))
     else:
@@ -202,7 +201,7 @@ def _save(terminal: Terminal, agent: AgentView, wanted: dict[str, Any]) -> Agent
 
 
 def _draw(terminal: Terminal, agents: list[AgentView]) -> None:
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.tables import table
 
     heads = [terminal.words(f"head_{head}") for head in ("id", "name", "status", "language")]
     rows = [

@@ -6,8 +6,8 @@ import typer
 
 from opencrab.domain.errors import Conflict
 from opencrab.gateways.cli.language.sentences import Tongue
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
     from opencrab.domain.value import Language

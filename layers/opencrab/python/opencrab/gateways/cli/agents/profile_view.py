@@ -4,9 +4,10 @@ from typing import Any
 
 from rich.text import Text
 
-from opencrab.gateways.cli.program.lookup import AgentView
-from opencrab.gateways.cli.program.tables import facts
-from opencrab.gateways.cli.program.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.amounts import money
+from opencrab.gateways.cli.terminal.lookup import AgentView
+from opencrab.gateways.cli.terminal.tables import facts
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean
 
 _BAR = 10
 
@@ -44,13 +45,6 @@ def bar(share: float, shown: float | None = None) -> str:
     """A number from 0 to 1 as a bar and as itself; `shown` is the number to write instead."""
     full = round(min(max(share, 0.0), 1.0) * _BAR)
     return f"{'━' * full}{'╌' * (_BAR - full)} {share if shown is None else shown:.2g}"
-
-
-def money(micro_usd: int) -> str:
-    """Micro-dollars as dollars, with as many places as they need."""
-    dollars = f"{micro_usd / 1_000_000:.6f}".rstrip("0")
-    whole, _, places = dollars.partition(".")
-    return f"${whole}.{places:0<2}"
 
 
 def _drives(soul: dict[str, Any]) -> dict[str, float]:

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.agents.agents import AgentName
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import find_agent
-from opencrab.gateways.cli.program.terminal import Terminal, visible
+from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal, visible
 
 ApprovalView = dict[str, Any]
 ApprovalId = Annotated[str, typer.Argument(metavar="ID", help="An approval's id.")]
@@ -89,7 +89,7 @@ def make_link(
     if terminal.options.json:
         terminal.json(link)
         return
-    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.terminal.dates import moment
 
     terminal.note("link_made", until=moment(link["expires_at"]))
     terminal.line(link["url"])
@@ -132,7 +132,7 @@ def give_grant(
     if terminal.options.json:
         terminal.json(made)
         return
-    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.terminal.dates import moment
 
     until = moment(made["until"])
     terminal.say("grant_made", name=found["name"], calls=calls, until=until, id=made["id"])
@@ -200,8 +200,8 @@ def _decide(terminal: Terminal, approval: str, reason: str, *, approved: bool) -
 
 
 def _draw(terminal: Terminal, found: list[ApprovalView], *, decided: bool) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
@@ -221,8 +221,8 @@ def _draw(terminal: Terminal, found: list[ApprovalView], *, decided: bool) -> No
 
 
 def _tell(terminal: Terminal, found: ApprovalView) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import facts
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import facts
 
     words, arguments = terminal.words, found["arguments"]
     waits = found["state"] == _PENDING
@@ -250,8 +250,8 @@ def _tell(terminal: Terminal, found: ApprovalView) -> None:
 
 
 def _draw_grants(terminal: Terminal, grants: list[dict[str, Any]]) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     heads = [words(f"head_{head}") for head in ("id", "allows", "touches", "used", "until")]

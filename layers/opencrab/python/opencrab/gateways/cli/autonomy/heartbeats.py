@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.agents.agents import AgentName
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import find_agent
-from opencrab.gateways.cli.program.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean
 
 _SHOWN = 20
 
@@ -82,7 +82,7 @@ def set_heartbeat(
 @command
 def list_heartbeats(terminal: Terminal, agent: AgentName) -> None:
     """List the beats for which an agent had a reason, the newest first."""
-    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.terminal.dates import moment
 
     found = find_agent(terminal, agent)
     page = terminal.client.get("agents", found["id"], "heartbeats", limit=_SHOWN)

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.gateways.cli.agents.agents import AgentName
-from opencrab.gateways.cli.program.command import command, command_with, parameter
-from opencrab.gateways.cli.program.lookup import find_agent
-from opencrab.gateways.cli.program.questions import agrees
-from opencrab.gateways.cli.program.terminal import Terminal, visible
+from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.command import command, command_with, parameter
+from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal, visible
 
 ScheduleView = dict[str, Any]
 ScheduleName = Annotated[str, typer.Argument(metavar="SCHEDULE", help="A schedule's id or name.")]
@@ -85,7 +85,7 @@ def edit_schedule(
     if any(value is not None for value in changes.values()):
         wanted = _written(terminal, changes)
     elif terminal.interactive:
-        from opencrab.gateways.cli.program.editor import edited
+        from opencrab.gateways.cli.terminal.editor import edited
 
         wanted = edited(terminal, {name: shown[name] for name in _WRITTEN})
     else:
@@ -198,7 +198,7 @@ def _change(terminal: Terminal, place: _Place, shown: ScheduleView, wanted: dict
 
 
 def _said(terminal: Terminal, schedule: ScheduleView) -> None:
-    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.terminal.dates import moment
 
     if terminal.options.json:
         terminal.json(schedule)
@@ -222,8 +222,8 @@ _OFF = {
 
 
 def _draw(terminal: Terminal, schedules: list[ScheduleView]) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import table
 
     rows = [
         (
@@ -242,8 +242,8 @@ def _draw(terminal: Terminal, schedules: list[ScheduleView]) -> None:
 
 
 def _tell(terminal: Terminal, schedule: ScheduleView) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import facts
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import facts
 
     channel = schedule["channel"]
     pairs = [

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from opencrab.domain.errors import NotFound
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import AgentView, find_agent, living_agents, open_session
-from opencrab.gateways.cli.program.questions import agrees, ask_number
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.input import agrees, ask_number
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent, living_agents, open_session
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 @command

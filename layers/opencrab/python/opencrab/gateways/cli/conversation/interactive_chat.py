@@ -7,16 +7,14 @@ from typing import Any
 from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
-from opencrab.gateways.cli.conversation.script_chat import checked, patience_of
 from opencrab.gateways.cli.conversation.sessions import read_lines
-from opencrab.gateways.cli.program.command import explain
-from opencrab.gateways.cli.program.conversation_exchange import WAIT_SECONDS, Exchange
-from opencrab.gateways.cli.program.input import line_editing, read_text
-from opencrab.gateways.cli.program.lines import draw_line, draw_speech
-from opencrab.gateways.cli.program.lookup import AgentView, open_session
-from opencrab.gateways.cli.program.questions import agrees
-from opencrab.gateways.cli.program.tables import dim, facts
-from opencrab.gateways.cli.program.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.command import explain
+from opencrab.gateways.cli.terminal.exchange import WAIT_SECONDS, Exchange, checked, patience_of
+from opencrab.gateways.cli.terminal.input import agrees, line_editing, read_text
+from opencrab.gateways.cli.terminal.lines import draw_line, draw_speech
+from opencrab.gateways.cli.terminal.lookup import AgentView, open_session
+from opencrab.gateways.cli.terminal.tables import dim, facts
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean
 
 GLANCE_SECONDS = 2
 """How often an owner sees what an agent does in between."""

@@ -1,14 +1,10 @@
-"""Speaking: one message and its answers for a script, and what every message must be."""
+"""Speaking: one message and its answers for a script."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
-from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.gateways.cli.program.conversation_exchange import Exchange, Patience
-from opencrab.gateways.cli.program.terminal import Terminal, clean
-
-MESSAGE_BYTES = 65_536
+from opencrab.gateways.cli.terminal.exchange import Exchange, checked, patience_of
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 class Speaker:
@@ -42,26 +38,3 @@ class Speaker:
             waiting = exchange.waits_for_approval() if exchange.pending else ()
             if waiting or not exchange.pending:
                 return waiting
-
-
-def patience_of(terminal: Terminal, say: Callable[[str], None]) -> Patience:
-    """Patience with a lost connection, which says what it does."""
-
-    def tell(attempt: int, error: Unavailable) -> None:
-        say(terminal.words("again", why=error.message, attempt=attempt))
-
-    return Patience(terminal.options.pause or threading.Event().wait, tell)
-
-
-def checked(terminal: Terminal, text: str) -> str:
-    """A text that may be sent; raises Invalid for one that no server would take."""
-    text = clean(text)
-    if not text.strip():
-        raise Invalid(terminal.words("empty"))
-    size = len(text.encode())
-    if size > MESSAGE_BYTES:
-        raise Invalid(
-            terminal.words("too_long", size=size, most=MESSAGE_BYTES),
-            cure=terminal.words("too_long_cure"),
-        )
-    return text

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="A session's id.")]
 
@@ -48,7 +48,7 @@ def show_session(
     if terminal.options.json:
         terminal.json({**found, "lines": lines})
         return
-    from opencrab.gateways.cli.program.lines import draw_line
+    from opencrab.gateways.cli.terminal.lines import draw_line
 
     for line in lines:
         draw_line(terminal, line)
@@ -96,7 +96,7 @@ def _show_fairness(terminal: Terminal, session_id: str) -> None:
     if terminal.options.json:
         terminal.json(told)
         return
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.tables import table
 
     names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
     rows = [
@@ -117,8 +117,8 @@ def _show_fairness(terminal: Terminal, session_id: str) -> None:
 
 
 def _draw(terminal: Terminal, sessions: list[dict[str, Any]]) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import table
 
     names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
     heads = ("id", "participants", "theme", "status", "turns", "changed")

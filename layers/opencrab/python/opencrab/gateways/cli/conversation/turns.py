@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.terminal import Terminal
-
-TurnId = Annotated[str, typer.Argument(metavar="ID", help="A turn's id.")]
+from opencrab.gateways.cli.terminal.arguments import TurnId
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 @command
@@ -17,7 +16,7 @@ def show_turn(terminal: Terminal, turn: TurnId) -> None:
     if terminal.options.json:
         terminal.json(story)
         return
-    from opencrab.gateways.cli.insight.turn_story import tell
+    from opencrab.gateways.cli.conversation.turn_story import tell
 
     tell(terminal, story)
 

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Unavailable
-from opencrab.gateways.cli.agents.agents import AgentName
-from opencrab.gateways.cli.program.command import command, command_with, parameter
-from opencrab.gateways.cli.program.lookup import find_agent
-from opencrab.gateways.cli.program.options import RelayWay
-from opencrab.gateways.cli.program.questions import agrees
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.command import command, command_with, parameter
+from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.options import RelayWay
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _MARKS = {"ok": "✓", "warning": "·", "problem": "✗"}
 _CHANGES = (("added", "+"), ("changed", "~"), ("removed", "-"))
@@ -173,7 +173,7 @@ def _draw_difference(terminal: Terminal, difference: Mapping[str, Any]) -> None:
 
 
 def _draw_presence(terminal: Terminal, name: str, shown: Mapping[str, Any]) -> None:
-    from opencrab.gateways.cli.program.tables import facts
+    from opencrab.gateways.cli.terminal.tables import facts
 
     if terminal.options.json:
         terminal.json(shown)

@@ -16,8 +16,8 @@ from opencrab.gateways.cli.doctor.server_checks import (
     of_clocks,
     of_setup,
 )
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 OLDEST = (3, 11)
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.agents.agents import AgentName
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import find_agent
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 GoalView = dict[str, Any]
 GoalName = Annotated[str, typer.Argument(metavar="GOAL", help="A goal, such as G3.")]
@@ -23,8 +23,8 @@ def list_goals(
     last: Annotated[int, typer.Option("--last", min=1, help="How many goals.")] = 20,
 ) -> None:
     """List an agent's goals, the newest first."""
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import table
 
     found = find_agent(terminal, agent)
     goals = list(islice(terminal.client.items("agents", found["id"], "goals"), last))
@@ -86,7 +86,7 @@ def add_goal(
     ] = None,
 ) -> None:
     """Give an agent a goal that it begins by itself, by its priority."""
-    from opencrab.gateways.cli.program.dates import moment_in
+    from opencrab.gateways.cli.terminal.dates import moment_in
 
     found = find_agent(terminal, agent)
     given = {
@@ -116,7 +116,7 @@ def abandon_goal(
 @command
 def explain_goals(terminal: Terminal, agent: AgentName) -> None:
     """Show how much an agent wants each open goal, and every number of it."""
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.tables import table
 
     found, words = find_agent(terminal, agent), terminal.words
     every = terminal.client.items("agents", found["id"], "goals", explain=1)
@@ -159,8 +159,8 @@ def _tell(terminal: Terminal, key: str, goal: GoalView) -> None:
 
 
 def _draw(terminal: Terminal, goal: GoalView) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import dim, facts, table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import dim, facts, table
 
     words, came, score = terminal.words, goal["satisfaction"], goal["score"]
     pairs = [

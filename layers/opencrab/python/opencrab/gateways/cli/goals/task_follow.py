@@ -19,12 +19,12 @@ from opencrab.gateways.cli.goals.task_panel import (
     place_of,
     status_of,
 )
-from opencrab.gateways.cli.program.command import explain
-from opencrab.gateways.cli.program.conversation_exchange import TRIES
-from opencrab.gateways.cli.program.lookup import AgentView
-from opencrab.gateways.cli.program.questions import agrees, ask
-from opencrab.gateways.cli.program.tables import dim, indented, prose, shortened
-from opencrab.gateways.cli.program.terminal import Terminal, visible
+from opencrab.gateways.cli.terminal.command import explain
+from opencrab.gateways.cli.terminal.exchange import TRIES
+from opencrab.gateways.cli.terminal.input import agrees, ask
+from opencrab.gateways.cli.terminal.lookup import AgentView
+from opencrab.gateways.cli.terminal.tables import dim, indented, prose, shortened
+from opencrab.gateways.cli.terminal.terminal import Terminal, visible
 
 if TYPE_CHECKING:
     from rich.live import Live

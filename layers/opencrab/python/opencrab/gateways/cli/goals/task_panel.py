@@ -11,10 +11,10 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from opencrab.gateways.cli.agents.profile_view import money
 from opencrab.gateways.cli.language.sentences import Speech
-from opencrab.gateways.cli.program.tables import indented, shortened
-from opencrab.gateways.cli.program.terminal import Terminal, clean, visible
+from opencrab.gateways.cli.terminal.amounts import money
+from opencrab.gateways.cli.terminal.tables import indented, shortened
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean, visible
 
 TaskView = dict[str, Any]
 

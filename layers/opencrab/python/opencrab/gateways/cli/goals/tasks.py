@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.gateways.cli.agents.agents import AgentName
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import AgentView, find_agent
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 TaskView = dict[str, Any]
 TaskId = Annotated[
@@ -44,8 +44,8 @@ def run_task(
     ] = None,
 ) -> None:
     """Let an agent plan and carry out an instruction, and watch it."""
-    from opencrab.gateways.cli.conversation.script_chat import checked
     from opencrab.gateways.cli.goals.task_follow import follow
+    from opencrab.gateways.cli.terminal.exchange import checked
 
     found = find_agent(terminal, agent)
     given = {"instruction": checked(terminal, instruction), "name": name, "budget_usd": budget}
@@ -142,7 +142,7 @@ def steer_task(
     ],
 ) -> None:
     """Say something that the agent hears before its next step."""
-    from opencrab.gateways.cli.conversation.script_chat import checked
+    from opencrab.gateways.cli.terminal.exchange import checked
 
     first, *more = words
     task = first if more and _TASK.fullmatch(first) else None
@@ -214,8 +214,8 @@ def _only(terminal: Terminal, agent: AgentView, statuses: frozenset[str]) -> str
 
 def _draw(terminal: Terminal, tasks: list[TaskView]) -> None:
     from opencrab.gateways.cli.goals.task_panel import status_of
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import table
 
     heads = ("id", "name", "status", "completion", "tasks", "created")
     rows = [

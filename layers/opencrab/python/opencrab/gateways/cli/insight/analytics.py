@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.agents.agents import AgentName
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import find_agent
-from opencrab.gateways.cli.program.terminal import Terminal, clean
-from opencrab.gateways.cli.usage.usage import Grouping, Period
+from opencrab.gateways.cli.terminal.arguments import AgentName, Grouping, Period
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean
 
 Found = dict[str, Any]
 
@@ -65,8 +64,8 @@ def _read(terminal: Terminal, agent_id: str, part: Part, period: Period, by: Gro
 
 
 def _usage(terminal: Terminal, shown: Found) -> None:
-    from opencrab.gateways.cli.program.amounts import counted, dollars, percent
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.amounts import counted, dollars, percent
+    from opencrab.gateways.cli.terminal.tables import table
 
     words, totals = terminal.words, shown["totals"]
     _period(terminal, shown["since"], shown["as_of"])
@@ -115,8 +114,8 @@ def _usage(terminal: Terminal, shown: Found) -> None:
 
 
 def _skills(terminal: Terminal, shown: Found) -> None:
-    from opencrab.gateways.cli.program.amounts import UNKNOWN, measured
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.amounts import UNKNOWN, measured
+    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     _period(terminal, None, shown["as_of"])
@@ -144,7 +143,7 @@ def _skills(terminal: Terminal, shown: Found) -> None:
 
 
 def _llm(terminal: Terminal, shown: Found) -> None:
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.tables import table
 
     words, analysis = terminal.words, shown["analysis"]
     _period(terminal, analysis["since"], shown["as_of"])
@@ -165,8 +164,8 @@ def _llm(terminal: Terminal, shown: Found) -> None:
 
 def _learned(terminal: Terminal, shown: Found) -> None:
     """What turns were worth by weeks, what grades tell, and what follows."""
-    from opencrab.gateways.cli.program.amounts import estimated, percent
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.amounts import estimated, percent
+    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     if shown["reason"]:
@@ -199,7 +198,7 @@ def _learned(terminal: Terminal, shown: Found) -> None:
 
 
 def _memory(terminal: Terminal, shown: Found) -> None:
-    from opencrab.gateways.cli.program.amounts import measured, percent
+    from opencrab.gateways.cli.terminal.amounts import measured, percent
 
     words, recalled, graph = terminal.words, shown["recalled"], shown["graph"]
     _period(terminal, None, shown["as_of"])
@@ -228,7 +227,7 @@ def _memory(terminal: Terminal, shown: Found) -> None:
 
 
 def _period(terminal: Terminal, since: str | None, as_of: str | None) -> None:
-    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.terminal.dates import moment
 
     if since is not None:
         terminal.say("counted_since", since=moment(since))
@@ -239,7 +238,7 @@ def _period(terminal: Terminal, since: str | None, as_of: str | None) -> None:
 
 
 def _totals(terminal: Terminal, of: Found) -> None:
-    from opencrab.gateways.cli.program.amounts import counted, dollars, seconds
+    from opencrab.gateways.cli.terminal.amounts import counted, dollars, seconds
 
     terminal.say(
         "calls_told",
@@ -253,7 +252,7 @@ def _totals(terminal: Terminal, of: Found) -> None:
 
 
 def _figures(terminal: Terminal, of: Found) -> tuple[str, ...]:
-    from opencrab.gateways.cli.program.amounts import UNKNOWN, counted, dollars, estimated, seconds
+    from opencrab.gateways.cli.terminal.amounts import UNKNOWN, counted, dollars, estimated, seconds
 
     worth = of["cost_efficiency"]
     per_dollar = UNKNOWN if worth is None else worth

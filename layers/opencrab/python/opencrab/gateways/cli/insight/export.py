@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from opencrab.domain.errors import Conflict, Invalid
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import named_or_only
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.lookup import named_or_only
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 @command

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import named_or_only
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.lookup import named_or_only
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -37,7 +37,7 @@ def watch(
     ] = False,
 ) -> None:
     """Watch an agent live: chat, cli, plan, inspector and vitals; or a session as it happens."""
-    from opencrab.gateways.cli.conversation.session_watch import follow, live
+    from opencrab.gateways.cli.insight.session_watch import follow, live
 
     if session is not None and agent is None:
         follow(terminal, session, thoughts=thoughts, after=after)

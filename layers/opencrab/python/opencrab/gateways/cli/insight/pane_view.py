@@ -8,11 +8,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from opencrab.gateways.cli.agents.profile_view import money
 from opencrab.gateways.cli.language.sentences import Speech
-from opencrab.gateways.cli.program.lines import moment
-from opencrab.gateways.cli.program.tables import shortened
-from opencrab.gateways.cli.program.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.amounts import money
+from opencrab.gateways.cli.terminal.dates import moment
+from opencrab.gateways.cli.terminal.tables import shortened
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean
 
 _LINE = 160
 _MARKS = {"pending": "·", "active": "▶", "done": "✓", "fail": "✗"}

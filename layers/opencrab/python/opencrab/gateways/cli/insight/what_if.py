@@ -4,11 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.agents.agents import AgentName
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import find_agent
-from opencrab.gateways.cli.program.terminal import Terminal
-from opencrab.gateways.cli.usage.usage import Period
+from opencrab.gateways.cli.terminal.arguments import AgentName, Period
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 Found = dict[str, Any]
 
@@ -67,8 +66,8 @@ def _draw(terminal: Terminal, name: str, shown: Found) -> None:
 
 def _tasks(terminal: Terminal, tasks: list[Found]) -> None:
     """A row for what is, and one below it for what would be."""
-    from opencrab.gateways.cli.program.amounts import dollars, estimated, seconds
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.amounts import dollars, estimated, seconds
+    from opencrab.gateways.cli.terminal.tables import table
 
     words, rows = terminal.words, []
     for task in tasks:
@@ -90,7 +89,7 @@ def _tasks(terminal: Terminal, tasks: list[Found]) -> None:
 
 
 def _totals(terminal: Terminal, shown: Found) -> None:
-    from opencrab.gateways.cli.program.amounts import dollars, estimated, percent, seconds
+    from opencrab.gateways.cli.terminal.amounts import dollars, estimated, percent, seconds
 
     words, now, then = terminal.words, shown["now"], shown["then"]
     saved = shown["saved_micro_usd"]

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from opencrab.gateways.cli.conversation.turns import TurnId
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.arguments import TurnId
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 class Thumbs(StrEnum):

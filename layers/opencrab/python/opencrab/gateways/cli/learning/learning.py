@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.agents.agents import AgentName
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import AgentView, find_agent
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 Found = dict[str, Any]
 
@@ -143,7 +143,7 @@ def _experiments(terminal: Terminal, agent: AgentView, shown: Found) -> None:
     if terminal.options.json:
         terminal.json(shown)
         return
-    from opencrab.gateways.cli.program.amounts import percent
+    from opencrab.gateways.cli.terminal.amounts import percent
 
     if not shown["items"]:
         terminal.say("no_experiments", name=agent["name"])
@@ -158,7 +158,7 @@ def _experiments(terminal: Terminal, agent: AgentView, shown: Found) -> None:
 
 
 def _skill(terminal: Terminal, each: Found) -> None:
-    from opencrab.gateways.cli.program.amounts import measured
+    from opencrab.gateways.cli.terminal.amounts import measured
 
     words, effect, trial = terminal.words, each["effect"], each["trial"]
     terminal.say(
@@ -180,8 +180,8 @@ def _skill(terminal: Terminal, each: Found) -> None:
 
 
 def _models(terminal: Terminal, each: Found) -> None:
-    from opencrab.gateways.cli.program.amounts import counted, dollars, estimated, percent, seconds
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.amounts import counted, dollars, estimated, percent, seconds
+    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     rows = [
@@ -204,7 +204,7 @@ def _models(terminal: Terminal, each: Found) -> None:
 
 
 def _memory(terminal: Terminal, each: Found) -> None:
-    from opencrab.gateways.cli.program.amounts import measured
+    from opencrab.gateways.cli.terminal.amounts import measured
 
     effect = each["effect"]
     terminal.say(
@@ -233,7 +233,7 @@ def _says(terminal: Terminal, made: Found) -> Iterator[str]:
 
 
 def _told(terminal: Terminal, made: Found) -> None:
-    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.terminal.dates import moment
 
     terminal.say(
         "change_is",
@@ -251,7 +251,7 @@ def _told(terminal: Terminal, made: Found) -> None:
 
 def _standing(terminal: Terminal, told: Mapping[str, Any]) -> str:
     """What something was or became."""
-    from opencrab.gateways.cli.program.amounts import percent
+    from opencrab.gateways.cli.terminal.amounts import percent
 
     if "weights" in told:
         weights = sorted(told["weights"].items(), key=lambda each: (-each[1], each[0]))
@@ -267,7 +267,7 @@ def _standing(terminal: Terminal, told: Mapping[str, Any]) -> str:
 
 def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
     """The numbers that a change rests on, as far as they are of a known form."""
-    from opencrab.gateways.cli.program.amounts import dollars, estimated, measured, percent
+    from opencrab.gateways.cli.terminal.amounts import dollars, estimated, measured, percent
 
     words, said = terminal.words, []
     if "points" in numbers:
@@ -295,7 +295,7 @@ def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
 
 
 def _looked(terminal: Terminal, agent: AgentView, looked: Found) -> None:
-    from opencrab.gateways.cli.program.amounts import dollars
+    from opencrab.gateways.cli.terminal.amounts import dollars
 
     terminal.say(
         "looked_at",
@@ -327,8 +327,8 @@ def _looked(terminal: Terminal, agent: AgentView, looked: Found) -> None:
 
 def _reviewed(terminal: Terminal, looked: Found) -> None:
     """What the skills came to, and how many memories and experiences were of no use."""
-    from opencrab.gateways.cli.program.amounts import percent
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.amounts import percent
+    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     rows = [
@@ -351,7 +351,7 @@ def _reviewed(terminal: Terminal, looked: Found) -> None:
 
 
 def _points(terminal: Terminal, review: Found) -> str:
-    from opencrab.gateways.cli.program.amounts import measured
+    from opencrab.gateways.cli.terminal.amounts import measured
 
     effect = review["effect"]
     if effect is None:

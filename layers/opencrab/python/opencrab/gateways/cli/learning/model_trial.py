@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import AgentView, find_agent
-from opencrab.gateways.cli.program.questions import agrees
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 Found = dict[str, Any]
 
@@ -95,7 +95,7 @@ def _agree(
     terminal: Terminal, agent: AgentView, wanted: Sequence[str], tasks: int, budget: int
 ) -> None:
     """Say what it may cost at most and ask; ends the program where nobody agrees."""
-    from opencrab.gateways.cli.program.amounts import dollars
+    from opencrab.gateways.cli.terminal.amounts import dollars
 
     if not terminal.interactive or terminal.options.json:
         raise typer.BadParameter(terminal.words("eval_yes_needed"), param_hint="--yes")
@@ -115,8 +115,8 @@ def _agree(
 
 
 def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
-    from opencrab.gateways.cli.program.amounts import UNKNOWN, dollars, estimated, percent, seconds
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.amounts import UNKNOWN, dollars, estimated, percent, seconds
+    from opencrab.gateways.cli.terminal.tables import table
 
     words, models = terminal.words, found["models"]
     rows = [

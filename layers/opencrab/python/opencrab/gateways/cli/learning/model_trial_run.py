@@ -7,11 +7,10 @@ from typing import Any
 
 from opencrab.domain.errors import Conflict
 from opencrab.domain.statistics.confidence import estimate, sums
-from opencrab.gateways.cli.conversation.script_chat import patience_of
 from opencrab.gateways.cli.learning.model_trial_tasks import Task
-from opencrab.gateways.cli.program.conversation_exchange import Exchange
-from opencrab.gateways.cli.program.lookup import AgentView
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.exchange import Exchange, patience_of
+from opencrab.gateways.cli.terminal.lookup import AgentView
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 Found = dict[str, Any]
 

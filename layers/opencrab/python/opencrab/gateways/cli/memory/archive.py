@@ -8,10 +8,10 @@ import typer
 from opencrab.domain.errors import Conflict, Invalid, TooLarge
 from opencrab.engine.memory.archive.file import ARCHIVE_BYTES
 from opencrab.gateways.cli.memory.search import Agent, Since, Until
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.dates import moment_in
-from opencrab.gateways.cli.program.lookup import named_or_only
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.dates import moment_in
+from opencrab.gateways.cli.terminal.lookup import named_or_only
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 @command

@@ -9,10 +9,10 @@ import typer
 
 from opencrab.gateways.cli.memory import archive, search
 from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, period
-from opencrab.gateways.cli.program.command import command, command_with
-from opencrab.gateways.cli.program.lookup import AgentView, named_or_only
-from opencrab.gateways.cli.program.questions import agrees
-from opencrab.gateways.cli.program.terminal import Terminal, visible
+from opencrab.gateways.cli.terminal.command import command, command_with
+from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.lookup import AgentView, named_or_only
+from opencrab.gateways.cli.terminal.terminal import Terminal, visible
 
 MemoryView = dict[str, Any]
 Wish = dict[str, Any]
@@ -252,8 +252,8 @@ def _remains(terminal: Terminal, told: dict[str, Any]) -> None:
 
 
 def _draw(terminal: Terminal, memories: list[MemoryView]) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import shortened, table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import shortened, table
 
     words = terminal.words
     heads = ("id", "category", "memory", "provenance", "hearing", "changed")
@@ -272,8 +272,8 @@ def _draw(terminal: Terminal, memories: list[MemoryView]) -> None:
 
 
 def _tell(terminal: Terminal, memory: MemoryView) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import facts
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import facts
 
     words = terminal.words
     pairs = [

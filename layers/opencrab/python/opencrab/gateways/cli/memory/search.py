@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.program.command import command, command_with, parameter
-from opencrab.gateways.cli.program.dates import moment_in
-from opencrab.gateways.cli.program.lookup import named_or_only
-from opencrab.gateways.cli.program.terminal import Terminal, clean, visible
+from opencrab.gateways.cli.terminal.command import command, command_with, parameter
+from opencrab.gateways.cli.terminal.dates import moment_in
+from opencrab.gateways.cli.terminal.lookup import named_or_only
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean, visible
 
 FoundView = dict[str, Any]
 
@@ -179,7 +179,7 @@ def _draw_found(terminal: Terminal, item: FoundView, *, why: bool) -> None:
     """One find: when, where, who, and below it the words, the hit marked among its neighbours."""
     from rich.text import Text
 
-    from opencrab.gateways.cli.program.lines import moment
+    from opencrab.gateways.cli.terminal.dates import moment
 
     words = terminal.words
     kind = words(_KINDS[item["kind"]]) if item["kind"] in _KINDS else ""
@@ -206,7 +206,7 @@ def _score(item: FoundView) -> str:
 
 def _marked(item: FoundView) -> list[tuple[str, bool]]:
     """The excerpt line by line, with whether it is the find itself; without one its own words."""
-    from opencrab.gateways.cli.program.tables import shortened
+    from opencrab.gateways.cli.terminal.tables import shortened
 
     own = shortened(item["text"], _SHOWN)
     lines = [shortened(line, _SHOWN) for line in item["excerpt"].split("\n") if line.strip()]
@@ -224,8 +224,8 @@ def _is_same(line: str, said: str) -> bool:
 
 
 def _draw_logs(terminal: Terminal, logs: list[dict[str, Any]]) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     heads = ("id", "theme", "status", "hearing", "lines", "created", "changed")
@@ -245,8 +245,8 @@ def _draw_logs(terminal: Terminal, logs: list[dict[str, Any]]) -> None:
 
 
 def _draw_impressions(terminal: Terminal, items: list[dict[str, Any]]) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import shortened, table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import shortened, table
 
     heads = ("id", "name", "personality", "agreement", "changed")
     rows = [
@@ -263,8 +263,8 @@ def _draw_impressions(terminal: Terminal, items: list[dict[str, Any]]) -> None:
 
 
 def _tell_impression(terminal: Terminal, shown: dict[str, Any]) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import facts
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import facts
 
     words = terminal.words
     own = ("personality", "communication_style", "recent_behavior", "agreement", "notes")
@@ -280,8 +280,8 @@ def _tell_impression(terminal: Terminal, shown: dict[str, Any]) -> None:
 
 
 def _tell_status(terminal: Terminal, stands: dict[str, Any]) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import facts, table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import facts, table
 
     words, index = terminal.words, stands["index"]
     refused = ", ".join(f"{words.term(why)} {n}" for why, n in stands["refusals"].items())

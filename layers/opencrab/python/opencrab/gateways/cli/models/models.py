@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.questions import agrees
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
     from opencrab.domain.models.price_check import NewPrices
@@ -77,7 +77,7 @@ def list_providers(terminal: Terminal) -> None:
     if terminal.options.json:
         terminal.json(providers)
         return
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.tables import table
 
     heads = ("provider", "status", "model", "address")
     rows = [
@@ -125,7 +125,7 @@ def _state(terminal: Terminal, provider: dict[str, Any]) -> str:
 
 
 def _draw(terminal: Terminal, models: list[ModelView]) -> None:
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.tables import table
 
     heads = _HEADS if terminal.console.width >= _WIDE else _NEEDED
     rows = []
@@ -147,7 +147,7 @@ def _draw(terminal: Terminal, models: list[ModelView]) -> None:
 def _draw_changes(
     terminal: Terminal, models: dict[str, ModelView], newest: dict[str, dict[str, Any]]
 ) -> None:
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.tables import table
 
     rows = [
         (
@@ -162,7 +162,7 @@ def _draw_changes(
 
 
 def _prices(terminal: Terminal, price: dict[str, Any] | None) -> tuple[str, str]:
-    from opencrab.gateways.cli.agents.profile_view import money
+    from opencrab.gateways.cli.terminal.amounts import money
 
     if price is None:
         unknown = terminal.words("price_unknown")

@@ -5,9 +5,9 @@ from typing import Annotated
 import typer
 
 from opencrab.domain.errors import NotFound
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import AgentView, find_agent
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 Frozen = Annotated[
     str | None,

@@ -8,9 +8,9 @@ import typer
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.value import Language
 from opencrab.gateways.cli.language.sentences import Tongue
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.terminal import Terminal, clean
 from opencrab.gateways.cli.simulation import learning
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean
 
 _MILLION = 1_000_000
 _HEAD = (

@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.agents.agents import AgentName
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import find_agent
-from opencrab.gateways.cli.program.questions import agrees
-from opencrab.gateways.cli.program.terminal import Terminal, visible
+from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal, visible
 
 SkillView = dict[str, Any]
 SkillName = Annotated[str, typer.Argument(metavar="SKILL", help="A skill's name.")]
@@ -179,7 +179,7 @@ def _effect(terminal: Terminal, skill: SkillView) -> str:
 
 
 def _draw(terminal: Terminal, skills: list[SkillView]) -> None:
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     rows = [
@@ -199,8 +199,8 @@ def _draw(terminal: Terminal, skills: list[SkillView]) -> None:
 
 
 def _tell(terminal: Terminal, skill: SkillView) -> None:
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import facts
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import facts
 
     words = terminal.words
     source = skill["source_type"]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
     from opencrab.domain.usage.aws_cost import Bill, Estimate, Part, Sheet
@@ -74,7 +74,7 @@ def _sheet(terminal: Terminal) -> "Sheet":
 
 
 def _draw(terminal: Terminal, bill: "Bill") -> None:
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     heads = [words(f"head_{head}") for head in ("part", "amount", "cost", "rest")]

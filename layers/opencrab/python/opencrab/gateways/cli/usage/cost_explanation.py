@@ -4,9 +4,9 @@ from typing import Any
 
 from rich.text import Text
 
-from opencrab.gateways.cli.agents.profile_view import money
-from opencrab.gateways.cli.program.tables import facts, indented
-from opencrab.gateways.cli.program.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.amounts import money
+from opencrab.gateways.cli.terminal.tables import facts, indented
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean
 
 _GROUNDS = (
     "counted",

@@ -1,14 +1,14 @@
 """Commands about money: what model calls came to, where a turn's went, what may be spent."""
 
 from decimal import Decimal
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import AgentView, find_agent
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.arguments import Grouping, Period
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _MOST, _STEP = Decimal(1_000_000), Decimal("0.000001")
 _WHOLE, _ONE = Decimal(100), Decimal(1)
@@ -23,25 +23,6 @@ _LIMITS = {
     "public_user_day": "public_user_day_micro_usd",
     "block": "block_micro_usd",
 }
-
-
-class Period(StrEnum):
-    """How far back a report looks."""
-
-    LAST_HOUR = "last_hour"
-    LAST_DAY = "last_day"
-    LAST_WEEK = "last_week"
-    LAST_MONTH = "last_month"
-    ALL = "all"
-
-
-class Grouping(StrEnum):
-    """By what a report sorts calls."""
-
-    MODEL = "model"
-    PURPOSE = "purpose"
-    TASK_TYPE = "task_type"
-    COMPLEXITY = "complexity"
 
 
 Agent = Annotated[
@@ -161,7 +142,7 @@ def _draw(
     reports: list[dict[str, Any]],
     by: Grouping | None,
 ) -> None:
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     rows: list[tuple[str, ...]] = []
@@ -187,7 +168,7 @@ _FIGURES = ("calls", "failed", "unknown", "input_tokens", "output_tokens", "cost
 
 
 def _figures(summary: dict[str, Any]) -> tuple[str, ...]:
-    from opencrab.gateways.cli.agents.profile_view import money
+    from opencrab.gateways.cli.terminal.amounts import money
 
     return (
         f"{summary['calls']:,}",
@@ -199,8 +180,8 @@ def _figures(summary: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _draw_budgets(terminal: Terminal, shown: dict[str, Any]) -> None:
-    from opencrab.gateways.cli.agents.profile_view import money
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.amounts import money
+    from opencrab.gateways.cli.terminal.tables import table
 
     words, limits, configured = terminal.words, shown["limits"], shown["configured"]
 

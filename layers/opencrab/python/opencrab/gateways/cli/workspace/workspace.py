@@ -7,11 +7,11 @@ import typer
 
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_path, workspace_prefix
-from opencrab.gateways.cli.agents.agents import AgentName
-from opencrab.gateways.cli.program.command import command
-from opencrab.gateways.cli.program.lookup import find_agent
-from opencrab.gateways.cli.program.questions import agrees
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 FilePath = Annotated[
     str,
@@ -37,7 +37,7 @@ def list_files(
     elif not files and prefix:
         terminal.say("no_files")
     else:
-        from opencrab.gateways.cli.program.tables import table
+        from opencrab.gateways.cli.terminal.tables import table
 
         heads = [terminal.words(f"head_{head}") for head in ("path", "size")]
         rows = [(file["path"], f"{file['size']:,}") for file in files]
@@ -166,8 +166,8 @@ def list_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
     if terminal.options.json:
         terminal.json(versions)
         return
-    from opencrab.gateways.cli.program.lines import moment
-    from opencrab.gateways.cli.program.tables import table
+    from opencrab.gateways.cli.terminal.dates import moment
+    from opencrab.gateways.cli.terminal.tables import table
 
     current = terminal.words("current_version")
     heads = [terminal.words(f"head_{head}") for head in ("version", "changed", "size", "status")]

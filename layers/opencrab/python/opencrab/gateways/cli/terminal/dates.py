@@ -1,10 +1,10 @@
-"""Moments: a day or a time as somebody types it, and as the server is told it."""
+"""Moments: a time as somebody types it, as the server is told it, and as a person reads it."""
 
 from datetime import datetime, timedelta
 
 import typer
 
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _DAY = len("2026-02-17")
 
@@ -26,3 +26,10 @@ def moment_in(
         return moment.astimezone().isoformat()
     except (ValueError, OverflowError, OSError):
         raise typer.BadParameter(terminal.words("no_moment"), param_hint=option) from None
+
+
+def moment(text: str | None) -> str:
+    """A time of the server as a time here, to the minute."""
+    if not text:
+        return ""
+    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")

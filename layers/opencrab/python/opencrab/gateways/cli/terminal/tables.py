@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from opencrab.gateways.cli.program.terminal import Terminal, clean, visible
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean, visible
 
 _INLINE = re.compile(r"\*\*(?P<bold>[^*\n]+)\*\*|`(?P<code>[^`\n]+)`")
 _HEADING = re.compile(r"^#{1,6} +(?P<text>.+)$")

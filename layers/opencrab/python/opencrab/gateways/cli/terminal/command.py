@@ -12,8 +12,8 @@ import typer
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.gateways.cli.language.sentences import Tongue
-from opencrab.gateways.cli.program.options import DATA, Options
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.options import DATA, Options
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 P = ParamSpec("P")
 

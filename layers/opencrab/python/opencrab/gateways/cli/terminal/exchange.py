@@ -4,15 +4,18 @@ The message has one name, under which it is sent again after a lost connection a
 to the server that is the same message, so nothing is said twice and nothing is lost.
 """
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from opencrab.domain.errors import Unavailable
-from opencrab.gateways.cli.program.client import Client, new_key
+from opencrab.domain.errors import Invalid, Unavailable
+from opencrab.gateways.cli.connection.client import Client, new_key
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean
 
 WAIT_SECONDS = 25
 TRIES = 6
+MESSAGE_BYTES = 65_536
 
 Reply = dict[str, Any]
 
@@ -86,3 +89,26 @@ class Patience:
 
     def _attempts(self) -> Iterator[int]:
         return iter(range(1, self.tries + 1))
+
+
+def patience_of(terminal: Terminal, say: Callable[[str], None]) -> Patience:
+    """Patience with a lost connection, which says what it does."""
+
+    def tell(attempt: int, error: Unavailable) -> None:
+        say(terminal.words("again", why=error.message, attempt=attempt))
+
+    return Patience(terminal.options.pause or threading.Event().wait, tell)
+
+
+def checked(terminal: Terminal, text: str) -> str:
+    """A text that may be sent; raises Invalid for one that no server would take."""
+    text = clean(text)
+    if not text.strip():
+        raise Invalid(terminal.words("empty"))
+    size = len(text.encode())
+    if size > MESSAGE_BYTES:
+        raise Invalid(
+            terminal.words("too_long", size=size, most=MESSAGE_BYTES),
+            cure=terminal.words("too_long_cure"),
+        )
+    return text

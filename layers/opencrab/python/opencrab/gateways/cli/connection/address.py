@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import typer
 
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.gateways.cli.program.options import Options
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 _KEY = re.compile(r"[!-~]+")
@@ -40,13 +39,13 @@ class Address:
             return self.host == "localhost" or self.host.endswith(".localhost")
 
 
-def find_address(options: Options) -> Address:
+def find_address(*, data: Path, url: str | None = None, key: str | None = None) -> Address:
     """What was said, else what `opencrab up` wrote, else the usual address."""
-    known = _content(options.data / "endpoint")
-    url = _checked(options.url or known or DEFAULT_URL)
-    address = Address(url, options.key or None)
-    if address.key is None and (address.is_here or (known and url == _checked(known))):
-        address = Address(url, _content(options.data / "owner.key") or None)
+    known = _content(data / "endpoint")
+    place = _checked(url or known or DEFAULT_URL)
+    address = Address(place, key or None)
+    if address.key is None and (address.is_here or (known and place == _checked(known))):
+        address = Address(place, _content(data / "owner.key") or None)
     if address.key and not _KEY.fullmatch(address.key):
         raise Invalid(
             "the API key has characters that no key has", field="key", cure="copy it again"

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from opencrab import __version__
-from opencrab.gateways.cli.program.options import UpOptions
+from opencrab.gateways.cli.terminal.options import UpOptions
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import agent_view, key_view, session_view, story_view
 
@@ -43,7 +43,7 @@ EVERY_COMMAND = (
 
 LOADED = """
 import json, sys
-from opencrab.gateways.cli.program.app import build
+from opencrab.gateways.cli.app import build
 
 def launch(options):
     print(json.dumps(sorted(sys.modules)))
@@ -196,5 +196,5 @@ def test_up_loads_neither_rich_nor_httpx_before_it_launches() -> None:
         [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, timeout=30
     )
     loaded = set(json.loads(ended.stdout))
-    assert "opencrab.gateways.cli.program.app" in loaded
+    assert "opencrab.gateways.cli.app" in loaded
     assert loaded & {"rich", "httpx", "fastapi", "uvicorn", "sqlite3"} == set()

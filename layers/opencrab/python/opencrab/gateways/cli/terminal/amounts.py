@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from opencrab.gateways.cli.agents.profile_view import money
 from opencrab.gateways.cli.language.sentences import Speech
 
 UNKNOWN = "-"
@@ -39,6 +38,13 @@ def seconds(milliseconds: float | None) -> str:
         return UNKNOWN
     places = 1 if milliseconds >= _THOUSAND else 3
     return f"{milliseconds / _THOUSAND:.{places}f} s"
+
+
+def money(micro_usd: int) -> str:
+    """Micro-dollars as dollars, with as many places as they need."""
+    dollars = f"{micro_usd / 1_000_000:.6f}".rstrip("0")
+    whole, _, places = dollars.partition(".")
+    return f"${whole}.{places:0<2}"
 
 
 def dollars(micro_usd: float | None) -> str:

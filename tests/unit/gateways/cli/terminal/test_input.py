@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.gateways.cli.program.input import FENCE, line_editing, read_text
+from opencrab.gateways.cli.terminal.input import FENCE, line_editing, read_text
 
 plain = st.text(st.characters(exclude_characters="\r\n\\"))
 

@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
 from opencrab.gateways.cli.language.sentences import Speech
-from opencrab.gateways.cli.program.options import Options
+from opencrab.gateways.cli.terminal.options import Options
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from opencrab.gateways.cli.program.client import Client
+    from opencrab.gateways.cli.connection.client import Client
 
 _CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # what moves and colours
@@ -82,10 +82,12 @@ class Terminal:
     @cached_property
     def client(self) -> "Client":
         """The connection to the server, made by the first command that needs it."""
-        from opencrab.gateways.cli.program.client import Client
-        from opencrab.gateways.cli.program.server import find_address
+        from opencrab.gateways.cli.connection.address import find_address
+        from opencrab.gateways.cli.connection.client import Client
 
-        return Client(find_address(self.options), self.words, transport=self.options.transport)
+        options = self.options
+        address = find_address(data=options.data, url=options.url, key=options.key)
+        return Client(address, self.words, transport=options.transport)
 
     @cached_property
     def console(self) -> "Console":

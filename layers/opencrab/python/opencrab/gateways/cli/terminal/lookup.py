@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 AgentView = dict[str, Any]
 _NAMED = 10

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from opencrab.domain.errors import Unavailable
-from opencrab.gateways.cli.program.conversation_exchange import TRIES
-from opencrab.gateways.cli.program.lines import draw_action, draw_speech
-from opencrab.gateways.cli.program.tables import dim, indented, prose
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.exchange import TRIES
+from opencrab.gateways.cli.terminal.lines import draw_action, draw_speech
+from opencrab.gateways.cli.terminal.tables import dim, indented, prose
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 AGAIN_SECONDS = 1.0
 PRIVATE = "speech,system,approval,inner_voice,action"

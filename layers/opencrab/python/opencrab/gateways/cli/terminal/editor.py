@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.gateways.cli.program.questions import agrees
-from opencrab.gateways.cli.program.terminal import Terminal
+from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 def edited(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import httpx
 
 from opencrab.domain import errors
 from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.gateways.cli.connection.address import Address
 from opencrab.gateways.cli.language.sentences import Speech
-from opencrab.gateways.cli.program.server import Address
 
 PAGE = 100
 SECONDS = 15.0

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.gateways.cli.language.sentences import Tongue
-from opencrab.gateways.cli.program.options import Options
-from opencrab.gateways.cli.program.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.options import Options
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean
 
 BIDI = "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
 anything = st.text(st.characters())

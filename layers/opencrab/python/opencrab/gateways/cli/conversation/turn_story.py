@@ -8,10 +8,10 @@ from typing import Any
 from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError
-from opencrab.gateways.cli.agents.profile_view import money
-from opencrab.gateways.cli.program.lines import moment
-from opencrab.gateways.cli.program.tables import indented, prose, shortened
-from opencrab.gateways.cli.program.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.amounts import money
+from opencrab.gateways.cli.terminal.dates import moment
+from opencrab.gateways.cli.terminal.tables import indented, prose, shortened
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean
 
 _ARGUMENTS = 400
 _RESULT = 800

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opencrab.domain import errors
+from opencrab.gateways.cli.connection.address import Address
+from opencrab.gateways.cli.connection.client import Client, path_of
 from opencrab.gateways.cli.language.sentences import Speech, Tongue
-from opencrab.gateways.cli.program.client import Client, path_of
-from opencrab.gateways.cli.program.server import Address
 from tests.unit.gateways.cli.server import Server, ok, page, problem
 
 Handler = Callable[[httpx.Request], httpx.Response]

@@ -1,12 +1,11 @@
 """Lines: what was said and done in a session, as a person reads it."""
 
-from datetime import datetime
 from typing import Any
 
 from rich.text import Text
 
-from opencrab.gateways.cli.program.tables import indented, prose, shortened
-from opencrab.gateways.cli.program.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.tables import indented, prose, shortened
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean
 
 _ACTION_LENGTH = 200
 
@@ -39,10 +38,3 @@ def draw_action(terminal: Terminal, line: dict[str, Any]) -> None:
     text = f"{mark} {data.get('name', line['text'])} {arguments} → {result}"
     row = Text(shortened(text, _ACTION_LENGTH), no_wrap=True, overflow="ellipsis")
     terminal.draw(indented(row), style="dim")
-
-
-def moment(text: str | None) -> str:
-    """A time of the server as a time here, to the minute."""
-    if not text:
-        return ""
-    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -19,19 +19,21 @@ from opencrab.gateways.cli.discord import discord
 from opencrab.gateways.cli.doctor import doctor
 from opencrab.gateways.cli.goals import goals, tasks
 from opencrab.gateways.cli.insight import analytics, export, live_panes, what_if
-from opencrab.gateways.cli.language.help_language import BilingualCommand, BilingualGroup
 from opencrab.gateways.cli.learning import feedback, learning, model_trial
 from opencrab.gateways.cli.memory import memory
 from opencrab.gateways.cli.models import models
 from opencrab.gateways.cli.money import freeze
-from opencrab.gateways.cli.program.command import (
+from opencrab.gateways.cli.simulation import day
+from opencrab.gateways.cli.skills import skills
+from opencrab.gateways.cli.terminal.command import (
     common,
     environment,
     parameter,
     root_options,
     signed,
 )
-from opencrab.gateways.cli.program.options import (
+from opencrab.gateways.cli.terminal.help_pages import BilingualCommand, BilingualGroup
+from opencrab.gateways.cli.terminal.options import (
     Launch,
     LaunchRelay,
     NewestPrices,
@@ -39,8 +41,6 @@ from opencrab.gateways.cli.program.options import (
     Simulation,
     UpOptions,
 )
-from opencrab.gateways.cli.simulation import day
-from opencrab.gateways.cli.skills import skills
 from opencrab.gateways.cli.usage import aws_cost, usage
 from opencrab.gateways.cli.workspace import workspace
 

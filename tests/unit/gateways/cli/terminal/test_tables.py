@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.gateways.cli.agents.profile_view import bar, money
-from opencrab.gateways.cli.program.options import Options
-from opencrab.gateways.cli.program.tables import dim, facts, prose, shortened, table
-from opencrab.gateways.cli.program.terminal import Terminal, clean
+from opencrab.gateways.cli.agents.profile_view import bar
+from opencrab.gateways.cli.terminal.amounts import money
+from opencrab.gateways.cli.terminal.options import Options
+from opencrab.gateways.cli.terminal.tables import dim, facts, prose, shortened, table
+from opencrab.gateways.cli.terminal.terminal import Terminal, clean
 
 words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf", "Zl", "Zp"]))
 

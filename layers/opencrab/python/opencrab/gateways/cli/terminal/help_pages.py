@@ -5,7 +5,7 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from opencrab.gateways.cli.language.sentences import Speech, Tongue
-from opencrab.gateways.cli.program.options import Options
+from opencrab.gateways.cli.terminal.options import Options
 
 
 def _translate(page: Any, context: Any) -> None:

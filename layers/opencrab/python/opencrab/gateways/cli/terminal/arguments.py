@@ -1,0 +1,28 @@
+"""Arguments and options that several commands take, each declared once."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="An agent's id or name.")]
+TurnId = Annotated[str, typer.Argument(metavar="ID", help="A turn's id.")]
+
+
+class Period(StrEnum):
+    """How far back a report looks."""
+
+    LAST_HOUR = "last_hour"
+    LAST_DAY = "last_day"
+    LAST_WEEK = "last_week"
+    LAST_MONTH = "last_month"
+    ALL = "all"
+
+
+class Grouping(StrEnum):
+    """By what a report sorts calls."""
+
+    MODEL = "model"
+    PURPOSE = "purpose"
+    TASK_TYPE = "task_type"
+    COMPLEXITY = "complexity"

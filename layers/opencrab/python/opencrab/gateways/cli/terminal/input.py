@@ -1,0 +1,98 @@
+"""Input: short questions with their answers, and what a person types as one text of many lines."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from opencrab.gateways.cli.terminal.terminal import Terminal
+
+FENCE = '"""'
+_KEPT = 1_000
+_YES = {"y", "yes", "h", "はい", "うん", "ok"}
+_NO = {"n", "no", "いいえ"}
+
+ReadLine = Callable[[str], str]
+
+
+def read_text(read: ReadLine, prompt: str, more: str) -> str:
+    """One text: a line, lines that end with a backslash and the next, or a block between fences.
+
+    `prompt` stands before the first line and `more` before the others. Raises EOFError at the end.
+    """
+    line = read(prompt)
+    if line.strip() == FENCE:
+        return "\n".join(iter(lambda: _until_fence(read(more)), None))
+    lines = []
+    while line.endswith("\\"):
+        lines.append(line[:-1])
+        line = read(more)
+    return "\n".join([*lines, line])
+
+
+def _until_fence(line: str) -> str | None:
+    return None if line.strip() == FENCE else line
+
+
+@contextmanager
+def line_editing(history: Path) -> Iterator[None]:
+    """Let `input` edit lines and recall earlier ones, kept in a file that only its user reads."""
+    try:
+        import readline
+    except ImportError:  # Windows has its own
+        yield
+        return
+    with suppress(OSError):
+        history.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        history.touch(mode=0o600)
+        readline.read_history_file(history)
+    readline.set_history_length(_KEPT)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            readline.write_history_file(history)
+            history.chmod(0o600)
+
+
+def ask(question: str, default: str = "") -> str:
+    """One line, or the default for an empty one; raises EOFError when nobody answers."""
+    shown = f" [{default}]" if default else ""
+    return input(f"{question}{shown}: ").strip() or default
+
+
+def ask_one_of(terminal: Terminal, question: str, choices: Sequence[str], default: str) -> str:
+    """One of some words, asked until it is one."""
+    while True:
+        answer = ask(question, default)
+        if answer in choices:
+            return answer
+        terminal.say("one_of", choices=", ".join(choices))
+
+
+def ask_needed(terminal: Terminal, question: str) -> str:
+    """One line that is not empty, asked until it is not."""
+    while True:
+        answer = ask(question)
+        if answer:
+            return answer
+        terminal.say("needed")
+
+
+def agrees(question: str, *, default: bool) -> bool:
+    """Yes or no, asked until it is one of them."""
+    hint = "Y/n" if default else "y/N"
+    while True:
+        answer = input(f"{question} [{hint}] ").strip().casefold()
+        if not answer:
+            return default
+        if answer in _YES | _NO:
+            return answer in _YES
+
+
+def ask_number(terminal: Terminal, question: str, highest: int) -> int:
+    """A number from 1 to the highest, asked until it is one."""
+    while True:
+        answer = input(f"{question} [1-{highest}]: ").strip()
+        if answer.isdecimal() and 1 <= int(answer) <= highest:
+            return int(answer)
+        terminal.say("one_of", choices=f"1-{highest}")
