@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from opencrab.gateways.cli.agents.profile_view import bar
 from opencrab.gateways.cli.terminal.amounts import money
 from opencrab.gateways.cli.terminal.options import Options
-from opencrab.gateways.cli.terminal.tables import dim, facts, prose, shortened, table
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.tables import draw_facts, draw_table, prose
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean, shortened
 
 words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf", "Zl", "Zp"]))
 
@@ -57,7 +58,7 @@ def test_what_is_cut_says_so_and_is_never_longer(text: str, length: int) -> None
 def test_a_table_never_breaks_what_names_a_thing() -> None:
     out = io.StringIO()
     screen = Terminal(Options(), out, io.StringIO(), io.StringIO())
-    table(screen, ["id", "名前"], [("a" * 26, "さくら"), ("b", None)])
+    draw_table(screen.console, ["id", "名前"], [("a" * 26, "さくら"), ("b", None)])
     rows = [line.split() for line in out.getvalue().splitlines()]
     assert rows == [["id", "名前"], ["a" * 26, "さくら"], ["b"]]
 
@@ -65,8 +66,8 @@ def test_a_table_never_breaks_what_names_a_thing() -> None:
 def test_facts_without_a_value_are_left_out() -> None:
     out = io.StringIO()
     screen = Terminal(Options(), out, io.StringIO(), io.StringIO())
-    facts(screen, [("name", "Ada"), ("purpose", ""), ("model", None), ("turns", 0)])
-    dim(screen, "[b]hint[/b]")
+    draw_facts(screen.console, [("name", "Ada"), ("purpose", ""), ("model", None), ("turns", 0)])
+    screen.dim("[b]hint[/b]")
     assert [line.split() for line in out.getvalue().splitlines()] == [
         ["name", "Ada"],
         ["turns", "0"],
@@ -111,7 +112,8 @@ def test_a_table_that_is_too_wide_becomes_blocks(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("NO_COLOR", "1")
         out = Screen()
-        table(Terminal(Options(), out, io.StringIO(), io.StringIO()), heads, [row, ("計", "", "1")])
+        screen = Terminal(Options(), out, io.StringIO(), io.StringIO())
+        draw_table(screen.console, heads, [row, ("計", "", "1")])
         shown[columns] = [clean(line).rstrip() for line in out.getvalue().splitlines()]
     assert shown["30"] == [
         "さくら",

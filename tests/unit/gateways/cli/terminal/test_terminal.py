@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from opencrab.gateways.cli.language.sentences import Tongue
 from opencrab.gateways.cli.terminal.options import Options
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean
 
 BIDI = "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
 anything = st.text(st.characters())

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -40,15 +41,13 @@ def list_keys(terminal: Terminal) -> None:
     if terminal.options.json:
         terminal.json(keys)
         return
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import table
 
     heads = ("id", "name", "scope", "created", "revoked")
     rows = [
         (key["id"], key["name"], key["scope"], moment(key["created_at"]), moment(key["revoked_at"]))
         for key in keys
     ]
-    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
 
 
 @command
@@ -57,7 +56,4 @@ def revoke_key(
 ) -> None:
     """Revoke an API key, at once and for good."""
     revoked = terminal.client.delete("keys", key_id)
-    if terminal.options.json:
-        terminal.json(revoked)
-    else:
-        terminal.say("key_revoked", name=revoked["name"])
+    terminal.answer(revoked, "key_revoked", name=revoked["name"])

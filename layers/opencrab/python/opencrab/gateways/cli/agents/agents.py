@@ -61,10 +61,8 @@ def create_agent(terminal: Terminal, /, **draft: Any) -> None:
         agent = create_by_dialogue(terminal, draft)
     else:
         agent = _created(terminal, draft)
-    if terminal.options.json:
-        terminal.json(agent)
-    else:
-        terminal.say("agent_created", name=agent["name"], id=agent["id"])
+    terminal.answer(agent, "agent_created", name=agent["name"], id=agent["id"])
+    if not terminal.options.json:
         terminal.say("agent_created_next", name=agent["name"])
 
 
@@ -93,10 +91,9 @@ def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
     else:
         raise typer.BadParameter(terminal.words("nothing_to_edit"), param_hint="--name")
     changed = _save(terminal, found, wanted)
-    if terminal.options.json:
-        terminal.json(changed)
-    else:
-        terminal.say("agent_changed" if changed != found else "unchanged", name=changed["name"])
+    terminal.answer(
+        changed, "agent_changed" if changed != found else "unchanged", name=changed["name"]
+    )
 
 
 @command
@@ -116,10 +113,7 @@ def retire_agent(
     elif not yes:
         raise typer.BadParameter(terminal.words("yes_needed"), param_hint="--yes")
     retired = terminal.client.delete("agents", found["id"])
-    if terminal.options.json:
-        terminal.json(retired)
-    else:
-        terminal.say("agent_retired", name=retired["name"])
+    terminal.answer(retired, "agent_retired", name=retired["name"])
 
 
 def create_by_dialogue(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
@@ -201,9 +195,6 @@ def _save(terminal: Terminal, agent: AgentView, wanted: dict[str, Any]) -> Agent
 
 
 def _draw(terminal: Terminal, agents: list[AgentView]) -> None:
-    from opencrab.gateways.cli.terminal.tables import table
-
-    heads = [terminal.words(f"head_{head}") for head in ("id", "name", "status", "language")]
     rows = [
         (
             agent["id"],
@@ -215,4 +206,4 @@ def _draw(terminal: Terminal, agents: list[AgentView]) -> None:
         )
         for agent in agents
     ]
-    table(terminal, [*heads, terminal.words("head_model"), terminal.words("head_purpose")], rows)
+    terminal.table(("id", "name", "status", "language", "model", "purpose"), rows)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opencrab.domain.errors import Conflict
-from opencrab.gateways.cli.language.sentences import Tongue
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -81,7 +80,7 @@ def _tell(terminal: Terminal, made: "dict[str, dict[str, Any] | None]") -> None:
 def _language(terminal: Terminal) -> "Language":
     from opencrab.domain.value import Language
 
-    return Language.JA if terminal.options.language is Tongue.JA else Language.EN
+    return Language(terminal.options.language.value)
 
 
 COMMANDS = {"population": seed_population, "agent": seed_agent, "presets": list_presets}

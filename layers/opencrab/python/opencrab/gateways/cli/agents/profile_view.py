@@ -6,8 +6,9 @@ from rich.text import Text
 
 from opencrab.gateways.cli.terminal.amounts import money
 from opencrab.gateways.cli.terminal.lookup import AgentView
-from opencrab.gateways.cli.terminal.tables import facts
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.tables import draw_facts
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean
 
 _BAR = 10
 
@@ -38,7 +39,7 @@ def draw_agent(terminal: Terminal, agent: AgentView) -> None:
         (words.term(name), bar((style[name] + 1) / 2, shown=style[name]))
         for name in ("assertiveness", "responsiveness")
     ]
-    facts(terminal, [*pairs, *bars, *social, *soul["custom_traits"].items()])
+    draw_facts(terminal.console, [*pairs, *bars, *social, *soul["custom_traits"].items()])
 
 
 def bar(share: float, shown: float | None = None) -> str:

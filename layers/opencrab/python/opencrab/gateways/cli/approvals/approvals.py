@@ -11,8 +11,10 @@ import typer
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.terminal.arguments import AgentName
 from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import find_agent
-from opencrab.gateways.cli.terminal.terminal import Terminal, visible
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import visible
 
 ApprovalView = dict[str, Any]
 ApprovalId = Annotated[str, typer.Argument(metavar="ID", help="An approval's id.")]
@@ -54,10 +56,7 @@ def list_approvals(
 def show_approval(terminal: Terminal, approval: ApprovalId) -> None:
     """Show one approval with the exact arguments of its call."""
     found = terminal.client.get("approvals", _checked(terminal, approval))
-    if terminal.options.json:
-        terminal.json(found)
-    else:
-        _tell(terminal, found)
+    terminal.show(found, _tell)
 
 
 @command
@@ -89,8 +88,6 @@ def make_link(
     if terminal.options.json:
         terminal.json(link)
         return
-    from opencrab.gateways.cli.terminal.dates import moment
-
     terminal.note("link_made", until=moment(link["expires_at"]))
     terminal.line(link["url"])
 
@@ -129,13 +126,9 @@ def give_grant(
         "hours": hours,
     }
     made = terminal.client.post("agents", found["id"], "grants", body=body)
-    if terminal.options.json:
-        terminal.json(made)
-        return
-    from opencrab.gateways.cli.terminal.dates import moment
-
     until = moment(made["until"])
-    terminal.say("grant_made", name=found["name"], calls=calls, until=until, id=made["id"])
+    facts = {"name": found["name"], "calls": calls, "until": until, "id": made["id"]}
+    terminal.answer(made, "grant_made", **facts)
 
 
 @command
@@ -143,12 +136,7 @@ def list_grants(terminal: Terminal, agent: AgentName) -> None:
     """List an agent's grants."""
     found = find_agent(terminal, agent)
     grants = list(terminal.client.items("agents", found["id"], "grants"))
-    if terminal.options.json:
-        terminal.json(grants)
-    elif not grants:
-        terminal.say("no_grants", name=found["name"])
-    else:
-        _draw_grants(terminal, grants)
+    terminal.show_list(grants, _draw_grants, "no_grants", name=found["name"])
 
 
 @command
@@ -161,10 +149,7 @@ def revoke_grant(
     grant = _checked(terminal, grant)
     found = find_agent(terminal, agent)
     revoked = terminal.client.delete("agents", found["id"], "grants", grant)
-    if terminal.options.json:
-        terminal.json(revoked)
-    else:
-        terminal.say("grant_revoked", id=revoked["id"])
+    terminal.answer(revoked, "grant_revoked", id=revoked["id"])
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -192,16 +177,11 @@ def _decide(terminal: Terminal, approval: str, reason: str, *, approved: bool) -
     body = {"approved": approved, "reason": reason}
     approval = _checked(terminal, approval)
     decided = terminal.client.post("approvals", approval, "decide", body=body)
-    if terminal.options.json:
-        terminal.json(decided)
-    else:
-        key = "approval_approved" if approved else "approval_rejected"
-        terminal.say(key, what=visible(decided["what"]))
+    key = "approval_approved" if approved else "approval_rejected"
+    terminal.answer(decided, key, what=visible(decided["what"]))
 
 
 def _draw(terminal: Terminal, found: list[ApprovalView], *, decided: bool) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
@@ -217,29 +197,26 @@ def _draw(terminal: Terminal, found: list[ApprovalView], *, decided: bool) -> No
             times = [moment(one["created_at"]), moment(one["expires_at"])]
             row += [words.term(one["impact"]), *times]
         rows.append(row)
-    table(terminal, [words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
 
 
 def _tell(terminal: Terminal, found: ApprovalView) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import facts
-
     words, arguments = terminal.words, found["arguments"]
     waits = found["state"] == _PENDING
     pairs: list[tuple[str, object]] = [
-        (words("head_what"), found["what"]),
-        (words("head_touches"), found["touches"]),
-        (words("head_impact"), words.term(found["impact"])),
-        (words("head_agent"), found["agent_id"]),
-        (words("head_goal"), found["goal"]),
-        (words("head_status"), words.term(_SHOWN_PENDING if waits else found["state"])),
-        (words("head_since"), moment(found["created_at"])),
-        (words("head_until"), moment(found["expires_at"])),
-        (words("head_decided"), moment(found["decided_at"])),
-        (words("head_by"), found["by"]),
-        (words("head_reason"), found["reason"]),
+        ("what", found["what"]),
+        ("touches", found["touches"]),
+        ("impact", words.term(found["impact"])),
+        ("agent", found["agent_id"]),
+        ("goal", found["goal"]),
+        ("status", words.term(_SHOWN_PENDING if waits else found["state"])),
+        ("since", moment(found["created_at"])),
+        ("until", moment(found["expires_at"])),
+        ("decided", moment(found["decided_at"])),
+        ("by", found["by"]),
+        ("reason", found["reason"]),
     ]
-    facts(terminal, pairs, exact=True)
+    terminal.facts(pairs, exact=True)
     if arguments is not None:
         terminal.line(words("head_arguments"))
         terminal.line(visible(json.dumps(arguments, ensure_ascii=False, indent=2)))
@@ -250,11 +227,7 @@ def _tell(terminal: Terminal, found: ApprovalView) -> None:
 
 
 def _draw_grants(terminal: Terminal, grants: list[dict[str, Any]]) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import table
-
     words = terminal.words
-    heads = [words(f"head_{head}") for head in ("id", "allows", "touches", "used", "until")]
     rows = [
         (
             grant["id"],
@@ -265,4 +238,4 @@ def _draw_grants(terminal: Terminal, grants: list[dict[str, Any]]) -> None:
         )
         for grant in grants
     ]
-    table(terminal, heads, rows)
+    terminal.table(("id", "allows", "touches", "used", "until"), rows)

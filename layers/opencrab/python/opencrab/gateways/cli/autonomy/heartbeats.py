@@ -6,8 +6,10 @@ import typer
 
 from opencrab.gateways.cli.terminal.arguments import AgentName
 from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import find_agent
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean
 
 _SHOWN = 20
 
@@ -29,10 +31,7 @@ def wake_agent(terminal: Terminal, agent: AgentName) -> None:
     """Wake an agent that is asleep; one that is awake stays it."""
     found = find_agent(terminal, agent)
     status = terminal.client.put("agents", found["id"], "status", body={"status": "active"})
-    if terminal.options.json:
-        terminal.json(status)
-        return
-    terminal.say("heartbeat_awake", name=found["name"])
+    terminal.answer(status, "heartbeat_awake", name=found["name"])
 
 
 @command
@@ -82,8 +81,6 @@ def set_heartbeat(
 @command
 def list_heartbeats(terminal: Terminal, agent: AgentName) -> None:
     """List the beats for which an agent had a reason, the newest first."""
-    from opencrab.gateways.cli.terminal.dates import moment
-
     found = find_agent(terminal, agent)
     page = terminal.client.get("agents", found["id"], "heartbeats", limit=_SHOWN)
     if terminal.options.json:

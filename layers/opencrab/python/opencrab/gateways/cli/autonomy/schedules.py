@@ -7,9 +7,11 @@ import typer
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.gateways.cli.terminal.arguments import AgentName
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
+from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.input import agrees
 from opencrab.gateways.cli.terminal.lookup import find_agent
-from opencrab.gateways.cli.terminal.terminal import Terminal, visible
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import visible
 
 ScheduleView = dict[str, Any]
 ScheduleName = Annotated[str, typer.Argument(metavar="SCHEDULE", help="A schedule's id or name.")]
@@ -38,22 +40,14 @@ def list_schedules(terminal: Terminal, agent: AgentName) -> None:
     """List an agent's schedules with their next times."""
     found = find_agent(terminal, agent)
     schedules = list(terminal.client.items("agents", found["id"], "schedules"))
-    if terminal.options.json:
-        terminal.json(schedules)
-    elif not schedules:
-        terminal.say("no_schedules", name=found["name"])
-    else:
-        _draw(terminal, schedules)
+    terminal.show_list(schedules, _draw, "no_schedules", name=found["name"])
 
 
 @command
 def show_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
     """Show one schedule with its instructions."""
     shown = _found(terminal, agent, schedule)[1]
-    if terminal.options.json:
-        terminal.json(shown)
-    else:
-        _tell(terminal, shown)
+    terminal.show(shown, _tell)
 
 
 @command_with(_PLACE)
@@ -109,10 +103,7 @@ def resume_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName
 def run_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
     """Do at once what a schedule says; its times stay."""
     begun = terminal.client.post(*_found(terminal, agent, schedule)[0], "run")
-    if terminal.options.json:
-        terminal.json(begun)
-    else:
-        terminal.say("schedule_begun", turn=", ".join(begun["turn_ids"]))
+    terminal.answer(begun, "schedule_begun", turn=", ".join(begun["turn_ids"]))
 
 
 @command
@@ -132,10 +123,7 @@ def delete_schedule(
         terminal.say("unchanged", name=shown["name"])
         return
     gone = terminal.client.delete(*place)
-    if terminal.options.json:
-        terminal.json(gone)
-    else:
-        terminal.say("schedule_deleted", name=gone["name"])
+    terminal.answer(gone, "schedule_deleted", name=gone["name"])
 
 
 COMMANDS = {
@@ -198,8 +186,6 @@ def _change(terminal: Terminal, place: _Place, shown: ScheduleView, wanted: dict
 
 
 def _said(terminal: Terminal, schedule: ScheduleView) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-
     if terminal.options.json:
         terminal.json(schedule)
     elif schedule["enabled"]:
@@ -222,8 +208,6 @@ _OFF = {
 
 
 def _draw(terminal: Terminal, schedules: list[ScheduleView]) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import table
 
     rows = [
         (
@@ -238,13 +222,10 @@ def _draw(terminal: Terminal, schedules: list[ScheduleView]) -> None:
         for each in schedules
     ]
     heads = ("schedule", "name", "times", "zone", "status", "next", "fired")
-    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
 
 
 def _tell(terminal: Terminal, schedule: ScheduleView) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import facts
-
     channel = schedule["channel"]
     pairs = [
         ("schedule", schedule["id"]),
@@ -260,7 +241,6 @@ def _tell(terminal: Terminal, schedule: ScheduleView) -> None:
         ("said_to", f"{channel['kind']}:{channel['address']}" if channel else ""),
         ("changed", moment(schedule["updated_at"])),
     ]
-    named = [(terminal.words(f"head_{head}"), value) for head, value in pairs]
-    facts(terminal, named, exact=True)
+    terminal.facts(pairs, exact=True)
     terminal.line()
     terminal.line(visible(schedule["instructions"]))

@@ -13,8 +13,8 @@ from opencrab.gateways.cli.terminal.exchange import WAIT_SECONDS, Exchange, chec
 from opencrab.gateways.cli.terminal.input import agrees, line_editing, read_text
 from opencrab.gateways.cli.terminal.lines import draw_line, draw_speech
 from opencrab.gateways.cli.terminal.lookup import AgentView, open_session
-from opencrab.gateways.cli.terminal.tables import dim, facts
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean
 
 GLANCE_SECONDS = 2
 """How often an owner sees what an agent does in between."""
@@ -229,21 +229,21 @@ class Dialogue:
             self._follow(self._exchange)
 
     def _dim(self, text: str) -> None:
-        dim(self._terminal, text)
+        self._terminal.dim(text)
 
     def _state(self) -> None:
         words, client = self._words, self._terminal.client
         agent = client.get("agents", self._agent["id"])
         pairs: list[tuple[str, object]] = [
-            (words("head_agent"), f"{agent['name']} ({agent['id']})"),
-            (words("head_status"), words.term(agent["status"])),
-            (words("head_model"), agent["model"] or words("default_model")),
-            (words("head_session"), self._session["id"]),
-            (words("head_server"), client.address.url),
+            ("agent", f"{agent['name']} ({agent['id']})"),
+            ("status", words.term(agent["status"])),
+            ("model", agent["model"] or words("default_model")),
+            ("session", self._session["id"]),
+            ("server", client.address.url),
         ]
         exchange = self._exchange
         if exchange is not None and exchange.turn_ids:
             turn = client.get("turns", exchange.turn_ids[0])
             status = words.term(turn["status"])
-            pairs.append((words("head_turn"), f"{turn['id']} ({status})"))
-        facts(self._terminal, pairs)
+            pairs.append(("turn", f"{turn['id']} ({status})"))
+        self._terminal.facts(pairs)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="A session's id.")]
@@ -18,12 +19,7 @@ def list_sessions(terminal: Terminal) -> None:
     sessions = sorted(
         terminal.client.items("sessions"), key=lambda session: session["updated_at"], reverse=True
     )
-    if terminal.options.json:
-        terminal.json(sessions)
-    elif not sessions:
-        terminal.say("no_sessions")
-    else:
-        _draw(terminal, sessions)
+    terminal.show_list(sessions, _draw, "no_sessions")
 
 
 @command
@@ -60,10 +56,7 @@ def show_session(
 def end_session(terminal: Terminal, session: SessionId) -> None:
     """End a conversation; it stays readable."""
     ended = terminal.client.post("sessions", session, "end")
-    if terminal.options.json:
-        terminal.json(ended)
-    else:
-        terminal.say("session_ended", id=ended["id"])
+    terminal.answer(ended, "session_ended", id=ended["id"])
 
 
 @command
@@ -74,10 +67,7 @@ def mentor(
 ) -> None:
     """Give a session's agents an instruction that only they and the owner see."""
     placed = terminal.client.post("sessions", session, "mentor", body={"text": text})
-    if terminal.options.json:
-        terminal.json(placed)
-    else:
-        terminal.say("mentored")
+    terminal.answer(placed, "mentored")
 
 
 def read_lines(
@@ -96,7 +86,6 @@ def _show_fairness(terminal: Terminal, session_id: str) -> None:
     if terminal.options.json:
         terminal.json(told)
         return
-    from opencrab.gateways.cli.terminal.tables import table
 
     names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
     rows = [
@@ -112,13 +101,11 @@ def _show_fairness(terminal: Terminal, session_id: str) -> None:
         for part in told["participants"]
     ]
     heads = ("agent", "role", "turns", "speeches", "characters", "share", "silent")
-    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
     terminal.say("fairness", index=f"{told['index']:.2f}")
 
 
 def _draw(terminal: Terminal, sessions: list[dict[str, Any]]) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import table
 
     names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
     heads = ("id", "participants", "theme", "status", "turns", "changed")
@@ -133,4 +120,4 @@ def _draw(terminal: Terminal, sessions: list[dict[str, Any]]) -> None:
         )
         for session in sessions
     ]
-    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)

@@ -10,8 +10,9 @@ from rich.text import Text
 from opencrab.domain.errors import OpenCrabError
 from opencrab.gateways.cli.terminal.amounts import money
 from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.tables import indented, prose, shortened
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.tables import indented, prose
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean, shortened
 
 _ARGUMENTS = 400
 _RESULT = 800

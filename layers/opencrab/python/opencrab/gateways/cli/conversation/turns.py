@@ -29,10 +29,7 @@ def cancel_turn(
 ) -> None:
     """Ask a turn to stop before its next call."""
     stopped = terminal.client.post("turns", turn, "cancel", body={"reason": reason})
-    if terminal.options.json:
-        terminal.json(stopped)
-    else:
-        _report(terminal, "turn_cancelled", stopped)
+    _report(terminal, "turn_cancelled", stopped)
 
 
 @command
@@ -51,11 +48,8 @@ def decide_turn(
         )
     body = {"approved": approve, "reason": reason}
     decided = terminal.client.post("turns", turn, "decide", body=body)
-    if terminal.options.json:
-        terminal.json(decided)
-    else:
-        _report(terminal, "turn_approved" if approve else "turn_rejected", decided)
+    _report(terminal, "turn_approved" if approve else "turn_rejected", decided)
 
 
 def _report(terminal: Terminal, key: str, turn: dict[str, str]) -> None:
-    terminal.say(key, id=turn["id"], status=terminal.words.term(turn["status"]))
+    terminal.answer(turn, key, id=turn["id"], status=terminal.words.term(turn["status"]))

@@ -52,10 +52,7 @@ def register(
     if changes:
         body = {} if guild is None else {"guild_id": guild}
         found = terminal.client.put(*place, body=body)
-    if terminal.options.json:
-        terminal.json(found)
-    else:
-        terminal.say("discord_registered" if changes else "discord_same")
+    terminal.answer(found, "discord_registered" if changes else "discord_same")
 
 
 @command
@@ -173,22 +170,20 @@ def _draw_difference(terminal: Terminal, difference: Mapping[str, Any]) -> None:
 
 
 def _draw_presence(terminal: Terminal, name: str, shown: Mapping[str, Any]) -> None:
-    from opencrab.gateways.cli.terminal.tables import facts
-
     if terminal.options.json:
         terminal.json(shown)
         return
     words = terminal.words
     spots = [_spot(terminal, spot) for spot in shown["spots"]]
     pairs = [
-        ("head_agent", name),
-        ("head_channels", "\n".join(spots) or words("discord_anywhere")),
-        ("head_owner_ids", ", ".join(shown["owner_ids"])),
-        ("head_user_ids", ", ".join(shown["user_ids"])),
-        ("head_role_ids", ", ".join(shown["role_ids"])),
-        ("head_token_secret", shown["token_secret"]),
+        ("agent", name),
+        ("channels", "\n".join(spots) or words("discord_anywhere")),
+        ("owner_ids", ", ".join(shown["owner_ids"])),
+        ("user_ids", ", ".join(shown["user_ids"])),
+        ("role_ids", ", ".join(shown["role_ids"])),
+        ("token_secret", shown["token_secret"]),
     ]
-    facts(terminal, [(words(head), value) for head, value in pairs], exact=True)
+    terminal.facts(pairs, exact=True)
 
 
 def _spot(terminal: Terminal, spot: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ import typer
 
 from opencrab.gateways.cli.terminal.arguments import AgentName
 from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.dates import moment, moment_in
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -23,9 +24,6 @@ def list_goals(
     last: Annotated[int, typer.Option("--last", min=1, help="How many goals.")] = 20,
 ) -> None:
     """List an agent's goals, the newest first."""
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import table
-
     found = find_agent(terminal, agent)
     goals = list(islice(terminal.client.items("agents", found["id"], "goals"), last))
     words = terminal.words
@@ -48,7 +46,7 @@ def list_goals(
         )
         for goal in goals
     ]
-    table(terminal, [words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
 
 
 @command
@@ -56,10 +54,7 @@ def show_goal(terminal: Terminal, agent: AgentName, goal: GoalName) -> None:
     """Show a goal with its plan."""
     found = find_agent(terminal, agent)
     shown = terminal.client.get("agents", found["id"], "goals", goal, explain=1)
-    if terminal.options.json:
-        terminal.json(shown)
-    else:
-        _draw(terminal, shown)
+    terminal.show(shown, _draw)
 
 
 @command
@@ -86,8 +81,6 @@ def add_goal(
     ] = None,
 ) -> None:
     """Give an agent a goal that it begins by itself, by its priority."""
-    from opencrab.gateways.cli.terminal.dates import moment_in
-
     found = find_agent(terminal, agent)
     given = {
         "name": name,
@@ -116,7 +109,7 @@ def abandon_goal(
 @command
 def explain_goals(terminal: Terminal, agent: AgentName) -> None:
     """Show how much an agent wants each open goal, and every number of it."""
-    from opencrab.gateways.cli.terminal.tables import table
+    from opencrab.gateways.cli.terminal.tables import draw_table
 
     found, words = find_agent(terminal, agent), terminal.words
     every = terminal.client.items("agents", found["id"], "goals", explain=1)
@@ -128,9 +121,9 @@ def explain_goals(terminal: Terminal, agent: AgentName) -> None:
     if not goals:
         terminal.say("no_scores", name=found["name"])
         return
-    heads = [words("head_id"), words("head_name"), words("head_priority")]
     rows = [(goal["id"], goal["name"], *_numbers(goal["score"])) for goal in goals]
-    table(terminal, [*heads, *(words.term(term) for term in _TERMS)], rows)
+    heads = [*terminal.heads("id", "name", "priority"), *map(words.term, _TERMS)]
+    draw_table(terminal.console, heads, rows)
 
 
 COMMANDS = {
@@ -152,40 +145,33 @@ def _numbers(score: dict[str, Any]) -> list[str]:
 
 
 def _tell(terminal: Terminal, key: str, goal: GoalView) -> None:
-    if terminal.options.json:
-        terminal.json(goal)
-    else:
-        terminal.say(key, id=goal["id"], name=goal["name"])
+    terminal.answer(goal, key, id=goal["id"], name=goal["name"])
 
 
 def _draw(terminal: Terminal, goal: GoalView) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import dim, facts, table
-
     words, came, score = terminal.words, goal["satisfaction"], goal["score"]
     pairs = [
-        (words("head_id"), goal["id"]),
-        (words("head_name"), goal["name"]),
-        (words("head_origin"), words.term(goal["source"])),
-        (words("head_horizon"), words.term(goal["horizon"])),
-        (words("head_status"), words.term(goal["status"])),
-        (words("head_completion"), f"{goal['completion']}%"),
-        (words("head_deadline"), moment(goal["deadline"])),
-        (words("head_waits"), goal["waits"]),
-        (words("head_revision"), str(goal["revision"])),
-        (words("head_priority"), f"{score['priority']:.3f}" if score else ""),
-        (words("head_reward"), f"{_reward(came)}" if came else ""),
+        ("id", goal["id"]),
+        ("name", goal["name"]),
+        ("origin", words.term(goal["source"])),
+        ("horizon", words.term(goal["horizon"])),
+        ("status", words.term(goal["status"])),
+        ("completion", f"{goal['completion']}%"),
+        ("deadline", moment(goal["deadline"])),
+        ("waits", goal["waits"]),
+        ("revision", str(goal["revision"])),
+        ("priority", f"{score['priority']:.3f}" if score else ""),
+        ("reward", f"{_reward(came)}" if came else ""),
     ]
-    facts(terminal, pairs)
+    terminal.facts(pairs)
     rows = [
         (task["id"], task["name"], words.term(task["status"]), task["cause"])
         for task in goal["tasks"]
     ]
     if rows:
-        heads = [words(f"head_{head}") for head in ("id", "name", "status", "cause")]
-        table(terminal, heads, rows)
+        terminal.table(("id", "name", "status", "cause"), rows)
     else:
-        dim(terminal, goal["instruction"])
+        terminal.dim(goal["instruction"])
 
 
 def _reward(came: dict[str, Any]) -> str:

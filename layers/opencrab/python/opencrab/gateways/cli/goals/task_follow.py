@@ -3,7 +3,6 @@
 At a terminal it is a panel, elsewhere plain lines. The task itself does not need anybody to watch.
 """
 
-import threading
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -23,8 +22,9 @@ from opencrab.gateways.cli.terminal.command import explain
 from opencrab.gateways.cli.terminal.exchange import TRIES
 from opencrab.gateways.cli.terminal.input import agrees, ask
 from opencrab.gateways.cli.terminal.lookup import AgentView
-from opencrab.gateways.cli.terminal.tables import dim, indented, prose, shortened
-from opencrab.gateways.cli.terminal.terminal import Terminal, visible
+from opencrab.gateways.cli.terminal.tables import indented, prose
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import shortened, visible
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -57,16 +57,16 @@ def tell_end(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
     for what in _untold(task):
         terminal.say("task_unconfirmed", what=what)
     if task["status"] == "paused":
-        dim(terminal, terminal.words("task_why_paused", reason=task["pause_reason"]))
-        dim(terminal, terminal.words("task_next_paused", agent=name, id=task_id))
+        terminal.dim(terminal.words("task_why_paused", reason=task["pause_reason"]))
+        terminal.dim(terminal.words("task_next_paused", agent=name, id=task_id))
     elif task["behind"]:
         terminal.line(place_of(terminal.words, task))
         told = {"agent": name, "id": task["behind"]["id"]}
-        dim(terminal, terminal.words("task_next_behind", **told))
+        terminal.dim(terminal.words("task_next_behind", **told))
     elif task["approval"] and not task["over"]:
         told = {"agent": name, "id": task_id, "approval": task["approval"]["approval_id"]}
         _tell_question(terminal, task["approval"])
-        dim(terminal, terminal.words("task_next_waiting", **told))
+        terminal.dim(terminal.words("task_next_waiting", **told))
 
 
 def _untold(task: TaskView) -> Iterator[str]:
@@ -176,7 +176,7 @@ class _Follower:
             self._terminal.say("task_title", id=task["id"], name=task["name"], status=status)
             return
         name, task_id = self._agent["name"], self._task["id"]
-        dim(self._terminal, self._terminal.words("task_left", agent=name, id=task_id))
+        self._terminal.dim(self._terminal.words("task_left", agent=name, id=task_id))
         raise typer.Exit(1)
 
     def _new_screen(self) -> Screen:
@@ -260,7 +260,7 @@ class _Lines(_Nowhere):
 
 def _changes(terminal: Terminal, place: tuple[str, ...]) -> Iterator[TaskView]:
     """A task's progress each time that it changes; a connection that is lost is made again."""
-    pause = terminal.options.pause or threading.Event().wait
+    pause = terminal.pause
     seen, failures = "", 0
     while True:
         try:

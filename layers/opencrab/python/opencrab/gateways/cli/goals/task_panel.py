@@ -13,8 +13,9 @@ from rich.text import Text
 
 from opencrab.gateways.cli.language.sentences import Speech
 from opencrab.gateways.cli.terminal.amounts import money
-from opencrab.gateways.cli.terminal.tables import indented, shortened
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean, visible
+from opencrab.gateways.cli.terminal.tables import indented
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean, shortened, visible
 
 TaskView = dict[str, Any]
 

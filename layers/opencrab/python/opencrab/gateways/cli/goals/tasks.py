@@ -9,6 +9,7 @@ import typer
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.gateways.cli.terminal.arguments import AgentName
 from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -62,12 +63,7 @@ def list_tasks(
     """List an agent's tasks, the newest first."""
     found = find_agent(terminal, agent)
     tasks = list(islice(terminal.client.items("agents", found["id"], "tasks"), last))
-    if terminal.options.json:
-        terminal.json(tasks)
-    elif not tasks:
-        terminal.say("no_tasks", name=found["name"])
-    else:
-        _draw(terminal, tasks)
+    terminal.show_list(tasks, _draw, "no_tasks", name=found["name"])
 
 
 @command
@@ -152,10 +148,7 @@ def steer_task(
     steered = terminal.client.post(
         "agents", found["id"], "tasks", task, "steer", body={"text": text}
     )
-    if terminal.options.json:
-        terminal.json(steered)
-    else:
-        terminal.say("task_steered", id=steered["id"])
+    terminal.answer(steered, "task_steered", id=steered["id"])
 
 
 COMMANDS = {
@@ -185,11 +178,9 @@ def _change(
     found = find_agent(terminal, agent)
     task = task or _only(terminal, found, _FITS[verb])
     changed = terminal.client.post("agents", found["id"], "tasks", task, verb, body=body)
-    if terminal.options.json:
-        terminal.json(changed)
-        return
     status = status_of(terminal.words, changed)
-    terminal.say("task_title", id=changed["id"], name=changed["name"], status=status)
+    told = {"id": changed["id"], "name": changed["name"], "status": status}
+    terminal.answer(changed, "task_title", **told)
 
 
 def _newest(terminal: Terminal, agent: AgentView) -> str:
@@ -214,8 +205,6 @@ def _only(terminal: Terminal, agent: AgentView, statuses: frozenset[str]) -> str
 
 def _draw(terminal: Terminal, tasks: list[TaskView]) -> None:
     from opencrab.gateways.cli.goals.task_panel import status_of
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import table
 
     heads = ("id", "name", "status", "completion", "tasks", "created")
     rows = [
@@ -229,4 +218,4 @@ def _draw(terminal: Terminal, tasks: list[TaskView]) -> None:
         )
         for task in tasks
     ]
-    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)

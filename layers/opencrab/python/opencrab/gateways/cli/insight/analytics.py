@@ -6,10 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
+from opencrab.gateways.cli.terminal.amounts import (
+    UNKNOWN,
+    counted,
+    dollars,
+    estimated,
+    measured,
+    percent,
+    seconds,
+)
 from opencrab.gateways.cli.terminal.arguments import AgentName, Grouping, Period
 from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import find_agent
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean
 
 Found = dict[str, Any]
 
@@ -64,9 +75,6 @@ def _read(terminal: Terminal, agent_id: str, part: Part, period: Period, by: Gro
 
 
 def _usage(terminal: Terminal, shown: Found) -> None:
-    from opencrab.gateways.cli.terminal.amounts import counted, dollars, percent
-    from opencrab.gateways.cli.terminal.tables import table
-
     words, totals = terminal.words, shown["totals"]
     _period(terminal, shown["since"], shown["as_of"])
     if not totals["calls"]:
@@ -83,7 +91,7 @@ def _usage(terminal: Terminal, shown: Found) -> None:
             )
             for each in shown["models"]
         ]
-        table(terminal, _heads(terminal, "model", "calls", "share", "cost", "share_of_cost"), rows)
+        terminal.table(("model", "calls", "share", "cost", "share_of_cost"), rows)
         days = [
             (
                 each["day"],
@@ -96,7 +104,7 @@ def _usage(terminal: Terminal, shown: Found) -> None:
             for each in shown["days"][-_LISTED:]
         ]
         heads = ("day_utc", "calls", "failed", "cost", "turns", "spoke")
-        table(terminal, _heads(terminal, *heads), days)
+        terminal.table(heads, days)
     turns = shown["turns"]
     if turns["turns"]:
         begun = ", ".join(
@@ -114,9 +122,6 @@ def _usage(terminal: Terminal, shown: Found) -> None:
 
 
 def _skills(terminal: Terminal, shown: Found) -> None:
-    from opencrab.gateways.cli.terminal.amounts import UNKNOWN, measured
-    from opencrab.gateways.cli.terminal.tables import table
-
     words = terminal.words
     _period(terminal, None, shown["as_of"])
     if not shown["skills"]:
@@ -132,18 +137,17 @@ def _skills(terminal: Terminal, shown: Found) -> None:
                 (each["name"], waits, each["uses"], measured(words, effect), compared, turns)
             )
         heads = ("skill", "status", "usage", "effect", "with_without", "trial")
-        table(terminal, _heads(terminal, *heads), rows)
+        terminal.table(heads, rows)
     weeks = [
         (each["week"], each["learned"], each["promoted"], each["retired"], each["taken_back"])
         for each in shown["weeks"][-_LISTED:]
     ]
     if weeks:
-        named = _heads(terminal, "week", "learned", "promoted", "retired", "taken_back")
-        table(terminal, named, weeks)
+        terminal.table(("week", "learned", "promoted", "retired", "taken_back"), weeks)
 
 
 def _llm(terminal: Terminal, shown: Found) -> None:
-    from opencrab.gateways.cli.terminal.tables import table
+    from opencrab.gateways.cli.terminal.tables import draw_table
 
     words, analysis = terminal.words, shown["analysis"]
     _period(terminal, analysis["since"], shown["as_of"])
@@ -151,22 +155,19 @@ def _llm(terminal: Terminal, shown: Found) -> None:
         terminal.say("no_calls")
         return
     _totals(terminal, analysis["totals"])
-    heads = _heads(terminal, "calls", "failed", "cost", "latency", "quality", "per_dollar")
+    heads = terminal.heads("calls", "failed", "cost", "latency", "quality", "per_dollar")
     group = words(f"head_{analysis['group_by']}")
     rows = [(words.term(key), *_figures(terminal, of)) for key, of in analysis["groups"].items()]
-    table(terminal, [group, *heads], rows)
+    draw_table(terminal.console, [group, *heads], rows)
     by_task = [
         (*_task(terminal, key), *_figures(terminal, of)) for key, of in analysis["tasks"].items()
     ]
-    table(terminal, [words("head_for"), words("head_model"), *heads], by_task[:_LISTED])
+    draw_table(terminal.console, [*terminal.heads("for", "model"), *heads], by_task[:_LISTED])
     _learned(terminal, shown)
 
 
 def _learned(terminal: Terminal, shown: Found) -> None:
     """What turns were worth by weeks, what grades tell, and what follows."""
-    from opencrab.gateways.cli.terminal.amounts import estimated, percent
-    from opencrab.gateways.cli.terminal.tables import table
-
     words = terminal.words
     if shown["reason"]:
         terminal.say("no_quality_yet")
@@ -175,7 +176,7 @@ def _learned(terminal: Terminal, shown: Found) -> None:
         for each in shown["weeks"][-_LISTED:]
     ]
     if weeks:
-        table(terminal, _heads(terminal, "week", "turns", "judged", "quality"), weeks)
+        terminal.table(("week", "turns", "judged", "quality"), weeks)
     for model, curve in shown["calibration"].items():
         steps = ", ".join(
             f"{percent(each['said'])} → {percent(each['came_to'])}" for each in curve["points"]
@@ -198,8 +199,6 @@ def _learned(terminal: Terminal, shown: Found) -> None:
 
 
 def _memory(terminal: Terminal, shown: Found) -> None:
-    from opencrab.gateways.cli.terminal.amounts import measured, percent
-
     words, recalled, graph = terminal.words, shown["recalled"], shown["graph"]
     _period(terminal, None, shown["as_of"])
     if recalled["memories"]:
@@ -227,8 +226,6 @@ def _memory(terminal: Terminal, shown: Found) -> None:
 
 
 def _period(terminal: Terminal, since: str | None, as_of: str | None) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-
     if since is not None:
         terminal.say("counted_since", since=moment(since))
     if as_of is None:
@@ -238,8 +235,6 @@ def _period(terminal: Terminal, since: str | None, as_of: str | None) -> None:
 
 
 def _totals(terminal: Terminal, of: Found) -> None:
-    from opencrab.gateways.cli.terminal.amounts import counted, dollars, seconds
-
     terminal.say(
         "calls_told",
         calls=counted(of["calls"]),
@@ -252,8 +247,6 @@ def _totals(terminal: Terminal, of: Found) -> None:
 
 
 def _figures(terminal: Terminal, of: Found) -> tuple[str, ...]:
-    from opencrab.gateways.cli.terminal.amounts import UNKNOWN, counted, dollars, estimated, seconds
-
     worth = of["cost_efficiency"]
     per_dollar = UNKNOWN if worth is None else worth
     return (
@@ -271,10 +264,6 @@ def _task(terminal: Terminal, key: str) -> tuple[str, str]:
     purpose, task_type, model = key.split("/", 2)
     kinds = dict.fromkeys(map(terminal.words.term, (purpose, task_type)))
     return " / ".join(kinds), model
-
-
-def _heads(terminal: Terminal, *names: str) -> list[str]:
-    return [terminal.words(f"head_{name}") for name in names]
 
 
 _TITLES = {

@@ -49,10 +49,7 @@ def export_state(
         why = terminal.words("no_place", place=place_name, why=error.strerror or error)
         raise Invalid(why, cure=terminal.words("no_place_cure")) from error
     told = {"state": os.fspath(state), "events": os.fspath(ledger.path), "count": count}
-    if terminal.options.json:
-        terminal.json(told)
-    else:
-        terminal.say("exported", **told)
+    terminal.answer(told, "exported", **told)
 
 
 COMMANDS = {"state": export_state}

@@ -1,6 +1,5 @@
 """Watching: an agent's five panes live, once as JSON Lines in a pipe; or a session's events."""
 
-import threading
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,7 +57,7 @@ def watch(
 
 def _moments(terminal: Terminal) -> Iterator[object]:
     """When to look again: after each second."""
-    pause = terminal.options.pause or threading.Event().wait
+    pause = terminal.pause
     while True:
         pause(SECONDS)
         yield None

@@ -11,8 +11,8 @@ from rich.text import Text
 from opencrab.gateways.cli.language.sentences import Speech
 from opencrab.gateways.cli.terminal.amounts import money
 from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.tables import shortened
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean, shortened
 
 _LINE = 160
 _MARKS = {"pending": "·", "active": "▶", "done": "✓", "fail": "✗"}

@@ -3,14 +3,13 @@
 A lost connection is taken up again after the last line that was seen, so that none is missing.
 """
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.terminal.exchange import TRIES
 from opencrab.gateways.cli.terminal.lines import draw_action, draw_speech
-from opencrab.gateways.cli.terminal.tables import dim, indented, prose
+from opencrab.gateways.cli.terminal.tables import indented, prose
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 AGAIN_SECONDS = 1.0
@@ -29,7 +28,7 @@ def follow(terminal: Terminal, session_id: str, *, thoughts: bool, after: int | 
                 terminal.json(event)
             return
         name = session["name"] or session["theme"] or session_id
-        dim(terminal, terminal.words("watch_title", name=name))
+        terminal.dim(terminal.words("watch_title", name=name))
         teller = Teller(terminal)
         for event in told:
             teller.tell(event)
@@ -44,7 +43,7 @@ def live(
     place = ("sessions", session_id, "events")
     last = str(_newest(terminal, session_id) if after is None else after)
     query = {"format": "agui", "kinds": PRIVATE if thoughts else None}
-    pause, failures = terminal.options.pause or threading.Event().wait, 0
+    pause, failures = terminal.pause, 0
     while True:
         try:
             for event_id, event in terminal.client.events(*place, last=last, **query):
@@ -76,7 +75,7 @@ class Teller:
             self._terminal.draw(indented(prose(event["message"])), style="yellow")
             return
         if kind == "CUSTOM" and event["name"] == "gap":
-            dim(self._terminal, self._terminal.words("watch_gap", **event["value"]))
+            self._terminal.dim(self._terminal.words("watch_gap", **event["value"]))
             return
         if kind.startswith("RUN_"):
             return

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from opencrab.gateways.cli.terminal.amounts import dollars, estimated, percent, seconds
 from opencrab.gateways.cli.terminal.arguments import AgentName, Period
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.lookup import find_agent
@@ -32,10 +33,7 @@ def what_if(
     found = find_agent(terminal, agent)
     body = {"aliases": aliases, "period": period.value}
     shown = terminal.client.post("agents", found["id"], "whatif", body=body)
-    if terminal.options.json:
-        terminal.json(shown)
-    else:
-        _draw(terminal, found["name"], shown)
+    terminal.show(shown, lambda terminal, shown: _draw(terminal, found["name"], shown))
 
 
 def _meaning(terminal: Terminal, text: str) -> tuple[str, str]:
@@ -66,9 +64,6 @@ def _draw(terminal: Terminal, name: str, shown: Found) -> None:
 
 def _tasks(terminal: Terminal, tasks: list[Found]) -> None:
     """A row for what is, and one below it for what would be."""
-    from opencrab.gateways.cli.terminal.amounts import dollars, estimated, seconds
-    from opencrab.gateways.cli.terminal.tables import table
-
     words, rows = terminal.words, []
     for task in tasks:
         kinds = dict.fromkeys(map(words.term, (task["purpose"], task["task_type"])))
@@ -85,12 +80,10 @@ def _tasks(terminal: Terminal, tasks: list[Found]) -> None:
                 )
             )
     heads = ("for", "calls", "model", "cost", "quality", "latency")
-    table(terminal, [words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
 
 
 def _totals(terminal: Terminal, shown: Found) -> None:
-    from opencrab.gateways.cli.terminal.amounts import dollars, estimated, percent, seconds
-
     words, now, then = terminal.words, shown["now"], shown["then"]
     saved = shown["saved_micro_usd"]
     key = "whatif_saves" if saved > 0 else "whatif_same" if saved == 0 else "whatif_adds"

@@ -27,7 +27,4 @@ def give_feedback(
     """Tell an agent what you thought of a turn; it learns from it."""
     body = {"thumbs": thumbs.value, "remark": remark}
     kept = terminal.client.post("turns", turn, "feedback", body=body)
-    if terminal.options.json:
-        terminal.json(kept)
-    else:
-        terminal.say("feedback_kept", id=kept["turn_id"])
+    terminal.answer(kept, "feedback_kept", id=kept["turn_id"])

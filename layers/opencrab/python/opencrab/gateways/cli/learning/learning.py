@@ -6,8 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
+from opencrab.gateways.cli.terminal.amounts import (
+    counted,
+    dollars,
+    estimated,
+    measured,
+    percent,
+    seconds,
+)
 from opencrab.gateways.cli.terminal.arguments import AgentName
 from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -94,10 +103,7 @@ def show_changes(
     wanted = undo or apply
     if wanted is not None:
         done = terminal.client.post(*place, wanted, "undo" if undo else "apply")
-        if terminal.options.json:
-            terminal.json(done)
-        else:
-            _change(terminal, done)
+        terminal.show(done, _change)
         return
     page = terminal.client.get(*place, limit=_SHOWN)
     if terminal.options.json:
@@ -130,10 +136,7 @@ def run(
     found = find_agent(terminal, agent)
     body = {"period": period.value, "dry_run": dry_run}
     looked = terminal.client.post("agents", found["id"], "meta", "runs", body=body)
-    if terminal.options.json:
-        terminal.json(looked)
-        return
-    _looked(terminal, found, looked)
+    terminal.show(looked, lambda terminal, looked: _looked(terminal, found, looked))
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"run": run}
@@ -143,8 +146,6 @@ def _experiments(terminal: Terminal, agent: AgentView, shown: Found) -> None:
     if terminal.options.json:
         terminal.json(shown)
         return
-    from opencrab.gateways.cli.terminal.amounts import percent
-
     if not shown["items"]:
         terminal.say("no_experiments", name=agent["name"])
     for each in shown["items"]:
@@ -158,8 +159,6 @@ def _experiments(terminal: Terminal, agent: AgentView, shown: Found) -> None:
 
 
 def _skill(terminal: Terminal, each: Found) -> None:
-    from opencrab.gateways.cli.terminal.amounts import measured
-
     words, effect, trial = terminal.words, each["effect"], each["trial"]
     terminal.say(
         "trial_shows",
@@ -180,8 +179,6 @@ def _skill(terminal: Terminal, each: Found) -> None:
 
 
 def _models(terminal: Terminal, each: Found) -> None:
-    from opencrab.gateways.cli.terminal.amounts import counted, dollars, estimated, percent, seconds
-    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     rows = [
@@ -198,14 +195,12 @@ def _models(terminal: Terminal, each: Found) -> None:
         for model in each["models"]
     ]
     heads = ("alias", "model", "share", "turns", "quality", "off_policy", "per_turn", "latency")
-    table(terminal, [words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
     if any(model["off_policy"] for model in each["models"]):
         terminal.say("off_policy_is")
 
 
 def _memory(terminal: Terminal, each: Found) -> None:
-    from opencrab.gateways.cli.terminal.amounts import measured
-
     effect = each["effect"]
     terminal.say(
         "memories_change",
@@ -233,8 +228,6 @@ def _says(terminal: Terminal, made: Found) -> Iterator[str]:
 
 
 def _told(terminal: Terminal, made: Found) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-
     terminal.say(
         "change_is",
         at=moment(made["at"]),
@@ -251,8 +244,6 @@ def _told(terminal: Terminal, made: Found) -> None:
 
 def _standing(terminal: Terminal, told: Mapping[str, Any]) -> str:
     """What something was or became."""
-    from opencrab.gateways.cli.terminal.amounts import percent
-
     if "weights" in told:
         weights = sorted(told["weights"].items(), key=lambda each: (-each[1], each[0]))
         return ", ".join(f"{alias} {percent(weight)}" for alias, weight in weights)
@@ -267,8 +258,6 @@ def _standing(terminal: Terminal, told: Mapping[str, Any]) -> str:
 
 def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
     """The numbers that a change rests on, as far as they are of a known form."""
-    from opencrab.gateways.cli.terminal.amounts import dollars, estimated, measured, percent
-
     words, said = terminal.words, []
     if "points" in numbers:
         said.append(
@@ -295,8 +284,6 @@ def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
 
 
 def _looked(terminal: Terminal, agent: AgentView, looked: Found) -> None:
-    from opencrab.gateways.cli.terminal.amounts import dollars
-
     terminal.say(
         "looked_at",
         name=agent["name"],
@@ -327,9 +314,6 @@ def _looked(terminal: Terminal, agent: AgentView, looked: Found) -> None:
 
 def _reviewed(terminal: Terminal, looked: Found) -> None:
     """What the skills came to, and how many memories and experiences were of no use."""
-    from opencrab.gateways.cli.terminal.amounts import percent
-    from opencrab.gateways.cli.terminal.tables import table
-
     words = terminal.words
     rows = [
         (
@@ -343,7 +327,7 @@ def _reviewed(terminal: Terminal, looked: Found) -> None:
     ]
     if rows:
         heads = ("skill", "status", "effect", "proposal", "reason")
-        table(terminal, [words(f"head_{head}") for head in heads], rows)
+        terminal.table(heads, rows)
     for says, junk in (("junk_told", looked["junk"]), ("lived_junk_told", looked["lived"])):
         if junk["rate"] is not None:
             useless = round(junk["rate"] * junk["found"])
@@ -351,8 +335,6 @@ def _reviewed(terminal: Terminal, looked: Found) -> None:
 
 
 def _points(terminal: Terminal, review: Found) -> str:
-    from opencrab.gateways.cli.terminal.amounts import measured
-
     effect = review["effect"]
     if effect is None:
         return measured(terminal.words, None)
@@ -367,9 +349,7 @@ def _reason(terminal: Terminal, reason: str | None) -> str:
     """The word for why, as the learning report says it."""
     from opencrab.domain.value import Language
     from opencrab.engine.learning.report.phrases import reason_phrase
-    from opencrab.gateways.cli.language.sentences import Tongue
 
     if not reason:
         return ""
-    tongue = terminal.options.language
-    return reason_phrase(reason, Language.JA if tongue is Tongue.JA else Language.EN)
+    return reason_phrase(reason, Language(terminal.options.language.value))

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from opencrab.gateways.cli.terminal.amounts import UNKNOWN, dollars, estimated, percent, seconds
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.input import agrees
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
@@ -58,11 +59,7 @@ def eval_models(
     from opencrab.gateways.cli.learning.model_trial_run import Trial
 
     trial = Trial(terminal, agent, asked, budget, aliases["aliases"])
-    found = trial.run(wanted)
-    if terminal.options.json:
-        terminal.json(found)
-        return
-    _draw(terminal, found)
+    terminal.show(trial.run(wanted), _draw)
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"models": eval_models}
@@ -95,8 +92,6 @@ def _agree(
     terminal: Terminal, agent: AgentView, wanted: Sequence[str], tasks: int, budget: int
 ) -> None:
     """Say what it may cost at most and ask; ends the program where nobody agrees."""
-    from opencrab.gateways.cli.terminal.amounts import dollars
-
     if not terminal.interactive or terminal.options.json:
         raise typer.BadParameter(terminal.words("eval_yes_needed"), param_hint="--yes")
     turn = terminal.client.get("budgets", agent=agent["id"])["limits"]["turn_micro_usd"]
@@ -115,8 +110,7 @@ def _agree(
 
 
 def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
-    from opencrab.gateways.cli.terminal.amounts import UNKNOWN, dollars, estimated, percent, seconds
-    from opencrab.gateways.cli.terminal.tables import table
+    from opencrab.gateways.cli.terminal.tables import draw_table
 
     words, models = terminal.words, found["models"]
     rows = [
@@ -132,13 +126,14 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
         for each in models
     ]
     heads = ("model", "checks_passed", "scored", "cost", "task_time", "calls", "failed")
-    table(terminal, [words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
     terminal.line()
     by_task = [
         (task["id"], *(_score(each["tasks"][place], percent) for each in models))
         for place, task in enumerate(models[0]["tasks"])
     ]
-    table(terminal, [words("head_task_id"), *(each["model"] for each in models)], by_task)
+    columns = [*terminal.heads("task_id"), *(each["model"] for each in models)]
+    draw_table(terminal.console, columns, by_task)
     if any(task["score"] is None for each in models for task in each["tasks"]):
         terminal.say("eval_unscored", mark=UNKNOWN)
     terminal.say(

@@ -54,10 +54,12 @@ def export_memory(
         ) from error
     except OSError as error:
         raise _unusable(terminal, target, error) from error
-    if terminal.options.json:
-        terminal.json({"file": str(target), "size": len(content)})
-    else:
-        terminal.say("memory_exported", place=target, size=len(content))
+    terminal.answer(
+        {"file": str(target), "size": len(content)},
+        "memory_exported",
+        place=target,
+        size=len(content),
+    )
 
 
 @command

@@ -10,9 +10,11 @@ import typer
 from opencrab.gateways.cli.memory import archive, search
 from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, period
 from opencrab.gateways.cli.terminal.command import command, command_with
+from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.input import agrees
 from opencrab.gateways.cli.terminal.lookup import AgentView, named_or_only
-from opencrab.gateways.cli.terminal.terminal import Terminal, visible
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import shortened, visible
 
 MemoryView = dict[str, Any]
 Wish = dict[str, Any]
@@ -66,10 +68,7 @@ def show_memory(terminal: Terminal, memory: MemoryId, agent: Agent = None) -> No
     """Show one memory with where it comes from."""
     found = named_or_only(terminal, agent)
     shown = terminal.client.get(*_place(found), memory)
-    if terminal.options.json:
-        terminal.json(shown)
-    else:
-        _tell(terminal, shown)
+    terminal.show(shown, _tell)
 
 
 @command
@@ -108,10 +107,7 @@ def add_memory(
     }
     body = {name: value for name, value in given.items() if value is not None}
     kept = terminal.client.post(*_place(found), body=body)
-    if terminal.options.json:
-        terminal.json(kept)
-    else:
-        terminal.say(_OUTCOMES[kept["outcome"]], id=kept["memory"]["id"])
+    terminal.answer(kept, _OUTCOMES[kept["outcome"]], id=kept["memory"]["id"])
 
 
 @command_with(PERIOD)
@@ -252,9 +248,6 @@ def _remains(terminal: Terminal, told: dict[str, Any]) -> None:
 
 
 def _draw(terminal: Terminal, memories: list[MemoryView]) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import shortened, table
-
     words = terminal.words
     heads = ("id", "category", "memory", "provenance", "hearing", "changed")
     rows = [
@@ -268,13 +261,10 @@ def _draw(terminal: Terminal, memories: list[MemoryView]) -> None:
         )
         for memory in memories
     ]
-    table(terminal, [words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
 
 
 def _tell(terminal: Terminal, memory: MemoryView) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import facts
-
     words = terminal.words
     pairs = [
         ("id", memory["id"]),
@@ -291,7 +281,7 @@ def _tell(terminal: Terminal, memory: MemoryView) -> None:
         ("created", moment(memory["created_at"])),
         ("changed", moment(memory["updated_at"])),
     ]
-    facts(terminal, [(words(f"head_{head}"), value) for head, value in pairs], exact=True)
+    terminal.facts(pairs, exact=True)
     terminal.line()
     terminal.line(visible(memory["content"]))
     for earlier in memory["earlier"]:

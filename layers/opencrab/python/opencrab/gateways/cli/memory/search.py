@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
-from opencrab.gateways.cli.terminal.dates import moment_in
+from opencrab.gateways.cli.terminal.dates import moment, moment_in
 from opencrab.gateways.cli.terminal.lookup import named_or_only
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean, visible
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean, shortened, visible
 
 FoundView = dict[str, Any]
 
@@ -104,12 +105,7 @@ def sessions(terminal: Terminal, agent: Agent = None) -> None:
     """List an agent's conversations with their sizes."""
     found = named_or_only(terminal, agent)
     logs = list(terminal.client.items("agents", found["id"], "memory", "sessions"))
-    if terminal.options.json:
-        terminal.json(logs)
-    elif not logs:
-        terminal.say("no_sessions")
-    else:
-        _draw_logs(terminal, logs)
+    terminal.show_list(logs, _draw_logs, "no_sessions")
 
 
 @command
@@ -126,18 +122,10 @@ def impressions(
     place = ("agents", found["id"], "memory", "impressions")
     if person is not None:
         shown = terminal.client.get(*place, person)
-        if terminal.options.json:
-            terminal.json(shown)
-        else:
-            _tell_impression(terminal, shown)
+        terminal.show(shown, _tell_impression)
         return
     items = list(terminal.client.items(*place))
-    if terminal.options.json:
-        terminal.json(items)
-    elif not items:
-        terminal.say("no_impressions", name=found["name"])
-    else:
-        _draw_impressions(terminal, items)
+    terminal.show_list(items, _draw_impressions, "no_impressions", name=found["name"])
 
 
 @command
@@ -145,10 +133,7 @@ def status(terminal: Terminal, agent: Agent = None) -> None:
     """Show how an agent's memory stands: its index, what waits, and what failed."""
     found = named_or_only(terminal, agent)
     stands = terminal.client.get("agents", found["id"], "memory", "status")
-    if terminal.options.json:
-        terminal.json(stands)
-    else:
-        _tell_status(terminal, stands)
+    terminal.show(stands, _tell_status)
 
 
 @command
@@ -161,10 +146,7 @@ def retry(
     found = named_or_only(terminal, agent)
     place = ("agents", found["id"], "memory", "summaries", "retry")
     terminal.client.post(*place, body={"session_id": session})
-    if terminal.options.json:
-        terminal.json({"session_id": session})
-    else:
-        terminal.say("retry_begun")
+    terminal.answer({"session_id": session}, "retry_begun")
 
 
 def period(terminal: Terminal, given: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -178,8 +160,6 @@ def period(terminal: Terminal, given: Mapping[str, str | None]) -> dict[str, str
 def _draw_found(terminal: Terminal, item: FoundView, *, why: bool) -> None:
     """One find: when, where, who, and below it the words, the hit marked among its neighbours."""
     from rich.text import Text
-
-    from opencrab.gateways.cli.terminal.dates import moment
 
     words = terminal.words
     kind = words(_KINDS[item["kind"]]) if item["kind"] in _KINDS else ""
@@ -206,8 +186,6 @@ def _score(item: FoundView) -> str:
 
 def _marked(item: FoundView) -> list[tuple[str, bool]]:
     """The excerpt line by line, with whether it is the find itself; without one its own words."""
-    from opencrab.gateways.cli.terminal.tables import shortened
-
     own = shortened(item["text"], _SHOWN)
     lines = [shortened(line, _SHOWN) for line in item["excerpt"].split("\n") if line.strip()]
     said = f"{item['speaker']}: {item['text']}" if item["speaker"] else item["text"]
@@ -224,9 +202,6 @@ def _is_same(line: str, said: str) -> bool:
 
 
 def _draw_logs(terminal: Terminal, logs: list[dict[str, Any]]) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import table
-
     words = terminal.words
     heads = ("id", "theme", "status", "hearing", "lines", "created", "changed")
     rows = [
@@ -241,13 +216,10 @@ def _draw_logs(terminal: Terminal, logs: list[dict[str, Any]]) -> None:
         )
         for log in logs
     ]
-    table(terminal, [words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
 
 
 def _draw_impressions(terminal: Terminal, items: list[dict[str, Any]]) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import shortened, table
-
     heads = ("id", "name", "personality", "agreement", "changed")
     rows = [
         (
@@ -259,30 +231,22 @@ def _draw_impressions(terminal: Terminal, items: list[dict[str, Any]]) -> None:
         )
         for item in items
     ]
-    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
 
 
 def _tell_impression(terminal: Terminal, shown: dict[str, Any]) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import facts
-
-    words = terminal.words
     own = ("personality", "communication_style", "recent_behavior", "agreement", "notes")
     pairs = [("id", shown["target_id"]), ("name", shown["target_name"])]
     pairs += [(name, shown[name]) for name in own]
     pairs += [("session", shown["session_id"]), ("changed", moment(shown["updated_at"]))]
-    facts(terminal, [(words(f"head_{head}"), value) for head, value in pairs], exact=True)
+    terminal.facts(pairs, exact=True)
     for each in shown["history"]:
         terminal.line()
         terminal.line(f"{moment(each['at'])}  {visible(each['session_id'])}")
-        told = [(words(f"head_{name}"), each[name]) for name in own if name in each]
-        facts(terminal, told, exact=True)
+        terminal.facts([(name, each[name]) for name in own if name in each], exact=True)
 
 
 def _tell_status(terminal: Terminal, stands: dict[str, Any]) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import facts, table
-
     words, index = terminal.words, stands["index"]
     refused = ", ".join(f"{words.term(why)} {n}" for why, n in stands["refusals"].items())
     pairs = [
@@ -294,7 +258,7 @@ def _tell_status(terminal: Terminal, stands: dict[str, Any]) -> None:
         ("core", stands["core"] or ""),
         ("refusals", refused),
     ]
-    facts(terminal, [(words(f"head_{head}"), value) for head, value in pairs])
+    terminal.facts(pairs)
     failing = [each for each in stands["sessions"] if each["failures"] or each["passed"]]
     if not failing:
         return
@@ -311,4 +275,4 @@ def _tell_status(terminal: Terminal, stands: dict[str, Any]) -> None:
         )
         for each in failing
     ]
-    table(terminal, [words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)

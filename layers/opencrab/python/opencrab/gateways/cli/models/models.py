@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.terminal.amounts import money
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.input import agrees
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -31,12 +32,7 @@ def list_models(
 ) -> None:
     """List the models with their prices, or take over newer prices."""
     models = list(terminal.client.items("llm", "models", provider=provider))
-    if terminal.options.json:
-        terminal.json(models)
-    elif not models:
-        terminal.say("no_models")
-    else:
-        _draw(terminal, models)
+    terminal.show_list(models, _draw, "no_models")
 
 
 @command
@@ -77,14 +73,13 @@ def list_providers(terminal: Terminal) -> None:
     if terminal.options.json:
         terminal.json(providers)
         return
-    from opencrab.gateways.cli.terminal.tables import table
 
     heads = ("provider", "status", "model", "address")
     rows = [
         (one["name"], _state(terminal, one), one["default_model"], one["base_url"])
         for one in providers
     ]
-    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
 
 
 def _sent(terminal: Terminal, newest: "NewPrices", *, allow_lower: bool) -> list[dict[str, Any]]:
@@ -125,7 +120,6 @@ def _state(terminal: Terminal, provider: dict[str, Any]) -> str:
 
 
 def _draw(terminal: Terminal, models: list[ModelView]) -> None:
-    from opencrab.gateways.cli.terminal.tables import table
 
     heads = _HEADS if terminal.console.width >= _WIDE else _NEEDED
     rows = []
@@ -139,7 +133,7 @@ def _draw(terminal: Terminal, models: list[ModelView]) -> None:
             "notes": terminal.words.term("private") if model["private"] else "",
         }
         rows.append([cells[head] for head in heads])
-    table(terminal, [terminal.words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
     if any(model["price"] is None for model in models):
         terminal.say("price_unknown_cure")
 
@@ -147,8 +141,6 @@ def _draw(terminal: Terminal, models: list[ModelView]) -> None:
 def _draw_changes(
     terminal: Terminal, models: dict[str, ModelView], newest: dict[str, dict[str, Any]]
 ) -> None:
-    from opencrab.gateways.cli.terminal.tables import table
-
     rows = [
         (
             name,
@@ -157,13 +149,10 @@ def _draw_changes(
         )
         for name, price in newest.items()
     ]
-    heads = [terminal.words(f"head_{head}") for head in ("name", "before", "now")]
-    table(terminal, heads, rows)
+    terminal.table(("name", "before", "now"), rows)
 
 
 def _prices(terminal: Terminal, price: dict[str, Any] | None) -> tuple[str, str]:
-    from opencrab.gateways.cli.terminal.amounts import money
-
     if price is None:
         unknown = terminal.words("price_unknown")
         return unknown, unknown

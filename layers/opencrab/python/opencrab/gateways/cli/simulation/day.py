@@ -7,10 +7,10 @@ import typer
 
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.value import Language
-from opencrab.gateways.cli.language.sentences import Tongue
 from opencrab.gateways.cli.simulation import learning
 from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean
 
 _MILLION = 1_000_000
 _HEAD = (
@@ -37,12 +37,9 @@ def simulate(
     """Let the founding agents live some hours on a simulated clock, without any model."""
     if terminal.options.simulation is None:
         raise Unavailable("this program cannot simulate", cure="install OpenCrab whole")
-    language = Language.JA if terminal.options.language is Tongue.JA else Language.EN
+    language = Language(terminal.options.language.value)
     found = terminal.options.simulation(agents, hours, seed, language)
-    if terminal.options.json:
-        terminal.json(found.model_dump(mode="json"))
-        return
-    _tell(terminal, found.model_dump(mode="json"))
+    terminal.show(found.model_dump(mode="json"), _tell)
 
 
 def _tell(terminal: Terminal, found: dict[str, Any]) -> None:

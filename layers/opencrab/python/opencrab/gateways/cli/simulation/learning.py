@@ -6,7 +6,8 @@ import typer
 
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.terminal.command import command
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean
 
 MOST_SEEDS = 1_000
 _SKILLS = ("head_learn_skill", "head_learn_kind", "head_learn_effect", "head_learn_truth")

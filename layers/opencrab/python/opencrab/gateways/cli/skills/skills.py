@@ -6,9 +6,11 @@ import typer
 
 from opencrab.gateways.cli.terminal.arguments import AgentName
 from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.input import agrees
 from opencrab.gateways.cli.terminal.lookup import find_agent
-from opencrab.gateways.cli.terminal.terminal import Terminal, visible
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import visible
 
 SkillView = dict[str, Any]
 SkillName = Annotated[str, typer.Argument(metavar="SKILL", help="A skill's name.")]
@@ -29,22 +31,14 @@ def list_skills(terminal: Terminal, agent: AgentName) -> None:
     """List an agent's skills, standard and learned."""
     found = find_agent(terminal, agent)
     skills = list(terminal.client.items("agents", found["id"], "skills"))
-    if terminal.options.json:
-        terminal.json(skills)
-    elif not skills:
-        terminal.say("no_skills", name=found["name"])
-    else:
-        _draw(terminal, skills)
+    terminal.show_list(skills, _draw, "no_skills", name=found["name"])
 
 
 @command
 def show_skill(terminal: Terminal, agent: AgentName, skill: SkillName) -> None:
     """Show one skill with its text."""
     shown = terminal.client.get(*_place(terminal, agent), skill)
-    if terminal.options.json:
-        terminal.json(shown)
-    else:
-        _tell(terminal, shown)
+    terminal.show(shown, _tell)
 
 
 @command
@@ -77,10 +71,7 @@ def add_skill(
         "guidance": guidance,
     }
     added = terminal.client.post(*place, body=body)
-    if terminal.options.json:
-        terminal.json(added)
-    else:
-        terminal.say("skill_added", name=added["name"], status=_status(terminal, added))
+    terminal.answer(added, "skill_added", name=added["name"], status=_status(terminal, added))
 
 
 @command
@@ -159,10 +150,7 @@ def _guidance(terminal: Terminal, text: str | None) -> str:
 
 
 def _said(terminal: Terminal, skill: SkillView) -> None:
-    if terminal.options.json:
-        terminal.json(skill)
-    else:
-        terminal.say("skill_is", name=skill["name"], status=_status(terminal, skill))
+    terminal.answer(skill, "skill_is", name=skill["name"], status=_status(terminal, skill))
 
 
 def _status(terminal: Terminal, skill: SkillView) -> str:
@@ -179,7 +167,6 @@ def _effect(terminal: Terminal, skill: SkillView) -> str:
 
 
 def _draw(terminal: Terminal, skills: list[SkillView]) -> None:
-    from opencrab.gateways.cli.terminal.tables import table
 
     words = terminal.words
     rows = [
@@ -195,12 +182,10 @@ def _draw(terminal: Terminal, skills: list[SkillView]) -> None:
         for skill in skills
     ]
     heads = ("skill", "kind", "status", "skill_version", "usage", "effect", "description")
-    table(terminal, [words(f"head_{head}") for head in heads], rows)
+    terminal.table(heads, rows)
 
 
 def _tell(terminal: Terminal, skill: SkillView) -> None:
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import facts
 
     words = terminal.words
     source = skill["source_type"]
@@ -220,6 +205,6 @@ def _tell(terminal: Terminal, skill: SkillView) -> None:
         ("effect", _effect(terminal, skill)),
         ("changed", moment(skill["updated_at"])),
     ]
-    facts(terminal, [(words(f"head_{head}"), value) for head, value in pairs], exact=True)
+    terminal.facts(pairs, exact=True)
     terminal.line()
     terminal.line(visible(skill["guidance"]))

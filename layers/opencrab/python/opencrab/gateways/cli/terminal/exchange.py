@@ -4,14 +4,14 @@ The message has one name, under which it is sent again after a lost connection a
 to the server that is the same message, so nothing is said twice and nothing is lost.
 """
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.gateways.cli.connection.client import Client, new_key
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean
 
 WAIT_SECONDS = 25
 TRIES = 6
@@ -97,7 +97,7 @@ def patience_of(terminal: Terminal, say: Callable[[str], None]) -> Patience:
     def tell(attempt: int, error: Unavailable) -> None:
         say(terminal.words("again", why=error.message, attempt=attempt))
 
-    return Patience(terminal.options.pause or threading.Event().wait, tell)
+    return Patience(terminal.pause, tell)
 
 
 def checked(terminal: Terminal, text: str) -> str:

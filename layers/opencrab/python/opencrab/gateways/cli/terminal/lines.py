@@ -4,8 +4,9 @@ from typing import Any
 
 from rich.text import Text
 
-from opencrab.gateways.cli.terminal.tables import indented, prose, shortened
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.tables import indented, prose
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean, shortened
 
 _ACTION_LENGTH = 200
 

@@ -5,14 +5,15 @@ written, line for line.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from rich.console import Console
 from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean, visible
+from opencrab.gateways.cli.terminal.text import clean, visible
 
 _INLINE = re.compile(r"\*\*(?P<bold>[^*\n]+)\*\*|`(?P<code>[^`\n]+)`")
 _HEADING = re.compile(r"^#{1,6} +(?P<text>.+)$")
@@ -31,7 +32,7 @@ def indented(text: Text) -> Padding:
     return Padding.indent(text, 2)
 
 
-def table(terminal: Terminal, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def draw_table(console: Console, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Rows under heads; the first column, which names the thing, is never broken.
 
     Where a terminal is too narrow for the words of the others, each row is a block of lines.
@@ -41,45 +42,46 @@ def table(terminal: Terminal, heads: Sequence[str], rows: Sequence[Sequence[obje
         drawn.add_column(head, no_wrap=number == 0, overflow="fold")
     for row in rows:
         drawn.add_row(*(Text(clean("" if cell is None else cell)) for cell in row))
-    console = terminal.console
     wide = console.options.update(width=_WIDEST)
     if Measurement.get(console, wide, drawn).minimum <= console.width:
-        terminal.draw(drawn)
+        console.print(drawn)
     else:
-        _blocks(terminal, heads, rows)
+        _blocks(console, heads, rows)
 
 
-def _blocks(terminal: Terminal, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def _blocks(console: Console, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     for first, *others in rows:
-        terminal.draw(Text(clean(first), style="bold"))
+        console.print(Text(clean(first), style="bold"))
         for head, cell in zip(heads[1:], others, strict=True):
             if cell not in (None, ""):
-                terminal.draw(indented(Text(clean(f"{head}: {cell}"))))
+                console.print(indented(plain(f"{head}: {cell}")))
 
 
-def facts(terminal: Terminal, pairs: Sequence[tuple[str, object]], *, exact: bool = False) -> None:
+def draw_facts(
+    console: Console, pairs: Sequence[tuple[str, object]], *, exact: bool = False
+) -> None:
     """Names and values in two columns; what has no value is left out.
 
     Exact ones are shown character for character, without Markdown: somebody decides on them.
     """
+    known = [(name, value) for name, value in pairs if value not in (None, "", [], {})]
+    shown = ((name, Text(visible(v)) if exact else prose(str(v))) for name, v in known)
+    console.print(fact_table(shown))
+
+
+def fact_table(pairs: Iterable[tuple[str, Text]]) -> Table:
+    """Names and values in two columns, to be drawn."""
     drawn = Table(box=None, pad_edge=False, show_header=False)
     drawn.add_column(style="dim", no_wrap=True)
     drawn.add_column(overflow="fold")
     for name, value in pairs:
-        if value not in (None, "", [], {}):
-            drawn.add_row(Text(clean(name)), Text(visible(value)) if exact else prose(str(value)))
-    terminal.draw(drawn)
+        drawn.add_row(plain(name), value)
+    return drawn
 
 
-def dim(terminal: Terminal, text: str) -> None:
-    """A line that matters less."""
-    terminal.draw(indented(Text(clean(text))), style="dim")
-
-
-def shortened(text: object, length: int) -> str:
-    """A text on one line, cut to a length and saying so."""
-    line = " ".join(clean(text).split())
-    return line if len(line) <= length else line[: length - 1] + "…"
+def plain(text: object) -> Text:
+    """A text as it is, cleaned."""
+    return Text(clean(text))
 
 
 def _lines(text: str) -> Iterator[Text]:

@@ -1,63 +1,26 @@
-"""Terminal: where a command's words go, in which language, and how they look.
+"""Terminal: where a command's words go, in which language, as text or as JSON.
 
-Whatever comes from outside is cleaned of control characters before it reaches the screen, so
-that nobody's words can move the cursor, hide text or speak to the terminal itself.
+It loads what draws tables when something is drawn, so that commands need not.
 """
 
 import io
-import json
-import re
 import sys
-import unicodedata
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
 from opencrab.gateways.cli.language.sentences import Speech
 from opencrab.gateways.cli.terminal.options import Options
+from opencrab.gateways.cli.terminal.text import clean, json_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from opencrab.gateways.cli.connection.client import Client
 
-_CONTROL = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # what moves and colours
-    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # what names windows and links
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
-)
-_UNSAFE_IN_JSON = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_BLANK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
-    "\U000e0100-\U000e01ef]"
-)
-"""Characters that show as nothing although Unicode counts them among letters, marks and symbols."""
 _PIPE_WIDTH = 10_000
-
-
-def clean(text: object) -> str:
-    """A text that can do nothing to a terminal but be read; half characters become marks."""
-    whole = str(text).encode("utf-8", "replace").decode()
-    return _CONTROL.sub("", whole.replace("\t", "    "))
-
-
-def visible(text: object) -> str:
-    """A text with everything that does not show written out, so that it is read as it is."""
-    return "".join(_shown(character) for character in str(text))
-
-
-def _shown(character: str) -> str:
-    if character == "\n":
-        return character
-    kind = unicodedata.category(character)
-    hidden = kind[0] == "C" or kind in {"Zl", "Zp"} or _BLANK.match(character)
-    return _written_out(character) if hidden else character
-
-
-def _written_out(character: str) -> str:
-    """A character as JSON escapes it: in two halves beyond the first 65,536."""
-    halves = character.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{halves[n : n + 4]}" for n in range(0, len(halves), 4))
 
 
 @dataclass(frozen=True)
@@ -98,6 +61,11 @@ class Terminal:
         return Console(file=self.out, width=width, markup=False, highlight=False, emoji=False)
 
     @property
+    def pause(self) -> Callable[[float], object]:
+        """Waits so many seconds, or as long as a test says."""
+        return self.options.pause or threading.Event().wait
+
+    @property
     def interactive(self) -> bool:
         """Whether a person sits on both ends."""
         return self.input.isatty() and self.out.isatty()
@@ -126,10 +94,56 @@ class Terminal:
 
     def json(self, value: Any) -> None:
         """A value for a script: one line of UTF-8."""
-        text = json.dumps(value, ensure_ascii=False)
-        self.out.write(_UNSAFE_IN_JSON.sub(_escaped, text) + "\n")
+        self.out.write(json_line(value) + "\n")
         self.out.flush()
 
+    def answer(self, value: Any, key: str, /, **facts: object) -> None:
+        """What came of a command: the value for a script, one of our sentences for a person."""
+        if self.options.json:
+            self.json(value)
+        else:
+            self.say(key, **facts)
 
-def _escaped(character: re.Match[str]) -> str:
-    return _written_out(character.group())
+    def show(self, value: Any, draw: "Callable[[Terminal, Any], None]") -> None:
+        """A value for a script, or drawn for a person."""
+        if self.options.json:
+            self.json(value)
+        else:
+            draw(self, value)
+
+    def show_list(
+        self,
+        items: Sequence[Any],
+        draw: "Callable[[Terminal, Any], None]",
+        empty: str,
+        /,
+        **facts: object,
+    ) -> None:
+        """Things for a script, or drawn for a person, whom a sentence tells that there are none."""
+        if items or self.options.json:
+            self.show(items, draw)
+        else:
+            self.say(empty, **facts)
+
+    def table(self, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Rows under the heads of these names."""
+        from opencrab.gateways.cli.terminal.tables import draw_table
+
+        draw_table(self.console, self.heads(*heads), rows)
+
+    def facts(self, pairs: Sequence[tuple[str, object]], *, exact: bool = False) -> None:
+        """Values beside the heads of these names; exact ones character for character."""
+        from opencrab.gateways.cli.terminal.tables import draw_facts
+
+        named = [(self.words(f"head_{name}"), value) for name, value in pairs]
+        draw_facts(self.console, named, exact=exact)
+
+    def heads(self, *names: str) -> list[str]:
+        """What stands above the columns of these names."""
+        return [self.words(f"head_{name}") for name in names]
+
+    def dim(self, text: str) -> None:
+        """A line that matters less."""
+        from opencrab.gateways.cli.terminal.tables import indented, plain
+
+        self.draw(indented(plain(text)), style="dim")

@@ -74,14 +74,13 @@ def _sheet(terminal: Terminal) -> "Sheet":
 
 
 def _draw(terminal: Terminal, bill: "Bill") -> None:
-    from opencrab.gateways.cli.terminal.tables import table
-
     words = terminal.words
-    heads = [words(f"head_{head}") for head in ("part", "amount", "cost", "rest")]
     rows = [
         (_name(terminal, part.meter), _number(part.amount), *_costs(part)) for part in bill.parts
     ]
-    table(terminal, heads, [*rows, (words("cost_total"), "", *_costs(bill))])
+    terminal.table(
+        ("part", "amount", "cost", "rest"), [*rows, (words("cost_total"), "", *_costs(bill))]
+    )
 
 
 def _name(terminal: Terminal, meter: str) -> str:

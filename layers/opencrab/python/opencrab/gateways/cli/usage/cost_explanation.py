@@ -5,8 +5,9 @@ from typing import Any
 from rich.text import Text
 
 from opencrab.gateways.cli.terminal.amounts import money
-from opencrab.gateways.cli.terminal.tables import facts, indented
-from opencrab.gateways.cli.terminal.terminal import Terminal, clean
+from opencrab.gateways.cli.terminal.tables import draw_facts, indented
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean
 
 _GROUNDS = (
     "counted",
@@ -84,7 +85,7 @@ def _sums(terminal: Terminal, explanation: dict[str, Any]) -> None:
         (words("sum_held"), money(explanation["held_micro_usd"])),
         (back, money(abs(returned))),
     ]
-    facts(terminal, pairs)
+    draw_facts(terminal.console, pairs)
 
 
 def _detail(terminal: Terminal, text: str) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from opencrab.gateways.cli.terminal.amounts import money
 from opencrab.gateways.cli.terminal.arguments import Grouping, Period
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
@@ -93,10 +94,7 @@ def budgets(
     if wanted:
         terminal.client.put("budgets", body={"limits": wanted if change else None})
     shown = terminal.client.get("budgets", agent=None if found is None else found["id"])
-    if terminal.options.json:
-        terminal.json(shown)
-    else:
-        _draw_budgets(terminal, shown)
+    terminal.show(shown, _draw_budgets)
 
 
 def _limit(terminal: Terminal, text: str) -> tuple[str, int]:
@@ -142,7 +140,7 @@ def _draw(
     reports: list[dict[str, Any]],
     by: Grouping | None,
 ) -> None:
-    from opencrab.gateways.cli.terminal.tables import table
+    from opencrab.gateways.cli.terminal.tables import draw_table
 
     words = terminal.words
     rows: list[tuple[str, ...]] = []
@@ -156,10 +154,9 @@ def _draw(
     totals = [report["total"] for report in reports]
     sums = {key: sum(one[key] for one in totals) for key in _FIGURES}
     group = [] if by is None else [words(f"head_{by.value}")]
-    heads = ["agent", "calls", "failed", "input", "output", "cost"]
-    named = [words(f"head_{head}") for head in heads]
+    named = terminal.heads("agent", "calls", "failed", "input", "output", "cost")
     total = (words("cost_total"), *([""] if group else []), *_figures(sums))
-    table(terminal, [named[0], *group, *named[1:]], [*rows, total])
+    draw_table(terminal.console, [named[0], *group, *named[1:]], [*rows, total])
     if not all(report["complete"] for report in reports):
         terminal.note("costs_incomplete")
 
@@ -168,8 +165,6 @@ _FIGURES = ("calls", "failed", "unknown", "input_tokens", "output_tokens", "cost
 
 
 def _figures(summary: dict[str, Any]) -> tuple[str, ...]:
-    from opencrab.gateways.cli.terminal.amounts import money
-
     return (
         f"{summary['calls']:,}",
         f"{summary['failed'] + summary['unknown']:,}",
@@ -180,8 +175,7 @@ def _figures(summary: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _draw_budgets(terminal: Terminal, shown: dict[str, Any]) -> None:
-    from opencrab.gateways.cli.terminal.amounts import money
-    from opencrab.gateways.cli.terminal.tables import table
+    from opencrab.gateways.cli.terminal.tables import draw_table
 
     words, limits, configured = terminal.words, shown["limits"], shown["configured"]
 
@@ -194,11 +188,11 @@ def _draw_budgets(terminal: Terminal, shown: dict[str, Any]) -> None:
         (name, amount(name, limits[field]), amount(name, configured[field]))
         for name, field in _LIMITS.items()
     ]
-    table(terminal, [words(f"head_{head}") for head in ("limit", "now", "configured")], rows)
+    terminal.table(("limit", "now", "configured"), rows)
     terminal.line()
     drawn = [
         (one["scope"], money(one["drawn_micro_usd"]), money(one["limit_micro_usd"]))
         for one in shown["drawn"]
     ]
     heads = [words("head_scope_budget"), words("head_drawn", day=shown["day"]), words("head_limit")]
-    table(terminal, heads, drawn)
+    draw_table(terminal.console, heads, drawn)

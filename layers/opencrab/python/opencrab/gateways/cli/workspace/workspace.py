@@ -9,6 +9,7 @@ from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_path, workspace_prefix
 from opencrab.gateways.cli.terminal.arguments import AgentName
 from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.input import agrees
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -37,12 +38,9 @@ def list_files(
     elif not files and prefix:
         terminal.say("no_files")
     else:
-        from opencrab.gateways.cli.terminal.tables import table
-
-        heads = [terminal.words(f"head_{head}") for head in ("path", "size")]
         rows = [(file["path"], f"{file['size']:,}") for file in files]
         rows += [] if prefix else [(f"{name}/", "") for name in STANDARD_FOLDERS]
-        table(terminal, heads, sorted(rows))
+        terminal.table(("path", "size"), sorted(rows))
 
 
 @command
@@ -111,10 +109,13 @@ def get_file(
         ) from error
     except OSError as error:
         raise _unusable(terminal, target, error) from error
-    if terminal.options.json:
-        terminal.json({"path": workspace_path(path), "version": found, "file": str(target)})
-    else:
-        terminal.say("file_fetched", path=path, place=target, size=len(content))
+    terminal.answer(
+        {"path": workspace_path(path), "version": found, "file": str(target)},
+        "file_fetched",
+        path=path,
+        place=target,
+        size=len(content),
+    )
 
 
 @command
@@ -152,10 +153,7 @@ def delete_file(
         terminal.say("file_untouched")
         return
     terminal.client.delete(*place)
-    if terminal.options.json:
-        terminal.json({"path": workspace_path(path)})
-    else:
-        terminal.say("file_deleted", path=path)
+    terminal.answer({"path": workspace_path(path)}, "file_deleted", path=path)
 
 
 @command
@@ -166,11 +164,7 @@ def list_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
     if terminal.options.json:
         terminal.json(versions)
         return
-    from opencrab.gateways.cli.terminal.dates import moment
-    from opencrab.gateways.cli.terminal.tables import table
-
     current = terminal.words("current_version")
-    heads = [terminal.words(f"head_{head}") for head in ("version", "changed", "size", "status")]
     rows = [
         (
             each["version"],
@@ -180,7 +174,7 @@ def list_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
         )
         for each in versions
     ]
-    table(terminal, heads, rows)
+    terminal.table(("version", "changed", "size", "status"), rows)
 
 
 def _place(terminal: Terminal, agent: str, path: str, part: str = "workspace") -> tuple[str, ...]:
@@ -191,10 +185,7 @@ def _place(terminal: Terminal, agent: str, path: str, part: str = "workspace") -
 
 def _upload(terminal: Terminal, place: tuple[str, ...], content: bytes) -> None:
     written = terminal.client.upload(*place, content=content)
-    if terminal.options.json:
-        terminal.json(written)
-    else:
-        terminal.say("file_written", path=written["path"], size=written["size"])
+    terminal.answer(written, "file_written", path=written["path"], size=written["size"])
 
 
 def _unusable(terminal: Terminal, file: Path, error: OSError) -> Invalid:
