@@ -13,6 +13,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.simulation.day import Simulated, simulate
 from opencrab.gateways.cli.app import build
+from opencrab.gateways.cli.terminal.options import Options
 
 FIELDS = {"beats", "turns", "model_calls", "model_calls_without_reason", "spend_micro_usd"}
 
@@ -61,7 +62,7 @@ def test_a_number_out_of_range_is_refused(agents: int, hours: float) -> None:
 
 @pytest.mark.parametrize(("language", "told"), [("en", "without a reason"), ("ja", "理由なし")])
 def test_the_command_tells_it_in_both_languages(language: str, told: str, day: Simulated) -> None:
-    app = build(lambda _options: 0, simulation=lambda *_given: day)
+    app = build(lambda _options: 0, Options(simulation=lambda *_given: day))
     shown = CliRunner().invoke(app, ["simulate", "--language", language])
     assert shown.exit_code == 0, shown.output
     assert told in shown.output
@@ -69,7 +70,7 @@ def test_the_command_tells_it_in_both_languages(language: str, told: str, day: S
 
 
 def test_json_is_one_object_with_the_same_numbers(day: Simulated) -> None:
-    app = build(lambda _options: 0, simulation=lambda *_given: day)
+    app = build(lambda _options: 0, Options(simulation=lambda *_given: day))
     shown = CliRunner().invoke(app, ["simulate", "--json"])
     found = json.loads(shown.output)
     assert FIELDS | {"by_agent"} <= found.keys()

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from opencrab.domain.usage.aws_cost import Sheet
 from opencrab.gateways.cli.app import build
-from opencrab.gateways.cli.terminal.options import NewestPrices, UpOptions
+from opencrab.gateways.cli.terminal.options import NewestPrices, Options, UpOptions
 
 CTRL_C = "\x03"
 """A line that is no line: the person presses Ctrl-C."""
@@ -219,10 +219,9 @@ def _built(given: frozenset[str], _language: tuple[str, ...]) -> tuple[Any, _Sta
     Apart for each language, since a page of help that was shown stays in its language.
     """
     stage = _Stage(cast("Program", None))
-    app = build(
-        stage.launch,
+    outside = Options(
         transport=httpx.MockTransport(stage.handle),
         pause=stage.pause,
         **{name: stage.outside(name) for name in given},
     )
-    return get_command(app), stage
+    return get_command(build(stage.launch, outside)), stage

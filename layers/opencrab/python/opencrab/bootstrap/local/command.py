@@ -34,9 +34,13 @@ def command() -> None:
     from opencrab.bootstrap.discord.relay import relay
     from opencrab.bootstrap.local.simulation import simulation
     from opencrab.gateways.cli.app import build
+    from opencrab.gateways.cli.terminal.options import Options
 
     now = SystemClock().now
-    build(up, sheet=_sheet, now=now, prices=_newest_prices, relay=relay, simulation=simulation)()
+    outside = Options(
+        sheet=_sheet, now=now, prices=_newest_prices, relay=relay, simulation=simulation
+    )
+    build(up, outside)()
 
 
 def _sheet() -> "Sheet":

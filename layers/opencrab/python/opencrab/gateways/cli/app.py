@@ -5,7 +5,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -35,21 +35,11 @@ from opencrab.gateways.cli.terminal.command import (
 from opencrab.gateways.cli.terminal.help_pages import BilingualCommand, BilingualGroup
 from opencrab.gateways.cli.terminal.options import (
     Launch,
-    LaunchRelay,
-    NewestPrices,
     Options,
-    Simulation,
     UpOptions,
 )
 from opencrab.gateways.cli.usage import aws_cost, usage
 from opencrab.gateways.cli.workspace import workspace
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from httpx import BaseTransport
-
-    from opencrab.domain.usage.aws_cost import Sheet
 
 _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
     "agents": (
@@ -155,40 +145,10 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 }
 
 
-def build(
-    launch: Launch,
-    *,
-    transport: "BaseTransport | None" = None,
-    pause: Callable[[float], object] | None = None,
-    sheet: "Callable[[], Sheet] | None" = None,
-    now: "Callable[[], datetime] | None" = None,
-    prices: NewestPrices | None = None,
-    relay: LaunchRelay | None = None,
-    simulation: Simulation | None = None,
-) -> typer.Typer:
-    """The program, complete.
-
-    Args:
-        launch: Runs OpenCrab, for `opencrab up`.
-        transport: Takes the place of the network.
-        pause: Takes the place of waiting between tries.
-        sheet: Reads what AWS charges, for `opencrab cost`.
-        now: This computer's clock, which `opencrab doctor` compares with the server's.
-        prices: Fetches what models cost today, for `opencrab models refresh-prices`.
-        relay: Relays from Discord, for `opencrab discord relay`.
-        simulation: Lets agents live on a clock of their own, for `opencrab simulate`.
-    """
+def build(launch: Launch, outside: Options | None = None) -> typer.Typer:
+    """The program, complete; `launch` runs OpenCrab, and `outside` holds what nobody types."""
     app = _group("Autonomous agents that live on your own computer, or on serverless AWS.")
-    outside = Options(
-        transport=transport,
-        pause=pause,
-        sheet=sheet,
-        now=now,
-        prices=prices,
-        relay=relay,
-        simulation=simulation,
-    )
-    app.callback()(_root(outside))
+    app.callback()(_root(outside or Options()))
     app.command("up", cls=BilingualCommand)(_up(launch))
     app.command("chat", cls=BilingualCommand)(chat.chat)
     for name, (purpose, commands) in _GROUPS.items():

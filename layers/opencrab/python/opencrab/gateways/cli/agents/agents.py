@@ -7,9 +7,9 @@ import typer
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
 from opencrab.gateways.cli.language.sentences import Speech, Tongue
-from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
-from opencrab.gateways.cli.terminal.input import agrees, ask, ask_needed, ask_one_of
+from opencrab.gateways.cli.terminal.input import ask, ask_needed, ask_one_of, confirmed
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -101,17 +101,14 @@ def retire_agent(
     terminal: Terminal,
     agent: AgentName,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Retire an agent for good; what it said and wrote stays."""
     found = find_agent(terminal, agent)
-    if not yes and terminal.interactive:
-        question = terminal.words("really_retire", name=found["name"])
-        if not agrees(question, default=False):
-            terminal.say("unchanged", name=found["name"])
-            return
-    elif not yes:
-        raise typer.BadParameter(terminal.words("yes_needed"), param_hint="--yes")
+    question = terminal.words("really_retire", name=found["name"])
+    if not confirmed(terminal, question, yes=yes, needed="yes_needed"):
+        terminal.say("unchanged", name=found["name"])
+        return
     retired = terminal.client.delete("agents", found["id"])
     terminal.answer(retired, "agent_retired", name=retired["name"])
 

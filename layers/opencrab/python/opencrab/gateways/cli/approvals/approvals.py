@@ -9,16 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.arguments import AgentName, Reason
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.lookup import agent_names, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import visible
 
 ApprovalView = dict[str, Any]
 ApprovalId = Annotated[str, typer.Argument(metavar="ID", help="An approval's id.")]
-Reason = Annotated[str, typer.Option("--reason", help="Why.")]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PENDING, _SHOWN_PENDING = "pending", "waiting"
@@ -184,7 +183,7 @@ def _decide(terminal: Terminal, approval: str, reason: str, *, approved: bool) -
 def _draw(terminal: Terminal, found: list[ApprovalView], *, decided: bool) -> None:
 
     words = terminal.words
-    names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
+    names = agent_names(terminal)
     heads = ["id", "agent", "what", "touches"]
     heads += ["status", "by", "decided"] if decided else ["impact", "since", "until"]
     rows = []

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
 from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.input import confirmed, text_given
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import visible
@@ -62,11 +62,8 @@ def add_schedule(
 ) -> None:
     """Give an agent instructions for set times."""
     found = find_agent(terminal, agent)
-    if place["text"] is None and not terminal.interactive:
-        place["text"] = terminal.input.read()
-    if not (place["text"] or "").strip():
-        raise typer.BadParameter(terminal.words("schedule_text_needed"), param_hint="--text")
-    body = _written(terminal, {"name": schedule, "when": when, **place})
+    text = text_given(terminal, place["text"], needed="schedule_text_needed", option="--text")
+    body = _written(terminal, {"name": schedule, "when": when, **place, "text": text})
     _said(terminal, terminal.client.post("agents", found["id"], "schedules", body=body))
 
 
@@ -112,14 +109,12 @@ def delete_schedule(
     agent: AgentName,
     schedule: ScheduleName,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Delete a schedule; what it has begun goes on."""
     place, shown = _found(terminal, agent, schedule)
-    if not yes and not terminal.interactive:
-        raise typer.BadParameter(terminal.words("schedule_yes"), param_hint="--yes")
     question = terminal.words("really_delete_schedule", name=shown["name"])
-    if not yes and not agrees(question, default=False):
+    if not confirmed(terminal, question, yes=yes, needed="schedule_yes"):
         terminal.say("unchanged", name=shown["name"])
         return
     gone = terminal.client.delete(*place)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from opencrab.domain.errors import NotFound
+from opencrab.gateways.cli.terminal.arguments import AnyAgent
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.input import agrees, ask_number
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent, living_agents, open_session
@@ -14,9 +15,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 @command
 def chat(
     terminal: Terminal,
-    agent: Annotated[
-        str | None, typer.Argument(metavar="AGENT", help="An agent's id or name.")
-    ] = None,
+    agent: AnyAgent = None,
     session: Annotated[
         str | None, typer.Option("--session", help="Continue this conversation.")
     ] = None,

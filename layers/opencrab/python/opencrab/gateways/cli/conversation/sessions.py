@@ -8,6 +8,7 @@ import typer
 
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
+from opencrab.gateways.cli.terminal.lookup import agent_names
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="A session's id.")]
@@ -87,7 +88,7 @@ def _show_fairness(terminal: Terminal, session_id: str) -> None:
         terminal.json(told)
         return
 
-    names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
+    names = agent_names(terminal)
     rows = [
         (
             names.get(part["agent_id"], "?"),
@@ -107,7 +108,7 @@ def _show_fairness(terminal: Terminal, session_id: str) -> None:
 
 def _draw(terminal: Terminal, sessions: list[dict[str, Any]]) -> None:
 
-    names = {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
+    names = agent_names(terminal)
     heads = ("id", "participants", "theme", "status", "turns", "changed")
     rows = [
         (

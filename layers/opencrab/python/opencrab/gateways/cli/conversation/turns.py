@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import TurnId
+from opencrab.gateways.cli.terminal.arguments import Reason, TurnId
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -25,7 +25,7 @@ def show_turn(terminal: Terminal, turn: TurnId) -> None:
 def cancel_turn(
     terminal: Terminal,
     turn: TurnId,
-    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
+    reason: Reason = "",
 ) -> None:
     """Ask a turn to stop before its next call."""
     stopped = terminal.client.post("turns", turn, "cancel", body={"reason": reason})
@@ -39,7 +39,7 @@ def decide_turn(
     approve: Annotated[
         bool | None, typer.Option("--approve/--reject", help="May it do what it asks for?")
     ] = None,
-    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
+    reason: Reason = "",
 ) -> None:
     """Approve or reject what a waiting turn asks for."""
     if approve is None:

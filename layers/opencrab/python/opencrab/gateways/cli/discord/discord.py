@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Unavailable
-from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
-from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.input import confirmed
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.options import RelayWay
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -35,7 +35,7 @@ def register(
     guild: Annotated[
         str | None, typer.Option("--guild", metavar="ID", help="Only in this server, and at once.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Register the bot's commands, after showing what that changes."""
     place = ("discord", "commands")
@@ -43,13 +43,11 @@ def register(
     changes = any(found[kind] for kind, _ in _CHANGES)
     if not terminal.options.json:
         _draw_difference(terminal, found)
-    if changes and not yes:
-        if not terminal.interactive:
-            raise typer.BadParameter(terminal.words("discord_yes_needed"), param_hint="--yes")
-        if not agrees(terminal.words("discord_really_register"), default=True):
+    if changes:
+        question, needed = terminal.words("discord_really_register"), "discord_yes_needed"
+        if not confirmed(terminal, question, yes=yes, needed=needed, default=True):
             terminal.say("discord_not_registered")
             return
-    if changes:
         body = {} if guild is None else {"guild_id": guild}
         found = terminal.client.put(*place, body=body)
     terminal.answer(found, "discord_registered" if changes else "discord_same")

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.arguments import AgentName, Reason
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment, moment_in
 from opencrab.gateways.cli.terminal.lookup import find_agent
@@ -98,7 +98,7 @@ def abandon_goal(
     terminal: Terminal,
     agent: AgentName,
     goal: GoalName,
-    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
+    reason: Reason = "",
 ) -> None:
     """Give a goal up; what is done stays."""
     found = find_agent(terminal, agent)

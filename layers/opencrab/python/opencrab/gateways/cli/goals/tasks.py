@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.arguments import AgentName, Reason
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
@@ -22,7 +22,6 @@ TaskId = Annotated[
         help="A task, such as G3; may be left out where only one fits.",
     ),
 ]
-Reason = Annotated[str, typer.Option("--reason", help="Why.")]
 
 _TASK = re.compile(r"G[1-9][0-9]{0,5}(-T[1-9][0-9]?)?")
 _LOOKED_AT = 100

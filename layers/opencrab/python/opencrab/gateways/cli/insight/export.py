@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
-from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.errors import Conflict
+from opencrab.gateways.cli.terminal.arguments import AnyAgent
 from opencrab.gateways.cli.terminal.command import command
+from opencrab.gateways.cli.terminal.files import unusable
 from opencrab.gateways.cli.terminal.lookup import named_or_only
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -15,9 +17,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 @command
 def export_state(
     terminal: Terminal,
-    agent: Annotated[
-        str | None, typer.Argument(metavar="AGENT", help="An agent's id or name.")
-    ] = None,
+    agent: AnyAgent = None,
     directory: Annotated[Path, typer.Option("--directory", help="The folder to write to.")] = Path(
         "logs"
     ),
@@ -45,9 +45,7 @@ def export_state(
         why = terminal.words("foreign_file", path=error.path)
         raise Conflict(why, cure=terminal.words("foreign_file_cure")) from error
     except OSError as error:
-        place_name = error.filename or directory
-        why = terminal.words("no_place", place=place_name, why=error.strerror or error)
-        raise Invalid(why, cure=terminal.words("no_place_cure")) from error
+        raise unusable(terminal, error.filename or directory, error) from error
     told = {"state": os.fspath(state), "events": os.fspath(ledger.path), "count": count}
     terminal.answer(told, "exported", **told)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from opencrab.gateways.cli.terminal.arguments import AnyAgent
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.lookup import named_or_only
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -24,9 +25,7 @@ PaneView = dict[str, Any]
 @command
 def watch(
     terminal: Terminal,
-    agent: Annotated[
-        str | None, typer.Argument(metavar="AGENT", help="An agent's id or name.")
-    ] = None,
+    agent: AnyAgent = None,
     *,
     session: Annotated[str | None, typer.Option("--session", metavar="ID", help=_SESSION)] = None,
     after: Annotated[int | None, typer.Option("--after", min=0, help=_AFTER)] = None,

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.terminal.amounts import UNKNOWN, dollars, estimated, percent, seconds
+from opencrab.gateways.cli.terminal.arguments import Yes
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.input import agrees
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
@@ -44,7 +45,7 @@ def eval_models(
     budget_usd: Annotated[
         str, typer.Option("--budget-usd", help="Ask nothing more once this is spent.")
     ] = "0.50",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Let several models do an agent's work: what they answer, cost and take. Costs money."""
     from opencrab.gateways.cli.learning.model_trial_tasks import SHIPPED, read_tasks

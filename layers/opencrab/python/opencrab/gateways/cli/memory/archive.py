@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
-from opencrab.domain.errors import Conflict, Invalid, TooLarge
+from opencrab.domain.errors import TooLarge
 from opencrab.engine.memory.archive.file import ARCHIVE_BYTES
 from opencrab.gateways.cli.memory.search import Agent, Since, Until
+from opencrab.gateways.cli.terminal.arguments import Force
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment_in
+from opencrab.gateways.cli.terminal.files import read_file, write_file
 from opencrab.gateways.cli.terminal.lookup import named_or_only
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -31,9 +33,7 @@ def export_memory(
     ] = None,
     since: Since = None,
     until: Until = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace a file that exists here.")
-    ] = False,
+    force: Force = False,
 ) -> None:
     """Export what an agent remembers as a zip."""
     found = named_or_only(terminal, agent)
@@ -45,15 +45,7 @@ def export_memory(
         since=moment_in(terminal, "--since", since),
         until=moment_in(terminal, "--until", until, whole_day=True),
     )
-    try:
-        with target.open("wb" if force else "xb") as opened:
-            opened.write(content)
-    except FileExistsError as error:
-        raise Conflict(
-            terminal.words("place_taken", place=target), cure=terminal.words("place_taken_cure")
-        ) from error
-    except OSError as error:
-        raise _unusable(terminal, target, error) from error
+    write_file(terminal, target, content, replace=force)
     terminal.answer(
         {"file": str(target), "size": len(content)},
         "memory_exported",
@@ -74,11 +66,7 @@ def import_memory(
 ) -> None:
     """Import memories, experiences, impressions and knowledge of a zip."""
     found = named_or_only(terminal, agent)
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(ARCHIVE_BYTES + 1)
-    except OSError as error:
-        raise _unusable(terminal, file, error) from error
+    content = read_file(terminal, file, ARCHIVE_BYTES + 1)
     if len(content) > ARCHIVE_BYTES:
         raise TooLarge(
             terminal.words("archive_too_large", place=file, most=ARCHIVE_BYTES),
@@ -101,10 +89,3 @@ def import_memory(
 
 def _place(agent_id: str, part: str) -> tuple[str, str, str, str]:
     return "agents", agent_id, "memory", part
-
-
-def _unusable(terminal: Terminal, file: Path, error: OSError) -> Invalid:
-    return Invalid(
-        terminal.words("no_place", place=file, why=error.strerror or error),
-        cure=terminal.words("no_place_cure"),
-    )

@@ -9,9 +9,10 @@ import typer
 
 from opencrab.gateways.cli.memory import archive, search
 from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, period
+from opencrab.gateways.cli.terminal.arguments import Yes
 from opencrab.gateways.cli.terminal.command import command, command_with
 from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.input import agrees, require_person, text_given
 from opencrab.gateways.cli.terminal.lookup import AgentView, named_or_only
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import shortened, visible
@@ -96,9 +97,7 @@ def add_memory(
 ) -> None:
     """Give an agent something to know for good."""
     found = named_or_only(terminal, agent)
-    content = terminal.input.read() if text is None and not terminal.interactive else text or ""
-    if not content.strip():
-        raise typer.BadParameter(terminal.words("memory_text_needed"), param_hint="TEXT")
+    content = text_given(terminal, text, needed="memory_text_needed", option="TEXT")
     given = {
         "content": content.strip(),
         "category": category,
@@ -129,7 +128,7 @@ def forget(
     everything: Annotated[
         bool, typer.Option("--everything", help="All that it ever lived through.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     **stretch: str | None,
 ) -> None:
     """Let an agent forget a memory, a conversation, a person, a time or everything, for good."""
@@ -145,10 +144,9 @@ def forget(
     if len(named) != 1:
         raise typer.BadParameter(terminal.words("forget_one"), param_hint="MEMORY")
     wish = named[0]
-    if not yes and not terminal.interactive:
-        raise typer.BadParameter(terminal.words("forget_needs_yes"), param_hint="--yes")
     place = ("agents", found["id"], "memory", "forget")
     if not yes:
+        require_person(terminal, "forget_needs_yes")
         _foretell(terminal, terminal.client.post(*place, "preview", body=wish))
         if not agrees(_question(terminal, found, wish), default=False):
             terminal.say("nothing_forgotten")

@@ -6,6 +6,7 @@ import typer
 
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.terminal.amounts import money
+from opencrab.gateways.cli.terminal.arguments import Yes
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.input import agrees
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -42,7 +43,7 @@ def refresh_prices(
     allow_lower: Annotated[
         bool, typer.Option("--allow-lower", help="Also prices that fall by more than half.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Fetch today's public prices and take over those that changed."""
     models = {model["name"]: model for model in terminal.client.items("llm", "models")}

@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.input import agrees, require_person, text_given
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import visible
@@ -63,7 +63,7 @@ def add_skill(
 ) -> None:
     """Give an agent a skill."""
     place = _place(terminal, agent)
-    guidance = _guidance(terminal, text)
+    guidance = text_given(terminal, text, needed="skill_text_needed", option="--text")
     body = {
         "name": skill,
         "description": description,
@@ -97,12 +97,12 @@ def approve_skill(
     agent: AgentName,
     skill: SkillName,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Let a skill count that waits for approval."""
     place = (*_place(terminal, agent), skill)
-    if not yes and not terminal.interactive:
-        raise typer.BadParameter(terminal.words("skill_read_first"), param_hint="--yes")
+    if not yes:
+        require_person(terminal, "skill_read_first")
     shown = terminal.client.get(*place)
     if not yes:
         _tell(terminal, shown)
@@ -139,14 +139,6 @@ COMMANDS = {
 
 def _place(terminal: Terminal, agent: str) -> tuple[str, str, str]:
     return "agents", find_agent(terminal, agent)["id"], "skills"
-
-
-def _guidance(terminal: Terminal, text: str | None) -> str:
-    if text is None and not terminal.interactive:
-        text = terminal.input.read()
-    if not (text or "").strip():
-        raise typer.BadParameter(terminal.words("skill_text_needed"), param_hint="--text")
-    return text or ""
 
 
 def _said(terminal: Terminal, skill: SkillView) -> None:

@@ -4,7 +4,7 @@ The message has one name, under which it is sent again after a lost connection a
 to the server that is the same message, so nothing is said twice and nothing is lost.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,7 +77,7 @@ class Patience:
 
     def ask(self, exchange: Exchange, wait: int = WAIT_SECONDS) -> list[Reply]:
         """`exchange.ask`, again and again; raises Unavailable after the last try."""
-        for attempt in self._attempts():
+        for attempt in range(1, self.tries + 1):
             try:
                 return exchange.ask(wait)
             except Unavailable as error:
@@ -86,9 +86,6 @@ class Patience:
                 self.tell(attempt, error)
                 self.pause(min(2.0 ** (attempt - 1), 8.0))
         raise AssertionError("the last try either answers or raises")
-
-    def _attempts(self) -> Iterator[int]:
-        return iter(range(1, self.tries + 1))
 
 
 def patience_of(terminal: Terminal, say: Callable[[str], None]) -> Patience:

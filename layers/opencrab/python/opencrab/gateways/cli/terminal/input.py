@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import typer
+
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 FENCE = '"""'
@@ -87,6 +89,31 @@ def agrees(question: str, *, default: bool) -> bool:
             return default
         if answer in _YES | _NO:
             return answer in _YES
+
+
+def confirmed(
+    terminal: Terminal, question: str, *, yes: bool, needed: str, default: bool = False
+) -> bool:
+    """Whether it shall be done: asked, unless they said so; BadParameter where nobody answers."""
+    if yes:
+        return True
+    require_person(terminal, needed)
+    return agrees(question, default=default)
+
+
+def require_person(terminal: Terminal, needed: str) -> None:
+    """Raises BadParameter, with a sentence about --yes, where nobody is there to be asked."""
+    if not terminal.interactive:
+        raise typer.BadParameter(terminal.words(needed), param_hint="--yes")
+
+
+def text_given(terminal: Terminal, text: str | None, *, needed: str, option: str) -> str:
+    """A text that was said, or comes through a pipe; raises BadParameter where there is none."""
+    if text is None and not terminal.interactive:
+        text = terminal.input.read()
+    if not (text or "").strip():
+        raise typer.BadParameter(terminal.words(needed), param_hint=option)
+    return text or ""
 
 
 def ask_number(terminal: Terminal, question: str, highest: int) -> int:

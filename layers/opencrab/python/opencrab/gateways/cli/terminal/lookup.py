@@ -43,6 +43,11 @@ def living_agents(terminal: Terminal) -> list[AgentView]:
     return [agent for agent in agents if agent["status"] != "retired"]
 
 
+def agent_names(terminal: Terminal) -> dict[str, str]:
+    """The names of all agents by their ids."""
+    return {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
+
+
 def named_or_only(terminal: Terminal, wanted: str | None) -> AgentView:
     """The agent that was named, or the only one that there is; raises NotFound, Conflict."""
     if wanted is not None:

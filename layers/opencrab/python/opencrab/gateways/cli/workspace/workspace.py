@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.errors import Invalid
 from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_path, workspace_prefix
-from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal import files
+from opencrab.gateways.cli.terminal.arguments import AgentName, Force, Yes
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.input import agrees
+from opencrab.gateways.cli.terminal.input import confirmed
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -32,13 +33,13 @@ def list_files(
     """List an agent's files, or those in one folder."""
     place = ("agents", find_agent(terminal, agent)["id"], "workspace")
     prefix = workspace_prefix(folder)
-    files = list(terminal.client.items(*place, prefix=prefix))
+    found = list(terminal.client.items(*place, prefix=prefix))
     if terminal.options.json:
-        terminal.json(files)
-    elif not files and prefix:
+        terminal.json(found)
+    elif not found and prefix:
         terminal.say("no_files")
     else:
-        rows = [(file["path"], f"{file['size']:,}") for file in files]
+        rows = [(file["path"], f"{file['size']:,}") for file in found]
         rows += [] if prefix else [(f"{name}/", "") for name in STANDARD_FOLDERS]
         terminal.table(("path", "size"), sorted(rows))
 
@@ -92,23 +93,13 @@ def get_file(
     ] = None,
     *,
     version: VersionOption = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace a file that exists here.")
-    ] = False,
+    force: Force = False,
 ) -> None:
     """Fetch a file as it is."""
     place = _place(terminal, agent, path)
     target = file or Path(place[-1])
     content, found = terminal.client.download(*place, version=version)
-    try:
-        with target.open("wb" if force else "xb") as opened:
-            opened.write(content)
-    except FileExistsError as error:
-        raise Conflict(
-            terminal.words("place_taken", place=target), cure=terminal.words("place_taken_cure")
-        ) from error
-    except OSError as error:
-        raise _unusable(terminal, target, error) from error
+    files.write_file(terminal, target, content, replace=force)
     terminal.answer(
         {"path": workspace_path(path), "version": found, "file": str(target)},
         "file_fetched",
@@ -130,11 +121,7 @@ def put_file(
 ) -> None:
     """Upload a file as it is."""
     place = _place(terminal, agent, file.name if path is None else path)
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise _unusable(terminal, file, error) from error
-    _upload(terminal, place, content)
+    _upload(terminal, place, files.read_file(terminal, file))
 
 
 @command
@@ -143,13 +130,12 @@ def delete_file(
     agent: AgentName,
     path: FilePath,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Delete a file; its older versions stay for a while."""
     place = _place(terminal, agent, path)
-    if not yes and not terminal.interactive:
-        raise typer.BadParameter(terminal.words("delete_needs_yes"), param_hint="--yes")
-    if not yes and not agrees(terminal.words("really_delete", path=path), default=False):
+    question = terminal.words("really_delete", path=path)
+    if not confirmed(terminal, question, yes=yes, needed="delete_needs_yes"):
         terminal.say("file_untouched")
         return
     terminal.client.delete(*place)
@@ -186,10 +172,3 @@ def _place(terminal: Terminal, agent: str, path: str, part: str = "workspace") -
 def _upload(terminal: Terminal, place: tuple[str, ...], content: bytes) -> None:
     written = terminal.client.upload(*place, content=content)
     terminal.answer(written, "file_written", path=written["path"], size=written["size"])
-
-
-def _unusable(terminal: Terminal, file: Path, error: OSError) -> Invalid:
-    return Invalid(
-        terminal.words("no_place", place=file, why=error.strerror or error),
-        cure=terminal.words("no_place_cure"),
-    )

@@ -1,0 +1,37 @@
+"""Files on this computer, as commands read and write them, with errors as sentences."""
+
+from os import PathLike
+from pathlib import Path
+
+from opencrab.domain.errors import Conflict, Invalid
+from opencrab.gateways.cli.terminal.terminal import Terminal
+
+
+def write_file(terminal: Terminal, file: Path, content: bytes, *, replace: bool) -> None:
+    """Write a file; raises Conflict for one that exists and is not to be replaced, and Invalid."""
+    try:
+        with file.open("wb" if replace else "xb") as opened:
+            opened.write(content)
+    except FileExistsError as error:
+        raise Conflict(
+            terminal.words("place_taken", place=file), cure=terminal.words("place_taken_cure")
+        ) from error
+    except OSError as error:
+        raise unusable(terminal, file, error) from error
+
+
+def read_file(terminal: Terminal, file: Path, most: int = -1) -> bytes:
+    """What a file holds, or its first bytes; raises Invalid."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(most)
+    except OSError as error:
+        raise unusable(terminal, file, error) from error
+
+
+def unusable(terminal: Terminal, file: str | PathLike[str], error: OSError) -> Invalid:
+    """The error of a place that cannot be read or written."""
+    return Invalid(
+        terminal.words("no_place", place=file, why=error.strerror or error),
+        cure=terminal.words("no_place_cure"),
+    )
