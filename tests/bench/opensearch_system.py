@@ -5,7 +5,6 @@ The fake scores as Lucene does, so that what is measured is the product's code a
 
 from collections.abc import Iterator
 
-from opencrab.adapters.opensearch.fake import FakeCollection
 from opencrab.adapters.opensearch.search import OpenSearch
 from opencrab.adapters.search_rows import Batch, Past, Seen
 from opencrab.adapters.system_clock import FakeClock
@@ -13,7 +12,8 @@ from opencrab.domain.erasure.request import Mark
 from opencrab.domain.memory.search_row import Row
 from opencrab.ports.memory.search import Query
 from tests.bench.memory_system import Doc, batches_of, rows_of
-from tests.opensearching import SETTLED_SECONDS, client_of
+from tests.opensearch.fake import FakeCollection
+from tests.opensearch.search import SETTLED_SECONDS, client_of
 
 
 class ToldPast(Past):

@@ -13,7 +13,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.aws.search import Answer, serving
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import Indexing, Search
-from tests.opensearching import patient
+from tests.opensearch.search import patient
 from tests.searching import searching
 
 

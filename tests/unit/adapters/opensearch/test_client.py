@@ -7,12 +7,12 @@ import pytest
 
 from opencrab.adapters.opensearch.client import BULK_ITEMS, Client, Write, all_written
 from opencrab.adapters.opensearch.connection import ATTEMPTS, Backoff, checked_endpoint, region_of
-from opencrab.adapters.opensearch.fake import FakeCollection
 from opencrab.adapters.opensearch.schema import creation
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, Unavailable
 from tests.contract.example import NOW
-from tests.opensearching import ENDPOINT, INDEX, client_of
+from tests.opensearch.fake import FakeCollection
+from tests.opensearch.search import ENDPOINT, INDEX, client_of
 
 MATCH_ALL = {"size": 100, "query": {"match_all": {}}}
 

@@ -8,13 +8,13 @@ import httpx
 import pytest
 
 from opencrab.adapters.opensearch.client import Client, Write
-from opencrab.adapters.opensearch.fake import FakeCollection
-from opencrab.adapters.opensearch.fake_index import analysed, stored
 from opencrab.adapters.opensearch.schema import creation
 from opencrab.adapters.opensearch.signing import signed
 from opencrab.adapters.system_clock import FakeClock
 from tests.contract.example import NOW
-from tests.opensearching import ENDPOINT, INDEX, FakeCredentials, client_of
+from tests.opensearch.fake import FakeCollection
+from tests.opensearch.fake_index import analysed, stored
+from tests.opensearch.search import ENDPOINT, INDEX, FakeCredentials, client_of
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.opensearching import INDEX, client_of
 
 from opencrab.adapters.opensearch.client import Write
-from opencrab.adapters.opensearch.fake import FakeCollection
 from opencrab.adapters.opensearch.limits import answers, hears, may_answer, may_hear
 from opencrab.adapters.opensearch.schema import creation, document, placed, read, row_id
 from opencrab.adapters.system_clock import FakeClock
@@ -14,7 +14,8 @@ from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import Clearance, Row, RowKind
 from opencrab.ports.memory.search import Query
 from tests.contract.example import NOW
-from tests.opensearching import INDEX, client_of
+from tests.opensearch.fake import FakeCollection
+from tests.opensearch.search import INDEX, client_of
 from tests.soak import examples
 
 NAMES = st.sampled_from(["s1", "s2", "s3"])

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.opensearch.connection import ATTEMPTS
-from opencrab.adapters.opensearch.fake import FakeCollection
 from opencrab.adapters.opensearch.recent_rows import MOST_TAIL
 from opencrab.adapters.opensearch.search import OpenSearch
 from opencrab.adapters.system_clock import FakeClock
@@ -20,7 +19,8 @@ from opencrab.ports.memory.search import Query
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite
 from tests.lived import Life
-from tests.opensearching import INDEX, SETTLED_SECONDS, STAGE, client_of
+from tests.opensearch.fake import FakeCollection
+from tests.opensearch.search import INDEX, SETTLED_SECONDS, STAGE, client_of
 from tests.searching import past_of
 
 

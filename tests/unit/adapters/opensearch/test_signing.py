@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.opensearch.signing import signed
-from tests.opensearching import ENDPOINT, FakeCredentials
+from tests.opensearch.search import ENDPOINT, FakeCredentials
 
 NOW = datetime(2026, 2, 17, 9, 0, 5, tzinfo=UTC)
 BODIES = st.binary(max_size=50)

@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 
 from opencrab.adapters.opensearch.client import Client
-from opencrab.adapters.opensearch.fake import FakeCollection
 from opencrab.adapters.opensearch.schema import creation
 from opencrab.adapters.opensearch.watermark import SETTLED, Reached
 from opencrab.adapters.system_clock import FakeClock
 from tests.contract.example import NOW
-from tests.opensearching import INDEX, client_of
+from tests.opensearch.fake import FakeCollection
+from tests.opensearch.search import INDEX, client_of
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from typing import Any
 
 import httpx
 
-from opencrab.adapters.opensearch.fake_index import BadRequest, FakeIndex, Source
 from opencrab.ports.clock import Clock
+from tests.opensearch.fake_index import BadRequest, FakeIndex, Source
 
 REFRESH = timedelta(seconds=10)
 

@@ -9,12 +9,12 @@ import httpx
 
 from opencrab.adapters.opensearch.client import Client
 from opencrab.adapters.opensearch.connection import Backoff, Connection
-from opencrab.adapters.opensearch.fake import FakeCollection
 from opencrab.adapters.opensearch.search import OpenSearch
 from opencrab.adapters.opensearch.watermark import SETTLED
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.conversation.feed import FeedEntry
 from opencrab.ports.home import Home
+from tests.opensearch.fake import FakeCollection
 from tests.searching import past_of
 
 ENDPOINT = "https://fake0.eu-central-1.aoss.amazonaws.com"
