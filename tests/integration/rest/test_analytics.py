@@ -19,11 +19,11 @@ from opencrab.domain.money.budget import FREE
 from opencrab.domain.statistics.confidence import Sums
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.engine.learning.measures import MOST_TURNS
-from opencrab.engine.memory.knowledge_graph import link
 from opencrab.ports.usage.ledger import UsageLedger
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.learning import DAY, MONDAY, USAGE, Pair, School
 from tests.integration.rest.thinking import PRICE
+from tests.linking import link
 
 PARTS = ("usage", "skills", "llm", "memory")
 TURNS = 24

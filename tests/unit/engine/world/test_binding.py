@@ -14,10 +14,18 @@ from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused, TooLarg
 from opencrab.domain.world.binding import FUTURE, PAST, World, WorldRole, private_key_name
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, stir, stored_signs
-from opencrab.engine.world.binding import Reception, balance, bind, place, post_of, received
+from opencrab.engine.world.binding import Reception, balance, bind, place, received
+from opencrab.engine.world_outbox import Post
 from tests.e2e.beating import QUIET
 from tests.e2e.house import House
 from tests.world.reference import ReferenceWorld
+
+
+def post(house: House) -> Post:
+    """What the house sends messages with."""
+    assert house.runtime.world is not None
+    return Post(house.runtime.world, house.runtime.home.facts)
+
 
 pytest_plugins = ["tests.unit.engine.kingdom"]
 
@@ -93,7 +101,7 @@ def test_nobody_is_bound_without_a_way_to_worlds(house: House, kingdom: Referenc
     with pytest.raises(NotFound):
         bind(house.runtime, "nobody", kingdom.binding())
     with pytest.raises(Refused):
-        post_of(house.runtime).place("crab")
+        post(house).place("crab")
 
 
 def test_units_are_those_of_the_newest_cycle(
@@ -174,7 +182,7 @@ def test_a_poor_agent_is_to_work_out_how_to_survive(
     received(house.runtime, kingdom.allocation(crab, 2))
     for money in (20, 19):
         kingdom.balances[crab.key_id] = money
-        post_of(house.runtime).send(
+        post(house).send(
             "crab",
             "BALANCE_QUERY",
             {"agent_id": crab.key_id},

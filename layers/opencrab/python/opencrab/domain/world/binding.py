@@ -161,11 +161,6 @@ def require_same_genome(agent: Agent, before: Soul, after: Soul | None) -> None:
     )
 
 
-def told_status(status: AgentStatus) -> str:
-    """A status in the world's words."""
-    return _IN_WORLD[status]
-
-
 def read_status(told: str) -> AgentStatus | None:
     """A status from the world's words, in capitals or not; None for another word."""
     return next((status for status, word in _IN_WORLD.items() if word == told.upper()), None)

@@ -33,7 +33,7 @@ from opencrab.domain.world.binding import (
 from opencrab.domain.world.inbound import Meaning, meaning
 from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, happened, rouse, stir
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world_outbox import Post, place_fact
+from opencrab.engine.world_outbox import place_fact
 from opencrab.ports.documents import Facts
 from opencrab.ports.world import Opened, WorldLink
 
@@ -94,11 +94,6 @@ def link_of(runtime: Runtime) -> WorldLink:
     if runtime.world is None:
         raise Refused("this installation has no way to worlds", cure="see docs/world.md")
     return runtime.world
-
-
-def post_of(runtime: Runtime) -> Post:
-    """What messages to worlds are sent with; raises Refused where there is no way to them."""
-    return Post(link_of(runtime), runtime.home.facts)
 
 
 def place(runtime: Runtime, agent_id: str) -> World:

@@ -1,4 +1,4 @@
-"""Worlds as a way in: what a queue brings from them, and Kingdom's interface.
+"""Worlds as a way in: what a queue brings from them.
 
 What messages mean is `domain/world`.
 """

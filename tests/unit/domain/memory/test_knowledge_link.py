@@ -1,4 +1,4 @@
-"""The graph of what an agent knows, on the real store."""
+"""Links of what an agent knows, on the real store."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,9 +10,18 @@ import pytest
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Refused
-from opencrab.domain.memory.knowledge_graph import EDGES, KNOWLEDGE, NODE, NODES, Edge, Extent, Node
-from opencrab.engine.memory import knowledge_graph
+from opencrab.domain.memory.knowledge_graph import (
+    EDGE,
+    EDGES,
+    KNOWLEDGE,
+    NODE,
+    NODES,
+    Edge,
+    Extent,
+    Node,
+)
 from opencrab.ports.documents import Facts
+from tests import linking
 from tests.contract.homes import sqlite
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -27,53 +36,36 @@ def facts(tmp_path: Path) -> Iterator[Facts]:
 def link(facts: Facts, one: str, other: str, relation: str = "eats", **changes: Any) -> Edge:
     nodes = [Node(id="", label=label, updated_at=NOW, **changes) for label in (one, other)]
     edge = Edge(origin="", target="", relation=relation, updated_at=NOW, **changes)
-    return knowledge_graph.link(facts, "mika", nodes[0], edge, nodes[1])
+    return linking.link(facts, "mika", nodes[0], edge, nodes[1])
 
 
-def drawn(page: knowledge_graph.Page) -> list[tuple[str, str, str]]:
-    names = {each.id: each.label for each in page.nodes}
-    return sorted((names[e.origin], e.relation, names[e.target]) for e in page.edges)
+def drawn(facts: Facts) -> list[tuple[str, str, str]]:
+    nodes = [fact.read(Node) for fact in facts.page("mika", NODE)]
+    edges = [fact.read(Edge) for fact in facts.page("mika", EDGE)]
+    names = {each.id: each.label for each in nodes}
+    return sorted((names[e.origin], e.relation, names[e.target]) for e in edges)
 
 
 def test_what_is_linked_is_one_graph(facts: Facts) -> None:
     link(facts, "蟹", "海藻")
     link(facts, "Crab", "海藻", "fears")
     link(facts, "\uff23RAB", "蟹", "is")
-    page = knowledge_graph.graph(facts, "mika")
-    assert drawn(page) == [
+    assert drawn(facts) == [
         ("Crab", "fears", "海藻"),
         ("Crab", "is", "蟹"),
         ("蟹", "eats", "海藻"),
     ]
-    assert knowledge_graph.graph(facts, "amy") == knowledge_graph.Page((), ())
-    known = knowledge_graph.node(facts, "mika", "crab")
-    assert known is not None
-    assert known.label == "Crab"
-    assert knowledge_graph.node(facts, "mika", "蛸") is None
 
 
 def test_the_same_link_again_is_stronger_and_no_second_one(facts: Facts) -> None:
     first, second = link(facts, "蟹", "海藻"), link(facts, "蟹", "海藻")
     assert first.weight < second.weight < 1
-    assert len(knowledge_graph.graph(facts, "mika").edges) == 1
+    assert len(drawn(facts)) == 1
 
 
 def test_a_thing_may_relate_to_itself(facts: Facts) -> None:
     link(facts, "蟹", "蟹", "knows")
-    assert drawn(knowledge_graph.graph(facts, "mika")) == [("蟹", "knows", "蟹")]
-
-
-def test_the_graph_is_read_in_pages(facts: Facts) -> None:
-    for number in range(5):
-        link(facts, "蟹", f"海{number}")
-    seen, after = list[str](), ""
-    while True:
-        page = knowledge_graph.graph(facts, "mika", after=after, limit=2)
-        seen.extend(each.label for each in page.nodes)
-        if page.after is None:
-            break
-        after = page.after
-    assert sorted(seen) == ["海0", "海1", "海2", "海3", "海4", "蟹"]
+    assert drawn(facts) == [("蟹", "knows", "蟹")]
 
 
 @pytest.mark.parametrize("full", [Extent(nodes=NODES), Extent(edges=EDGES)])

@@ -1,0 +1,18 @@
+"""What an agent knows, linked in a store as the action does it."""
+
+from opencrab.domain.memory.knowledge_graph import Edge, Node
+from opencrab.domain.memory.knowledge_link import Link
+from opencrab.ports.documents import Facts
+
+
+def link(facts: Facts, agent_id: str, origin: Node, edge: Edge, target: Node) -> Edge:
+    """Keep that one thing relates to another."""
+    linking = Link(origin, edge, target)
+    stored = facts.several(agent_id, *linking.names)
+
+    def count(kind: str) -> int:
+        return len(facts.page(agent_id, kind, limit=10_000))
+
+    kept, changes = linking.changes(agent_id, stored, count)
+    facts.commit(*changes)
+    return kept
