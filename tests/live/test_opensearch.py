@@ -7,7 +7,6 @@ from threading import Event
 import pytest
 
 from opencrab.adapters.aws_client import credentials
-from opencrab.adapters.opensearch.bm25 import stems_of
 from opencrab.adapters.opensearch.client import Client
 from opencrab.adapters.opensearch.connection import Backoff, Connection, new_transport
 from opencrab.adapters.opensearch.schema import index_name
@@ -19,6 +18,7 @@ from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import Row, RowKind
 from opencrab.ports.memory.search import Query
 from tests.bench.opensearch_system import ToldPast
+from tests.opensearch.porter import stem
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
@@ -86,13 +86,13 @@ def test_the_server_stems_as_we_do(client: Client, stage: str, agent_id: str) ->
     past = ToldPast([Batch(rows=(row(1, words),), session_id="s1", last=1)])
     OpenSearch(client, stage, past, SystemClock()).catch_up(agent_id)
     waited, found = 0.0, set[str]()
-    stems = set(stems_of(words))
+    stems = set(map(stem, words.split()))
     while found != stems and waited < LONGEST_SECONDS:
         wait(5)
         waited += 5
-        for stem in stems:
+        for each in stems:
             answer = client.search(
-                index_name(stage, agent_id), {"size": 1, "query": {"term": {"terms": stem}}}
+                index_name(stage, agent_id), {"size": 1, "query": {"term": {"terms": each}}}
             )
-            found.update({stem} if answer and answer["hits"]["hits"] else ())
+            found.update({each} if answer and answer["hits"]["hits"] else ())
     assert found == stems

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
 
-from opencrab.adapters.opensearch.porter import stem
+from tests.opensearch.porter import stem
 
 Source = dict[str, Any]
 Scores = dict[str, float]
@@ -136,13 +136,14 @@ class FakeIndex:
                 f" [{_WINDOW}] but was [{size}].",
             )
         scores = self._scores(body.get("query", {"match_all": {}}))
-        order = self._ordered(scores, body.get("sort", [{"_score": {"order": "desc"}}]))
-        hits: dict[str, Any] = {
-            "hits": [
-                {"_index": self.name, "_id": key, "_score": scores[key], "_source": self._copy(key)}
-                for key in order[:size]
-            ]
-        }
+        sort = body.get("sort", [{"_score": {"order": "desc"}}])
+        order = self._ordered(scores, sort)[:size]
+        hits: dict[str, Any] = {"hits": [self._hit(key, scores[key]) for key in order]}
+        if "sort" in body:
+            # Whoever sorts is sure to be told the score in its place of the order only.
+            told = [self._sorted_by(next(iter(each)), scores) for each in sort]
+            for key, hit in zip(order, hits["hits"], strict=True):
+                hit |= {"_score": None, "sort": [values[key] for values in told]}
         if body.get("track_total_hits", True):
             hits["total"] = {"value": len(scores), "relation": "eq"}
         answer: dict[str, Any] = {"timed_out": False, "_shards": {"failed": 0}, "hits": hits}
@@ -159,8 +160,9 @@ class FakeIndex:
     def _shard(self, document_id: str) -> _Shard:
         return self._shards[crc32(document_id.encode()) % len(self._shards)]
 
-    def _copy(self, document_id: str) -> Any:
-        return json.loads(json.dumps(self.sources[document_id]))
+    def _hit(self, document_id: str, score: float) -> dict[str, Any]:
+        source = json.loads(json.dumps(self.sources[document_id]))
+        return {"_index": self.name, "_id": document_id, "_score": score, "_source": source}
 
     def _scores(self, query: Mapping[str, Any]) -> Scores:
         """The documents that a query finds, with their scores."""
@@ -239,16 +241,15 @@ class FakeIndex:
             name, how = _one(each, "sort")
             if name != "_score" and self._kind(name) not in {"keyword", "integer", "long"}:
                 raise BadRequest("query_shard_exception", f"No mapping found for [{name}] in order")
-            values = (
-                scores
-                if name == "_score"
-                else {
-                    key: self.sources[key].get(name, "" if self._kind(name) == "keyword" else 0)
-                    for key in order
-                }
-            )
+            values = self._sorted_by(name, scores)
             order.sort(key=values.__getitem__, reverse=how["order"] == "desc")
         return order
+
+    def _sorted_by(self, name: str, scores: Scores) -> Mapping[str, Any]:
+        if name == "_score":
+            return scores
+        without = "" if self._kind(name) == "keyword" else 0
+        return {key: self.sources[key].get(name, without) for key in scores}
 
     def _aggregations(self, asked: Mapping[str, Any], keys: set[str]) -> dict[str, Any]:
         return {name: self._aggregation(each, keys) for name, each in asked.items()}

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.opensearch.bm25 import index_text, stems_of
 from opencrab.adapters.opensearch.schema import (
     creation,
     document,
@@ -17,6 +16,7 @@ from opencrab.adapters.opensearch.schema import (
     read,
     row_id,
 )
+from opencrab.adapters.opensearch.terms import index_text
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.search_row import Row, RowKind
@@ -100,4 +100,3 @@ def test_the_same_words_are_sent_for_a_text_and_for_a_question() -> None:
     assert index_text("がぎ") == "がぎ"
     assert index_text("\0 \ud800 🦀") == ""
     assert len(index_text("x" * 5_000)) == 100
-    assert stems_of("Walking crabs 蟹") == ["walk", "crab", "蟹"]

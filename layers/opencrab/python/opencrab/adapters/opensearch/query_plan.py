@@ -1,27 +1,18 @@
-"""What a search knows before it looks: the tail, who spoke, and how rare each term is."""
+"""What a search knows before it looks: the tail, who spoke, and whom the query names."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from opencrab.adapters.opensearch.bm25 import (
-    Counts,
-    counted,
-    plain,
-    stems_of,
-    terms_of,
-    together,
-)
 from opencrab.adapters.opensearch.client import Client
 from opencrab.adapters.opensearch.limits import hears, may_hear, term
-from opencrab.adapters.opensearch.porter import stem
 from opencrab.adapters.opensearch.recent_rows import Tail, tail_of
 from opencrab.adapters.opensearch.schema import ROW
 from opencrab.adapters.opensearch.watermark import SETTLED, Reached, newest
 from opencrab.adapters.search_rows import KEPT, Past
 from opencrab.domain.memory.search_row import RowKind
-from opencrab.domain.text.query import LONGEST_QUESTION, MOST_COUNTED, MOST_TERMS, named, question
+from opencrab.domain.text.query import named
 from opencrab.ports.memory.search import Query
 
 MOST_SPEAKERS = 1_000
@@ -34,34 +25,22 @@ MOST_HEARD = 10_000
 
 @dataclass(frozen=True)
 class Known:
-    """The tail, the speakers whom the query names, and the counts of the index and the tail.
+    """The tail, the sessions in which whoever asks spoke, and the speakers whom the query names.
 
     Speakers of whom whoever asks may not hear are not among them.
-    `heard` are the sessions in which whoever asks spoke, `terms` those that could be sought.
     """
 
     tail: Tail
     heard: frozenset[str]
-    counts: Counts
-    terms: frozenset[str] = field(default_factory=frozenset)
     speakers: frozenset[str] = frozenset()
-
-    def rarest(self, terms: tuple[str, ...]) -> tuple[str, ...]:
-        """The terms to look for; of too many, the rarest that occur at all."""
-        if len(terms) <= MOST_TERMS:
-            return terms
-        having = {each: self.counts.having.get(stem(each), 0) for each in terms}
-        occurring = [each for each in terms if each in self.terms and having[each]]
-        return tuple(sorted(occurring, key=having.__getitem__)[:MOST_TERMS])
 
 
 def known(
     client: Client, index: str, past: Past, agent_id: str, query: Query, *, now: datetime
 ) -> Known:
     """Ask the collection once, and the stores for what it cannot know yet."""
-    terms = _to_count(query.text)
     person = query.clearance.person_id
-    answer = client.search(index, _asked(terms, person))
+    answer = client.search(index, _asked(person))
     reached = Reached(client, index, until=now - SETTLED)
     reached.read(answer)
     tail = tail_of(past, agent_id, query, reached)
@@ -70,14 +49,7 @@ def known(
     speakers = {row.speaker for row in rows}.union(_names(found.get("speakers"))) - {""}
     heard = {row.session_id for row in rows if row.is_spoken and row.speaker_id == person}
     heard.update(_names(found.get("heard", {}).get("in")))
-    sought = frozenset(map(stem, terms))
-    counts = together(_counts(found, terms), counted([stems_of(row.text) for row in rows], sought))
-    before = Known(
-        tail=tail,
-        heard=frozenset(heard if person else ()),
-        counts=counts,
-        terms=frozenset(terms),
-    )
+    before = Known(tail=tail, heard=frozenset(heard if person else ()))
     called = named(query.text, speakers)
     return replace(before, speakers=_heard(client, index, query, called, before))
 
@@ -117,23 +89,9 @@ def _heard(
     return speakers & near.union(_names(answer["aggregations"]["speakers"]) if answer else ())
 
 
-def _to_count(text: str) -> tuple[str, ...]:
-    """The terms whose rows are counted; of a longer question those that would be sought."""
-    terms = tuple(dict.fromkeys(terms_of(text[:LONGEST_QUESTION])))
-    if len(terms) <= MOST_COUNTED:
-        return terms
-    return tuple(dict.fromkeys(map(plain, question(text).terms)))
-
-
-def _asked(terms: tuple[str, ...], person: str) -> dict[str, Any]:
-    """The search for the newest watermarks, and for counts of all rows beside it."""
-    aggs: dict[str, Any] = {
-        "speakers": {"terms": {"field": "speaker", "size": MOST_SPEAKERS}},
-        "length": {"sum": {"field": "length"}},
-    }
-    if terms:
-        filters = {str(place): {"match": {"terms": each}} for place, each in enumerate(terms)}
-        aggs["terms"] = {"filters": {"filters": filters}}
+def _asked(person: str) -> dict[str, Any]:
+    """The search for the newest watermarks, and for who spoke in all rows beside it."""
+    aggs: dict[str, Any] = {"speakers": {"terms": {"field": "speaker", "size": MOST_SPEAKERS}}}
     if person:
         spoken = [term("speaker_id", person), term("kind", RowKind.SPEECH.value)]
         aggs["heard"] = {
@@ -146,13 +104,3 @@ def _asked(terms: tuple[str, ...], person: str) -> dict[str, Any]:
 
 def _names(found: Mapping[str, Any] | None) -> list[str]:
     return [str(bucket["key"]) for bucket in found["buckets"]] if found else []
-
-
-def _counts(found: Mapping[str, Any], terms: tuple[str, ...]) -> Counts:
-    buckets = found.get("terms", {}).get("buckets", {})
-    having = {
-        stem(each): int(buckets.get(str(place), {}).get("doc_count", 0))
-        for place, each in enumerate(terms)
-    }
-    length = found.get("length", {}).get("value") or 0.0
-    return Counts(int(found.get("doc_count", 0)), float(length), having)

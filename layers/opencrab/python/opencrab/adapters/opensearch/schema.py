@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from opencrab.adapters.opensearch.bm25 import K1, B, index_text
+from opencrab.adapters.opensearch.terms import index_text
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.search_row import Row, RowKind
@@ -19,6 +19,9 @@ SCHEMA = 1
 ROW = "row"
 SEEN = "seen"
 """What a document is: something to be found, or how far the index has come."""
+
+_K1, _B = 1.2, 0.75
+"""BM25's usual weights, said so that no version of the server decides them."""
 
 _AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _STAGE = re.compile(r"[a-z][a-z0-9]{0,15}")
@@ -56,7 +59,7 @@ def creation(now: datetime) -> dict[str, Any]:
     """The body that creates an index: only what is declared here can be written into it."""
     return {
         "settings": {
-            "index": {"similarity": {"default": {"type": "BM25", "k1": K1, "b": B}}},
+            "index": {"similarity": {"default": {"type": "BM25", "k1": _K1, "b": _B}}},
             "analysis": {"analyzer": {"stems": {"type": "custom", **_STEMMED}}},
         },
         "mappings": {

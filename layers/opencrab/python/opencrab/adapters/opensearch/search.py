@@ -7,13 +7,12 @@ and for their neighbours.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from opencrab.adapters.opensearch.bm25 import plain
 from opencrab.adapters.opensearch.indexing import OpenSearchIndexing
 from opencrab.adapters.opensearch.limits import any_of, may_answer, may_hear, term
-from opencrab.adapters.opensearch.porter import stem
+from opencrab.adapters.opensearch.merging import Look, Place
 from opencrab.adapters.opensearch.query_plan import Known, known
-from opencrab.adapters.opensearch.rescore import Look, Place
 from opencrab.adapters.opensearch.schema import ROW, SCHEMA, Placed, index_name, read, row_id
+from opencrab.adapters.opensearch.terms import plain
 from opencrab.adapters.opensearch.watermark import Reached, newest
 from opencrab.domain.text.query import question
 from opencrab.domain.text.ranking import MOST_HITS, Ranked
@@ -44,12 +43,10 @@ class OpenSearch(OpenSearchIndexing):
         now = self._clock.now()
         before = known(self._client, index, self._past, agent_id, query, now=now)
         asked = question(query.text, before.speakers)
-        sought = before.rarest(tuple(map(plain, asked.terms)))
-        if not sought:
-            return ()
-        look = Look(query, asked, tuple(map(stem, sought)), before, now)
+        sought = tuple(dict.fromkeys(map(plain, asked.terms)))
+        look = Look(query, asked, sought, before, now)
         hits = self._client.search(index, _hits_asked(query, sought, before))
-        look.add(_rows(hits), hits=True)
+        look.add(_rows(hits), hits=True, scores=_scores(hits))
         for _ in range(_LOOKS):
             order = self._looked(index, look)
             if not self._learnt(agent_id, look, order):
@@ -147,3 +144,12 @@ def _rows(answer: Mapping[str, Any] | None) -> dict[str, Placed]:
         return {}
     rows = (read(hit["_source"]) for hit in answer["hits"]["hits"])
     return {row_id(found.row): found for found in rows}
+
+
+def _scores(answer: Mapping[str, Any] | None) -> dict[str, float]:
+    """The scores of an answer that is in their order: a search that sorts says them there."""
+    if answer is None:
+        return {}
+    return {
+        row_id(read(hit["_source"]).row): float(hit["sort"][0]) for hit in answer["hits"]["hits"]
+    }

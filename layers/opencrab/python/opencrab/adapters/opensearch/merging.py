@@ -1,15 +1,15 @@
-"""One look at the rows at hand: which fit, how well, and what of them is shown.
+"""Merging: the server's hits and the newest rows in one order, and what of each is shown.
 
 It asks nobody; whoever looks puts in what the server found and what the stores say, in any order.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from opencrab.adapters.opensearch.bm25 import score, stems_of
 from opencrab.adapters.opensearch.limits import answers, hears
 from opencrab.adapters.opensearch.query_plan import Known
 from opencrab.adapters.opensearch.schema import Placed, micros, placed
+from opencrab.adapters.opensearch.terms import shares
 from opencrab.domain.memory.search_row import Row
 from opencrab.domain.text.query import Question
 from opencrab.domain.text.ranking import LENT, MOST_HITS, Candidate, Ranked, ranked
@@ -29,14 +29,14 @@ class Look:
     """
 
     def __init__(
-        self, query: Query, asked: Question, stems: tuple[str, ...], before: Known, now: datetime
+        self, query: Query, asked: Question, sought: tuple[str, ...], before: Known, now: datetime
     ) -> None:
         self.query = query
         self.before = before
         self.sound = set[str]()
         self.around = set[Place]()
         self._asked = asked
-        self._stems = stems
+        self._sought = sought
         self._now = now
         self._rows = dict[str, Placed]()
         self._pool = set[str]()
@@ -44,18 +44,28 @@ class Look:
         self._places = dict[Place, Row]()
         self.add(before.tail.rows, hits=True)
 
-    def add(self, rows: Mapping[str, Placed], *, hits: bool = False) -> None:
-        """Take in rows of the index; what is known already is newer than those."""
+    def add(
+        self,
+        rows: Mapping[str, Placed],
+        *,
+        hits: bool = False,
+        scores: Mapping[str, float] | None = None,
+    ) -> None:
+        """Take in rows of the index; what is known already is newer than those.
+
+        A score of the server counts for a row that is now as the server has it.
+        """
         for key, found in rows.items():
             if self.before.tail.forgotten.has(found.row):
                 continue
             if hits:
                 self._pool.add(key)
-            if key in self._rows or not hears(found.row, self.query, self.before.heard):
-                continue
-            self._rows[key] = found
-            if found.place:
-                self._places[found.row.session_id, found.place] = found.row
+            if key not in self._rows and hears(found.row, self.query, self.before.heard):
+                self._rows[key] = found
+                if found.place:
+                    self._places[found.row.session_id, found.place] = found.row
+            if scores and key in self._rows and self.row(key) == found.row:
+                self._scores[key] = scores[key]
 
     def put(self, key: str, row: Row | None) -> None:
         """Say what a kept thing is by now."""
@@ -70,13 +80,14 @@ class Look:
         return self._rows[key].row
 
     def hits(self) -> dict[str, float]:
-        """The best by BM25, and how good they are; equal ones newest first, then by name."""
-        scored = [
-            (self._score(key), key)
-            for key in self._pool.intersection(self._rows)
+        """The best, and how good they are; equal ones newest first, then by name."""
+        fitting = [
+            key
+            for key in sorted(self._pool.intersection(self._rows))
             if answers(self.row(key), self.query, self.before.heard)
         ]
-        best = sorted((each for each in scored if each[0] > 0), key=self._rank)
+        scores = self._scored(fitting)
+        best = sorted(((points, key) for key, points in scores.items()), key=self._rank)
         return {key: points for points, key in best[:MOST_HITS]}
 
     def beside(self, hits: Iterable[str]) -> set[Place]:
@@ -122,11 +133,19 @@ class Look:
             taint=any(row.taint for row in shown),
         )
 
-    def _score(self, key: str) -> float:
-        if key not in self._scores:
-            words = stems_of(self.row(key).text)
-            self._scores[key] = score(words, self._stems, self.before.counts)
-        return self._scores[key]
+    def _scored(self, keys: Sequence[str]) -> dict[str, float]:
+        """The server's scores; of rows that it does not know, as much as it gives for such a share.
+
+        Its versions differ by a factor, and each of its shards scores by its own counts, so that
+        only its other scores are a scale for them.
+        """
+        scores = {key: self._scores[key] for key in keys if self._scores.get(key, 0.0) > 0}
+        if len(scores) == len(keys):
+            return scores
+        share = shares(self._sought, {key: self.row(key).text for key in keys})
+        told = [points / share[key] for key, points in scores.items() if share.get(key)]
+        usual = sum(told) / len(told) if told else 1.0
+        return {key: part * usual for key, part in share.items()} | scores
 
     def _rank(self, each: tuple[float, str]) -> tuple[float, int, str, int, str]:
         points, key = each

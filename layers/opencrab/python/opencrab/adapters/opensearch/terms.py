@@ -1,0 +1,75 @@
+"""Terms: how texts are cut for the server, and which rows in our hands have a query's words.
+
+The server stems by Porter's algorithm, and so does SQLite's tokenizer; what the server cannot know
+yet is therefore held against a query by a table in memory, and finds what it will find there.
+"""
+
+import math
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from functools import cache
+
+from opencrab.domain.text.terms import index_terms
+
+_LONGEST_TERM = 100
+"""The server cuts a word at 255 characters, and would find its parts; here the rest is left out."""
+
+_TABLE = """
+    CREATE VIRTUAL TABLE word USING fts5(terms, tokenize='porter unicode61 remove_diacritics 2')
+"""
+
+
+def index_text(text: str) -> str:
+    """The terms of a text as they are sent: the server has only to take them apart and stem them.
+
+    Letters of the Latin alphabet lose their accents, as they do in SQLite's index.
+    """
+    terms: Iterable[str] = list(index_terms(text))
+    if _accents().search(text) or max(map(len, terms), default=0) > _LONGEST_TERM:
+        terms = map(plain, terms)
+    return " ".join(terms)
+
+
+def plain(term: str) -> str:
+    """A term as it is sent."""
+    if not term.isascii():
+        term = "".join(map(_letter, unicodedata.normalize("NFC", term))).lower()
+    return term[:_LONGEST_TERM]
+
+
+def shares(terms: Iterable[str], texts: Mapping[str, str]) -> dict[str, float]:
+    """How much of a query each text has, up to 1; of terms that few texts have it has more.
+
+    Texts that have none of the terms are left out.
+    """
+    keys = list(texts)
+    points = dict[str, float]()
+    whole = 0.0
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(_TABLE)
+        rows = ((place, index_text(texts[key])) for place, key in enumerate(keys))
+        database.executemany("INSERT INTO word (rowid, terms) VALUES (?, ?)", rows)
+        for term in terms:
+            quoted = '"{}"'.format(term.replace('"', '""'))
+            found = database.execute("SELECT rowid FROM word WHERE word MATCH ?", (quoted,))
+            having = [keys[place] for (place,) in found]
+            weight = math.log(1 + len(keys) / len(having)) if having else 0.0
+            whole += weight
+            for key in having:
+                points[key] = points.get(key, 0.0) + weight
+    return {key: given / whole for key, given in points.items()}
+
+
+def _letter(character: str) -> str:
+    """A Latin letter without its accent; every other character as it is."""
+    first = unicodedata.normalize("NFD", character)[0]
+    return first if first.isascii() else character
+
+
+@cache
+def _accents() -> re.Pattern[str]:
+    """Whether there can be Latin letters with accents, in whatever way they are written."""
+    return re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff\u2100-\u214f]")
