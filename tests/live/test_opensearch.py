@@ -6,7 +6,6 @@ from threading import Event
 
 import pytest
 
-from opencrab.adapters.aws_client import credentials
 from opencrab.adapters.opensearch.client import Client
 from opencrab.adapters.opensearch.connection import Backoff, Connection, new_transport
 from opencrab.adapters.opensearch.schema import index_name
@@ -14,6 +13,7 @@ from opencrab.adapters.opensearch.search import OpenSearch
 from opencrab.adapters.opensearch.watermark import SETTLED
 from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.system_clock import SystemClock
+from opencrab.bootstrap.aws.search import signer
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import Row, RowKind
 from opencrab.ports.memory.search import Query
@@ -46,9 +46,7 @@ def row(number: int, text: str) -> Row:
 @pytest.fixture
 def client(opensearch_endpoint: str) -> Client:
     backoff = Backoff(wait, lambda: 0.5)
-    connection = Connection(
-        opensearch_endpoint, new_transport(), credentials, SystemClock(), backoff
-    )
+    connection = Connection(opensearch_endpoint, new_transport(), signer, SystemClock(), backoff)
     return Client(connection)
 
 

@@ -1,15 +1,16 @@
 """OpenSearch Serverless as tests have it: the strict fake of a collection, and search over it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import httpx
 
+from opencrab.adapters.door.aws import Credentials, Signer
 from opencrab.adapters.opensearch.client import Client
 from opencrab.adapters.opensearch.connection import Backoff, Connection
 from opencrab.adapters.opensearch.search import OpenSearch
+from opencrab.adapters.opensearch.signing import SERVICE
 from opencrab.adapters.opensearch.watermark import SETTLED
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.conversation.feed import FeedEntry
@@ -23,19 +24,18 @@ INDEX = "opencrab-test-hana"
 SETTLED_SECONDS = SETTLED.total_seconds() + 1
 
 
-@dataclass(frozen=True)
-class FakeCredentials:
-    """Nobody's."""
+NOBODY = Credentials("AKIAFAKE", "secret", "token")
 
-    access_key: str = "AKIAFAKE"
-    secret_key: str = "secret"
-    token: str | None = "token"
+
+def signer(region: str, who: Credentials = NOBODY) -> Signer:
+    """Who signs in tests."""
+    return Signer(SERVICE, region, who)
 
 
 def client_of(collection: httpx.BaseTransport, clock: FakeClock) -> Client:
     """A client of a collection that waits by moving the clock."""
     backoff = Backoff(clock.advance, lambda: 0.5)
-    return Client(Connection(ENDPOINT, collection, FakeCredentials, clock, backoff))
+    return Client(Connection(ENDPOINT, collection, signer, clock, backoff))
 
 
 class Patient(OpenSearch):

@@ -16,7 +16,7 @@ from opencrab.domain.errors import Unavailable
 
 SQS, DYNAMODB = "sqs", "dynamodb"
 
-_CONTENT = {SQS: "application/x-amz-json-1.0", DYNAMODB: "application/x-amz-json-1.0"}
+_CONTENT = "application/x-amz-json-1.0"
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _FAILED = 500
 _OK = 200
@@ -39,31 +39,30 @@ class Signer(NamedTuple):
 
     def headers(self, host: str, target: str, body: bytes, epoch: float) -> dict[str, str]:
         """The headers of a POST to `/` at this time, its signature among them."""
+        told = {"content-type": _CONTENT, "host": host, "x-amz-target": target}
+        return self.signed("POST\n/\n", told, _hash(body), epoch)
+
+    def signed(
+        self, request: str, headers: Mapping[str, str], content: str, epoch: float
+    ) -> dict[str, str]:
+        """These headers and a signature over them, the lines of the request and a body's hash."""
         moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(epoch))
-        headers = {
-            "content-type": _CONTENT[self.service],
-            "host": host,
-            "x-amz-date": moment,
-            "x-amz-target": target,
-        }
+        headers = {**headers, "x-amz-date": moment}
         if self.credentials.token:
             headers["x-amz-security-token"] = self.credentials.token
         names = ";".join(sorted(headers))
         lines = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
-        request = f"POST\n/\n\n{lines}\n{names}\n{_hash(body)}"
+        request = f"{request}\n{lines}\n{names}\n{content}"
         scope = f"{moment[:8]}/{self.region}/{self.service}/aws4_request"
         signing = f"{_ALGORITHM}\n{moment}\n{scope}\n{_hash(request.encode())}"
-        signature = hmac.new(self._key(moment[:8]), signing.encode(), hashlib.sha256).hexdigest()
+        key = f"AWS4{self.credentials.secret}".encode()
+        for part in scope.split("/"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        signature = hmac.digest(key, signing.encode(), "sha256").hex()
         return headers | {
             "authorization": f"{_ALGORITHM} Credential={self.credentials.key_id}/{scope}, "
             f"SignedHeaders={names}, Signature={signature}"
         }
-
-    def _key(self, day: str) -> bytes:
-        key = f"AWS4{self.credentials.secret}".encode()
-        for part in (day, self.region, self.service, "aws4_request"):
-            key = hmac.digest(key, part.encode(), "sha256")
-        return key
 
 
 class PlainAws:

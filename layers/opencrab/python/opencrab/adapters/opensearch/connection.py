@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from opencrab.adapters.address import BaseUrlRules
-from opencrab.adapters.opensearch.signing import CredentialsNow, signed
+from opencrab.adapters.opensearch.signing import SignerNow, signed
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.ports.clock import Clock
 
@@ -87,14 +87,14 @@ class Connection:
         self,
         endpoint: str,
         transport: httpx.BaseTransport,
-        credentials: CredentialsNow,
+        signer: SignerNow,
         clock: Clock,
         backoff: Backoff,
     ) -> None:
         self._endpoint = checked_endpoint(endpoint)
         self._region = region_of(self._endpoint)
         self._transport = transport
-        self._credentials = credentials
+        self._signer = signer
         self._clock = clock
         self.backoff = backoff
 
@@ -132,8 +132,8 @@ class Connection:
             content=content,
             extensions={"timeout": patience},
         )
-        now = self._clock.now()
-        request.headers.update(signed(request, content, self._credentials(), self._region, now))
+        signer = self._signer(self._region)
+        request.headers.update(signed(request, content, signer, self._clock.now()))
         response = self._transport.handle_request(request)
         try:
             return Reply(response.status_code, _object(response.read()))

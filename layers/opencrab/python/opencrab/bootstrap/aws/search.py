@@ -19,6 +19,7 @@ from opencrab.ports.conversation.feed import FeedEntry
 from opencrab.ports.memory.search import Found, IndexStatus, Query, Search
 
 if TYPE_CHECKING:
+    from opencrab.adapters.door.aws import Signer
     from opencrab.adapters.opensearch.client import Client
     from opencrab.adapters.opensearch.search import OpenSearch
     from opencrab.adapters.search_rows import Past
@@ -186,13 +187,22 @@ def _in_collection(configured: "Settings", clock: Clock) -> "OpenSearch":
 
 
 def _collection(configured: "Settings", clock: Clock) -> "Client":
-    from opencrab.adapters.aws_client import credentials
     from opencrab.adapters.opensearch.client import Client
     from opencrab.adapters.opensearch.connection import Backoff, Connection, new_transport
 
     endpoint = str(configured.get("search.opensearch_endpoint"))
     backoff = Backoff(_wait, lambda: secrets.randbelow(1_000) / 1_000)
-    return Client(Connection(endpoint, new_transport(), credentials, clock, backoff))
+    return Client(Connection(endpoint, new_transport(), signer, clock, backoff))
+
+
+def signer(region: str) -> "Signer":
+    """Who signs requests to a collection: this process, as it may be now."""
+    from opencrab.adapters.aws_client import credentials
+    from opencrab.adapters.door.aws import Credentials, Signer
+    from opencrab.adapters.opensearch.signing import SERVICE
+
+    now = credentials()
+    return Signer(SERVICE, region, Credentials(now.access_key, now.secret_key, now.token or ""))
 
 
 def _wait(seconds: float) -> None:
