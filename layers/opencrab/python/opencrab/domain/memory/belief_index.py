@@ -7,7 +7,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.belief import Belief
 from opencrab.domain.memory.peer import Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief, with_peer
-from opencrab.domain.text.claim import Relation, gist, relation
+from opencrab.domain.text.similarity import Relation, gist, relation
 
 BELIEFS, PEERS = 1_000, 500
 """Most that one agent keeps."""

@@ -27,6 +27,7 @@ from opencrab.domain.memory.memory import (
 )
 from opencrab.domain.text.claim import Gist, Relation, gist, relation, says_more
 from opencrab.domain.text.plain import visible
+from opencrab.domain.text.similarity import Gist, Relation, gist, relation, says_more
 from opencrab.domain.value import Value
 
 ALWAYS_ATOMIC = 160

@@ -1,29 +1,86 @@
-"""Likeness: whether two texts say the same, as far as their terms, numbers and negations tell."""
+"""Near duplicates: whether two texts say the same, as far as one can tell without understanding.
+
+Of short ones, a memory or a belief, `relation` tells whether they claim the same or the contrary.
+Words stand there for whole runs of one script: neighbouring pairs overlap, so that one kanji of
+difference (太郎の妹, 太郎) would drown among them. Longer ones, what a turn taught, are as much
+alike as their terms, where no number or negation differs.
+"""
 
 import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 
 from opencrab.domain.text.terms import telling, terms
 
+NEARLY_ALL = 0.8
+"""Share of words that a near duplicate has in common with the longer one: one word more in five
+still says the same, one more in three often names somebody else's birthday."""
+
+SAME_SUBJECT = 0.75
+"""Share of words in common from which two texts are held to speak of the same thing."""
+
 ALIKE = 0.75
 """How much of their terms two texts have in common that say the same."""
 
-_LEAST_TERMS = 4
-_NEGATIONS = (
-    "not no never none nothing nobody nowhere neither nor without cannot cant dont doesnt didnt "
-    "wont avoid stop refuse forbid forbidden prohibited"
-)
-_TURNS = "before after until unless except more less fewer above below"
-_COUNTS = (
-    "two three four five six seven eight nine ten eleven twelve twenty thirty hundred thousand "
-    "half twice"
-)
-_NEGATING = frozenset(_NEGATIONS.split())
-_TURNING = frozenset(_TURNS.split())
-_COUNTING = frozenset(_COUNTS.split())
+
+class Relation(StrEnum):
+    """What one text is to another."""
+
+    SAME = "same"
+    NEAR = "near"
+    CONTRARY = "contrary"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Gist:
+    """What a text claims: its words in order, its numbers and dates, and whether it denies.
+
+    `letters` is the text without what nobody hears: case, width, spaces, punctuation.
+    """
+
+    letters: str
+    words: tuple[str, ...]
+    values: frozenset[str]
+    denies: bool
+
+
+def gist(text: str) -> Gist:
+    """What a text claims."""
+    folded = _folded(text)
+    plain = _harmless().sub(" ", _duty().sub(" 必要 ", folded))
+    felt = _liking().sub(" ♥ ", _disliking().sub(" not ♥ ", plain))
+    told = _able().sub(r"\1 not", felt)
+    bare, denials = _denial().subn(" ", told)
+    values = frozenset(_value(match) for match in _values().finditer(bare))
+    words = tuple(_words(_values().sub(" ", bare)))
+    return Gist(_unheard().sub("", folded), words, values, denies=denials > 0)
+
+
+def relation(one: Gist, other: Gist) -> Relation:
+    """What two texts are to each other, whichever comes first."""
+    if one.letters == other.letters:
+        return Relation.SAME
+    shorter, longer = sorted((len(one.words), len(other.words)))
+    if not shorter or shorter / longer < SAME_SUBJECT:
+        return Relation.OTHER
+    common = _in_common(one.words, other.words)
+    same_subject = common / (shorter + longer - common) >= SAME_SUBJECT
+    clash = not (one.values <= other.values or other.values <= one.values)
+    if clash or one.denies is not other.denies:
+        return Relation.CONTRARY if same_subject else Relation.OTHER
+    if common < shorter or shorter / longer < NEARLY_ALL:
+        return Relation.OTHER
+    whole = _loses_nothing(one, other) or _loses_nothing(other, one)
+    return Relation.NEAR if whole else Relation.OTHER
+
+
+def says_more(one: Gist, other: Gist) -> bool:
+    """Whether one text has more words and numbers than another."""
+    return len(one.words) + len(one.values) > len(other.words) + len(other.values)
 
 
 @dataclass(frozen=True)
@@ -57,18 +114,229 @@ def dice(one: frozenset[str], other: frozenset[str]) -> float:
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
 
+def _folded(text: str) -> str:
+    """A text in one spelling of its characters."""
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return text.replace("’", "'").replace("−", "-")
+
+
+def _loses_nothing(one: Gist, other: Gist) -> bool:
+    """Whether one text has all the numbers, and no fewer words, than the other."""
+    return len(one.words) >= len(other.words) and one.values >= other.values
+
+
+def _in_common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How many words two texts share in the same order: who loves whom depends on it."""
+    row = [0] * (len(other) + 1)
+    for word in one:
+        before = 0
+        for place, each in enumerate(other, start=1):
+            kept = row[place]
+            row[place] = before + 1 if word == each else max(kept, row[place - 1])
+            before = kept
+    return row[-1]
+
+
+def _words(text: str) -> list[str]:
+    found = list[str]()
+    for match in _runs().finditer(text):
+        run = match.group()
+        if match["kana"] is not None:
+            attached = match.start() > 0 and bool(_kanji().match(text[match.start() - 1]))
+            found.extend(_kana(run, attached=attached))
+        elif match["latin"] is not None:
+            found.extend([] if run in _SMALL_WORDS else [_stem(run)])
+        else:
+            found.append(run)
+    return found
+
+
+def _kana(run: str, *, attached: bool) -> list[str]:
+    """Words of a run of hiragana: between particles, without endings that only show politeness.
+
+    What is `attached` to a kanji is mostly its inflection; only something longer is a word.
+    """
+    found = list[str]()
+    parts = [part for part in _particles().split(run) if part is not None]
+    for number, part in enumerate(parts):
+        if part in _ROLES:
+            found.append(part)
+            continue
+        bare, least = part, 3 if attached and number == 0 else 2
+        while (shorter := _endings().sub("", bare)) != bare:
+            bare = shorter
+        if len(bare) >= least:
+            found.append(bare)
+    return found
+
+
+def _stem(word: str) -> str:
+    """An English word without the commonest endings."""
+    word = word.removesuffix("'s")
+    for ending in ("s", "ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+            word = word.removesuffix(ending)
+    return word.removesuffix("e") if len(word) > _SHORTEST_STEM else word
+
+
+def _value(match: re.Match[str]) -> str:
+    """A number or a date by one name, however it is written."""
+    if match["digits"] is not None:
+        number = match["digits"].replace(",", "")
+        return number.lstrip("0") or "0"
+    if match["kanji"] is not None:
+        return str(_from_kanji(match["kanji"]))
+    word = match["named"]
+    if word in _MONTHS:
+        return str(_MONTHS.index(word) + 1)
+    return _DAYS.get(word[:3], _DAYS.get(word[:1], word))
+
+
+def _from_kanji(text: str) -> int:
+    """A number up to 99,999,999 in kanji; digits in a row (二〇二六) are read as such."""
+    if all(each in _DIGITS for each in text):
+        return int("".join(str(_DIGITS.index(each)) for each in text))
+    total, group, last = 0, 0, 0
+    for each in text:
+        if each in _DIGITS:
+            last = _DIGITS.index(each)
+        elif each == "万":
+            total, group, last = (group + last or 1) * 10_000, 0, 0
+        else:
+            group, last = group + (last or 1) * _TENS[each], 0
+    return total + group + last
+
+
+_SHORTEST_STEM = 3
+_DIGITS = "〇一二三四五六七八九"
+_TENS = {"十": 10, "百": 100, "千": 1_000}
+_ROLES = frozenset({"を", "から", "まで", "より"})
+"""Particles that tell who does what to whom, and whence: they count as words."""
+
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)
+_DAYS = {
+    name: f"{number}d"
+    for number, names in enumerate(
+        ("mon月", "tue火", "wed水", "thu木", "fri金", "sat土", "sun日"), start=1
+    )
+    for name in (names[:3], names[3])
+}
+_ARTICLES = """
+    a an the is are was were be been am very really also that of in on at s has have had does do
+    did it's
+"""
+_SMALL_WORDS = frozenset(_ARTICLES.split())
+
+
+@cache
+def _runs() -> re.Pattern[str]:
+    return re.compile(
+        r"(?P<kana>[ぁ-ゖゝゞ]+)|(?P<other>[々〇㐀-䶿一-鿿\uf900-\ufaff\U00020000-\U0003ffff\u2600-\u27bf\U0001f000-\U0001faff]+"
+        r"|[ァ-ヺー-ヿ]+|[가-힣]+)|(?P<latin>[^\W_ぁ-ヿ々〇㐀-鿿가-힣]+(?:'[a-z]+)?[+#]*)"
+    )
+
+
+@cache
+def _kanji() -> re.Pattern[str]:
+    return re.compile(r"[々〇㐀-䶿一-鿿\uf900-\ufaff\U00020000-\U0003ffff]")
+
+
+@cache
+def _particles() -> re.Pattern[str]:
+    return re.compile(r"(から|まで|より|を)|[はがにへとでもの]")
+
+
+@cache
+def _endings() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:でした|ました|ています|ている|ていた|です|ます|まし|します|しました|する|した|だった|"
+        r"きな|だ|よ|ね|そう|らしい|さん|ちゃん|くん|さま)$"
+    )
+
+
+@cache
+def _unheard() -> re.Pattern[str]:
+    return re.compile(r"[\s.,!?;\"'…。、・「」『』()]+(?!\d)")
+
+
+@cache
+def _duty() -> re.Pattern[str]:
+    """Two denials that make a duty."""
+    return re.compile(r"な(?:ければ|くては)(?:ならない|なりません|いけない|いけません)")
+
+
+@cache
+def _harmless() -> re.Pattern[str]:
+    """What only looks like a denial."""
+    return re.compile(r"(?<=[少危幼切])ない|だけでなく|もったいない|かもしれない|not only")
+
+
+@cache
+def _denial() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:では|じゃ|で)?(?:なかった|ありませんでした|ありません|ない|なくなった|なくなり)"
+        r"|ませんでした|ません|やめた|やめました"
+        r"|\b(?:not|never|no longer|without|no|none|neither|nor|stopped|quit)\b"
+        r"|n't\b"
+    )
+
+
+@cache
+def _able() -> re.Pattern[str]:
+    """Where the denial is grown together with the verb."""
+    return re.compile(r"\b(can|wo)(?:not|n't|'t)\b")
+
+
+@cache
+def _liking() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:like[sd]?|love[sd]?|enjoy(?:s|ed)?)\b|大?好き|(?<=が)すき(?![ぁ-ゖ]{2})"
+    )
+
+
+@cache
+def _disliking() -> re.Pattern[str]:
+    return re.compile(r"\b(?:dislike[sd]?|hate[sd]?)\b|大?嫌い|苦手|(?<=が)きらい")
+
+
+@cache
+def _values() -> re.Pattern[str]:
+    months = "|".join(_MONTHS)
+    return re.compile(
+        r"(?P<digits>(?<![a-z0-9-])-?\d+(?:[.,:]\d+)*|\d+(?:[.,:]\d+)*)[年月日時分]?"
+        r"|(?P<kanji>[〇一二三四五六七八九十百千万]+)"
+        r"(?:[年月日時分]|(?=[秒人個回円歳才冊枚台匹本階週]))"
+        rf"|(?P<named>\b(?:{months})\b"
+        r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|[月火水木金土日]曜日?)"
+    )
+
+
+_LEAST_TERMS = 4
+_NEGATIONS = """
+    not no never none nothing nobody nowhere neither nor without cannot cant dont doesnt didnt wont
+    avoid stop refuse forbid forbidden prohibited
+"""
+_TURNS = "before after until unless except more less fewer above below"
+_COUNTS = """
+    two three four five six seven eight nine ten eleven twelve twenty thirty hundred thousand half
+    twice
+"""
+_NEGATING, _TURNING, _COUNTING = (
+    frozenset(words.split()) for words in (_NEGATIONS, _TURNS, _COUNTS)
+)
+
+
 def _turns(text: str) -> tuple[tuple[str, ...], ...]:
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    folded = _folded(text)
     words = _english().findall(folded)
     numbers = [each.replace(",", "") for each in _numbers().findall(folded)]
     negated = sorted((*_negated(words), *_denied(folded)))
-    turning = sorted(word for word in (*words, *_japanese().findall(folded)) if _is_turning(word))
+    turning = (*(word for word in words if word in _TURNING), *_japanese().findall(folded))
     counts = (word for word in words if word in _COUNTING)
-    return (tuple(numbers), tuple(counts), tuple(negated), tuple(turning))
-
-
-def _is_turning(word: str) -> bool:
-    return word in _TURNING or not word.isascii()
+    return (tuple(numbers), tuple(counts), tuple(negated), tuple(sorted(turning)))
 
 
 def _negated(words: list[str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.text.claim import Relation, gist, relation
+from opencrab.domain.text.similarity import Relation, gist, relation
 
 WORDS = ["太郎", "緑茶", "が", "は", "好き", "嫌い", "ない", "ません", "5", "月", "4日", "三百円"]
 WORDS += ["Taro", "likes", "tea", "not", "42", "!", "🦀", "うなぎ"]
