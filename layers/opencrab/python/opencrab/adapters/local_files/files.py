@@ -10,8 +10,6 @@ from io import BufferedReader
 from pathlib import Path
 from threading import Lock
 
-from pydantic import TypeAdapter, ValidationError
-
 from opencrab.adapters.local_files.disk import (
     REAL_DISK,
     Disk,
@@ -22,15 +20,22 @@ from opencrab.adapters.local_files.disk import (
 )
 from opencrab.adapters.local_files.history import History, described
 from opencrab.adapters.local_files.marks import Marks
-from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
+from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.value import Identifier
-from opencrab.domain.workspace.path import twin_key, workspace_path, workspace_prefix
+from opencrab.domain.workspace.path import (
+    agent_folder,
+    changed,
+    is_workspace_path,
+    no_file,
+    not_kept,
+    twin_key,
+    workspace_path,
+    workspace_prefix,
+)
 from opencrab.ports.workspace.files import ABSENT, VERSIONS, FileInfo, FileVersion
 
 MEBIBYTE = 2**20
 
-_AGENT_ID: TypeAdapter[str] = TypeAdapter(Identifier)
 _WORKSPACE = "workspace"
 _ABOVE = 2
 """Names between the root and what is in a workspace."""
@@ -81,7 +86,7 @@ class LocalFiles:
         with self._lock, translated(self._root):
             place, exists = self._locate(agent_id, path)
             if not exists:
-                raise _absent(path)
+                raise no_file(path)
             with opened(place) as file:
                 status = os.fstat(file.fileno())
                 self._check_size(path, status.st_size)
@@ -114,7 +119,7 @@ class LocalFiles:
                     self._mark(agent_id, info, clean=clean)
                 return self._marked(agent_id, info)
             if stored is None or not is_same:
-                raise _changed(path, stored)
+                raise changed(path, is_gone=stored is None)
             self._sync_to(place.parent)
             return self._marked(agent_id, stored)
 
@@ -131,10 +136,10 @@ class LocalFiles:
         with self._lock, translated(self._root):
             place, exists = self._locate(agent_id, path)
             if not exists:
-                raise _absent(path)
+                raise no_file(path)
             stored = _info(place, path)
             if condition not in {None, stored.version}:
-                raise _changed(path, stored)
+                raise changed(path, is_gone=stored is None)
             usage = self._usages.pop(agent_id, None)
             self._history.keep(agent_id, path, place, stored.version)
             self._writer.disk.unlink(place)
@@ -165,7 +170,7 @@ class LocalFiles:
                     return file.read()
             content = self._history.read(agent_id, path, version)
         if content is None:
-            raise _not_kept(path, version)
+            raise not_kept(path, version)
         return content
 
     def _current(self, agent_id: str, path: str) -> FileInfo | None:
@@ -228,14 +233,7 @@ class LocalFiles:
         return place, True
 
     def _workspace(self, agent_id: str) -> Path:
-        try:
-            return self._root / _AGENT_ID.validate_python(agent_id) / _WORKSPACE
-        except ValidationError as error:
-            raise Invalid(
-                f"agent id {agent_id!r} is none",
-                field="agent_id",
-                cure="use 1 to 64 letters, digits, dashes and underscores",
-            ) from error
+        return self._root / agent_folder(agent_id) / _WORKSPACE
 
     def _usage(self, agent_id: str) -> _Usage:
         if agent_id not in self._usages:
@@ -259,7 +257,7 @@ class LocalFiles:
                 path = place.relative_to(workspace).as_posix()
                 with suppress(FileNotFoundError):
                     status = place.lstat()
-                    if stat.S_ISREG(status.st_mode) and _is_path(path):
+                    if stat.S_ISREG(status.st_mode) and is_workspace_path(path):
                         yield _described(path, self._digest(place, status), status)
 
     def _digest(self, place: Path, status: os.stat_result) -> str:
@@ -312,13 +310,6 @@ def _raise_unless_gone(error: OSError) -> None:
         raise error
 
 
-def _is_path(path: str) -> bool:
-    try:
-        return workspace_path(path) == path
-    except Invalid:
-        return False
-
-
 def _check_kind(place: Path, shown: str, *, folder: bool | None) -> None:
     """Refuse anything but a plain folder, or a plain file, or but these two."""
     mode = place.lstat().st_mode
@@ -342,20 +333,3 @@ def _refuse_twin(path: str, present: list[str]) -> None:
             field="path",
             cure=f"use {twin!r}, or another name",
         )
-
-
-def _absent(path: str) -> NotFound:
-    return NotFound(f"there is no file {path!r}", field="path", cure="list the workspace")
-
-
-def _not_kept(path: str, version: str) -> NotFound:
-    return NotFound(
-        f"version {version!r} of file {path!r} is not kept",
-        field="version",
-        cure="list the file's versions",
-    )
-
-
-def _changed(path: str, stored: FileInfo | None) -> Conflict:
-    became = "is gone" if stored is None else "is another one now"
-    return Conflict(f"file {path!r} {became}", field="path", cure="read it again, then write")

@@ -16,11 +16,10 @@ from functools import cache
 from io import BufferedReader
 from pathlib import Path
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from opencrab.adapters.local_files.disk import REAL_DISK, Disk, Writer, entries, opened, translated
-from opencrab.domain.errors import Invalid
-from opencrab.domain.value import Identifier
+from opencrab.domain.workspace.path import agent_folder
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.snapshots import Snapshot
 
@@ -28,7 +27,6 @@ HEAD_BYTES = 512
 LEFT_BEHIND_SECONDS = 3_600
 """After so long a file that still has a temporary name belongs to nobody."""
 
-_AGENT_ID: TypeAdapter[str] = TypeAdapter(Identifier, config=ConfigDict(defer_build=True))
 _NUMBERED = re.compile(r"[0-9]{10}\.snapshot")
 _GROWING = "growing-"
 _CHUNK = 2**20
@@ -109,14 +107,7 @@ class DirectorySnapshots:
             self._writer.sync(folder)
 
     def _folder(self, agent_id: str) -> Path:
-        try:
-            return self._root / _AGENT_ID.validate_python(agent_id)
-        except ValidationError as error:
-            raise Invalid(
-                f"agent id {agent_id!r} is none",
-                field="agent_id",
-                cure="use 1 to 64 letters, digits, dashes and underscores",
-            ) from error
+        return self._root / agent_folder(agent_id)
 
     def _make(self, folder: Path) -> None:
         for each in (self._root, folder):

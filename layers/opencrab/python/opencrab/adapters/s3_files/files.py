@@ -12,8 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
-
 from opencrab.adapters.s3_files.bucket import (
     Bucket,
     Listed,
@@ -22,10 +20,17 @@ from opencrab.adapters.s3_files.bucket import (
     version,
     version_id_of,
 )
-from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
+from opencrab.domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from opencrab.domain.identifier import content_hash, stable_id
-from opencrab.domain.value import Identifier
-from opencrab.domain.workspace.path import workspace_path, workspace_prefix
+from opencrab.domain.workspace.path import (
+    agent_folder,
+    changed,
+    is_workspace_path,
+    no_file,
+    not_kept,
+    workspace_path,
+    workspace_prefix,
+)
 from opencrab.ports.clock import Clock
 from opencrab.ports.workspace.files import ABSENT, VERSIONS, FileInfo, FileVersion
 from opencrab.ports.workspace.ledger import Entry, Ledger
@@ -33,7 +38,6 @@ from opencrab.ports.workspace.ledger import Entry, Ledger
 ROUNDS = 5
 """How often a write begins anew when others change the same file at the same time."""
 
-_AGENT_ID: TypeAdapter[str] = TypeAdapter(Identifier, config=ConfigDict(defer_build=True))
 _log = logging.getLogger(__name__)
 
 
@@ -139,7 +143,7 @@ class S3Files:
         found = []
         for listed in self._bucket.listed(f"{root}{prefix}/" if prefix else root):
             path = listed.key.removeprefix(root)
-            if _is_path(path):
+            if is_workspace_path(path):
                 entry = entries.get(path, Entry(path))
                 known = entry.info if _is_still(entry, listed) else None
                 info = known or self._adopted(_place(agent_id, path), entry)
@@ -157,7 +161,7 @@ class S3Files:
                 self._settle(place, entry, None)
                 raise self._missing(place)
             if condition not in {None, version(stored.etag, stored.version_id)}:
-                raise _changed(place.path, self._look(place))
+                raise changed(place.path, is_gone=self._look(place) is None)
             if self._bucket.delete(place.key, stored.etag):
                 self._settle(place, entry, None)
                 return
@@ -173,7 +177,7 @@ class S3Files:
         place, version_id = _place(agent_id, path), version_id_of(version)
         found = self._bucket.get(place.key, self._file_bytes, version_id) if version_id else None
         if found is None or found[0].etag != etag_of(version):
-            raise _not_kept(place.path, version)
+            raise not_kept(place.path, version)
         stored, content = found
         if content is None:
             raise _too_large(place.path, stored.size, self._file_bytes)
@@ -188,7 +192,7 @@ class S3Files:
             return stored
         if change.condition not in {None, stored.version if stored else ABSENT}:
             self._settle(place, entry, stored, change.token)
-            raise _changed(place.path, stored)
+            raise changed(place.path, is_gone=stored is None)
         now = self._clock.now()
         wanted = entry.seen(stored, now).reserving(change.token, len(change.content), now)
         reserved = self._ledger.save(place.agent_id, wanted, quota_bytes=self._quota_bytes)
@@ -234,7 +238,7 @@ class S3Files:
         root, now = _root(agent_id), self._clock.now()
         entries = {entry.path: entry for entry in self._ledger.entries(agent_id)}
         objects = {each.key.removeprefix(root): each for each in self._bucket.listed(root)}
-        for path in sorted(entries.keys() | filter(_is_path, objects)):
+        for path in sorted(entries.keys() | filter(is_workspace_path, objects)):
             entry, listed = entries.get(path, Entry(path)), objects.get(path)
             unchanged = entry.info if listed and _is_still(entry, listed) else None
             seen = entry.seen(unchanged, now)
@@ -258,7 +262,7 @@ class S3Files:
     def _missing(self, place: _Place) -> Invalid | NotFound:
         if any(self._bucket.listed(place.key + "/", at_most=1)):
             return Invalid(f"{place.path!r} is a folder", field="path", cure="name a file")
-        return NotFound(f"there is no file {place.path!r}", field="path", cure="list the workspace")
+        return no_file(place.path)
 
 
 def _place(agent_id: str, path: str) -> _Place:
@@ -267,22 +271,7 @@ def _place(agent_id: str, path: str) -> _Place:
 
 
 def _root(agent_id: str) -> str:
-    try:
-        return f"agents/{_AGENT_ID.validate_python(agent_id)}/workspace/"
-    except ValidationError as error:
-        raise Invalid(
-            f"agent id {agent_id!r} is none",
-            field="agent_id",
-            cure="use 1 to 64 letters, digits, dashes and underscores",
-        ) from error
-
-
-def _is_path(path: str) -> bool:
-    """Whether this names a file: the console's empty objects for folders do not."""
-    try:
-        return workspace_path(path) == path
-    except Invalid:
-        return False
+    return f"agents/{agent_folder(agent_id)}/workspace/"
 
 
 def _described(path: str, stored: Stored, sha256: str) -> FileInfo:
@@ -306,19 +295,6 @@ def _too_large(path: str, size: int, at_most: int) -> TooLarge:
         field="content",
         cure="split it into several files",
     )
-
-
-def _not_kept(path: str, version: str) -> NotFound:
-    return NotFound(
-        f"version {version!r} of file {path!r} is not kept",
-        field="version",
-        cure="list the file's versions",
-    )
-
-
-def _changed(path: str, stored: FileInfo | None) -> Conflict:
-    became = "is gone" if stored is None else "is another one now"
-    return Conflict(f"file {path!r} {became}", field="path", cure="read it again, then write")
 
 
 def _busy(path: str) -> Unavailable:

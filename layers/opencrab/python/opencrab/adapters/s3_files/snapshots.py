@@ -11,18 +11,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
-
 from opencrab.adapters.s3_files.bucket import Bucket, Stored, etag_of, version, version_id_of
-from opencrab.domain.errors import Invalid, Unavailable
-from opencrab.domain.value import Identifier
+from opencrab.domain.errors import Unavailable
+from opencrab.domain.workspace.path import agent_folder
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.snapshots import Snapshot
 
 ROUNDS = 5
 """How often a removal begins anew when others publish at the same time."""
-
-_AGENT_ID: TypeAdapter[str] = TypeAdapter(Identifier, config=ConfigDict(defer_build=True))
 
 
 class S3Snapshots:
@@ -77,14 +73,7 @@ class S3Snapshots:
 
 
 def _key(agent_id: str) -> str:
-    try:
-        return f"search/{_AGENT_ID.validate_python(agent_id)}/index.db"
-    except ValidationError as error:
-        raise Invalid(
-            f"agent id {agent_id!r} is none",
-            field="agent_id",
-            cure="use 1 to 64 letters, digits, dashes and underscores",
-        ) from error
+    return f"search/{agent_folder(agent_id)}/index.db"
 
 
 def _described(agent_id: str, stored: Stored) -> Snapshot:

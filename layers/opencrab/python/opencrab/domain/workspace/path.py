@@ -6,10 +6,13 @@ and shows as what it is.
 
 import re
 import unicodedata
+from functools import cache
 
-from opencrab.domain.errors import Invalid
+from pydantic import TypeAdapter, ValidationError
+
+from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.value import Value
+from opencrab.domain.value import Identifier, Value
 
 PATH_BYTES = 700
 SEGMENT_BYTES = 200
@@ -38,6 +41,51 @@ def workspace_prefix(text: str) -> str:
     if path:
         _check(text, path)
     return path
+
+
+def is_workspace_path(path: str) -> bool:
+    """Whether this names a file as it is: consoles' empty objects for folders do not."""
+    try:
+        return workspace_path(path) == path
+    except Invalid:
+        return False
+
+
+def agent_folder(agent_id: str) -> str:
+    """An agent's id as a part of a path; raises Invalid for one that could lead elsewhere."""
+    try:
+        return _identifier().validate_python(agent_id)
+    except ValidationError as error:
+        raise Invalid(
+            f"agent id {agent_id!r} is none",
+            field="agent_id",
+            cure="use 1 to 64 letters, digits, dashes and underscores",
+        ) from error
+
+
+def no_file(path: str) -> NotFound:
+    """The refusal to tell of a file that is not there."""
+    return NotFound(f"there is no file {path!r}", field="path", cure="list the workspace")
+
+
+def not_kept(path: str, version: str) -> NotFound:
+    """The refusal to tell of a version that is gone."""
+    return NotFound(
+        f"version {version!r} of file {path!r} is not kept",
+        field="version",
+        cure="list the file's versions",
+    )
+
+
+def changed(path: str, *, is_gone: bool) -> Conflict:
+    """The refusal to write over what others wrote."""
+    became = "is gone" if is_gone else "is another one now"
+    return Conflict(f"file {path!r} {became}", field="path", cure="read it again, then write")
+
+
+@cache
+def _identifier() -> TypeAdapter[str]:
+    return TypeAdapter(Identifier)
 
 
 def twin_key(path: str) -> str:
