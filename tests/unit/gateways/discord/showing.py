@@ -5,7 +5,7 @@ from typing import Any
 
 from opencrab.domain.discord.community import Person, Reply
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.agent_lookup import Asked
 from opencrab.gateways.discord.views.view_commands import ANSWERS
 from opencrab.ports.discord import Payload
 from tests.discord.recording import APPLICATION, CHANNEL, GUILD, TARO, snowflake

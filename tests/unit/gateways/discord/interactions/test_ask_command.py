@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opencrab.gateways.discord.interactions.intent import Errand, errand_of
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
@@ -18,7 +19,7 @@ from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
 from opencrab.domain.value import Language
 from opencrab.engine.erasure.erase import forget
 from opencrab.engine.turn.pace import Outcome
-from opencrab.gateways.discord.interactions.intent import Errand, errand_of
+from opencrab.gateways.discord.interactions.ask_command import Errand, errand_of
 from opencrab.gateways.discord.interactions.interaction import parse
 from tests.crash.outside import Reply as Said
 from tests.discord.recording import CHANNEL, GUILD, HANA, TARO

@@ -8,7 +8,7 @@ from opencrab.domain.discord.community import Person
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.models.routing import Use
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.views.view_sentences import term
+from opencrab.gateways.discord.text.view_sentences import term
 from tests.crash.outside import Reply
 from tests.unit.gateways.discord.showing import OWNER, STRANGER, USER, answer, fields, told
 from tests.unit.gateways.discord.stage import GUEST, Stage

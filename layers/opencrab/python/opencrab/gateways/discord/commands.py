@@ -12,8 +12,8 @@ from opencrab.domain.text.query import LONGEST_QUESTION
 from opencrab.domain.usage.ledger import Period
 from opencrab.domain.value import Language
 from opencrab.gateways.discord.interactions.acks import OFFERED
+from opencrab.gateways.discord.text.view_sentences import term
 from opencrab.gateways.discord.views.models import ALL_USES
-from opencrab.gateways.discord.views.view_sentences import term
 
 Definition = dict[str, Any]
 Words = tuple[str, str]

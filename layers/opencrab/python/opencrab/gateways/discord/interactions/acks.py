@@ -41,11 +41,6 @@ NOT_TAKEN = {
 }
 
 
-def is_ephemeral(command: str) -> bool:
-    """Whether only who gave this command sees the answer; the name is the first word's."""
-    return command not in PUBLIC_COMMANDS
-
-
 def language_of(locale: object) -> str:
     """The language for somebody whose Discord speaks this one: `ja` or `en`."""
     return "ja" if isinstance(locale, str) and locale.partition("-")[0] == "ja" else "en"
@@ -53,7 +48,7 @@ def language_of(locale: object) -> str:
 
 def of_command(command: str) -> dict[str, object]:
     """The acknowledgement of a command: the agent is thinking."""
-    return _thinking(ephemeral=is_ephemeral(command))
+    return _thinking(ephemeral=command not in PUBLIC_COMMANDS)
 
 
 def of_component() -> dict[str, object]:
@@ -66,9 +61,9 @@ def of_form() -> dict[str, object]:
     return _thinking(ephemeral=True)
 
 
-def steering_form(custom_id: str, language: str) -> dict[str, object]:
+def steering_form(custom_id: str, locale: object) -> dict[str, object]:
     """The answer to a button of steering: a form with one field."""
-    title, label, description = STEERING_WORDS[language]
+    title, label, description = STEERING_WORDS[language_of(locale)]
     field = {
         "type": 4,
         "custom_id": STEERING_TEXT,
@@ -86,10 +81,10 @@ def steering_form(custom_id: str, language: str) -> dict[str, object]:
     return {"type": MODAL, "data": data}
 
 
-def not_taken(language: str) -> dict[str, object]:
+def not_taken(locale: object) -> dict[str, object]:
     """The answer to what could not be kept."""
     data = {
-        "content": NOT_TAKEN[language],
+        "content": NOT_TAKEN[language_of(locale)],
         "flags": EPHEMERAL,
         "allowed_mentions": {"parse": []},
     }

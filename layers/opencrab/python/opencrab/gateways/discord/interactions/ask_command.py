@@ -1,23 +1,28 @@
 """Asking: an agent is asked in a channel, or about a message there, or is to remember one.
 
-The answer comes from the agent's turn, through the channel; here it is only admitted.
+The answer comes from the agent's turn, through the channel; here it is only admitted. What an
+interaction was understood as is kept before anything is done, so that its repeat means the same.
 """
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.line import QUOTES
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import SessionStatus
-from opencrab.domain.discord.community import Person, channel_of
-from opencrab.domain.document import new_fact
+from opencrab.domain.discord.community import REPLY, Person, Reply, channel_of
+from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, Refused
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS
+from opencrab.domain.value import Identifier, Value
 from opencrab.engine.conversation.channel_bindings import settle
 from opencrab.engine.memory.curation import Memories, NewMemory
+from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit
-from opencrab.gateways.discord.interactions.agent_lookup import Seen
-from opencrab.gateways.discord.interactions.channel_agents import (
+from opencrab.gateways.discord.agent_lookup import (
+    Asked,
+    Seen,
     first_here,
     meant,
     opening,
@@ -25,12 +30,15 @@ from opencrab.gateways.discord.interactions.channel_agents import (
     seen_again,
     words_in,
 )
-from opencrab.gateways.discord.interactions.intent import KEPT, Errand, errand_of, understood_anew
 from opencrab.gateways.discord.interactions.interaction import Target
-from opencrab.gateways.discord.interactions.request import Asked
-from opencrab.gateways.discord.views.embeds import cut, plain
-from opencrab.gateways.discord.views.sentences import no_words, quoted, say
+from opencrab.gateways.discord.text.embeds import cut, plain
+from opencrab.gateways.discord.text.sentences import no_words, quoted, say
 from opencrab.ports.discord import Payload
+
+ERRAND = "discord_errand"
+"""The kind of these facts; their ids are the interactions'."""
+
+KEPT = timedelta(days=2)
 
 REMEMBERED = "discord_remembered"
 """The kind of an agent's facts that say of which interactions it remembers the message."""
@@ -39,6 +47,13 @@ _CATEGORY = "message_summary"
 """Under this a memory may make many claims."""
 
 _SHOWN = 500
+
+
+class Errand(Value):
+    """Which agent was meant, and which session, where one was."""
+
+    agent_id: Identifier | None = None
+    session_id: Identifier | None = None
 
 
 def ask(asked: Asked) -> Payload | None:
@@ -83,6 +98,31 @@ def remember(asked: Asked, target: Target) -> Payload | None:
         raise Invalid(known, field=error.field) from error
     shown = quoted(plain(cut(new.content, _SHOWN)))
     return {"content": f"{say(language, 'remembered', name=plain(name))}\n{shown}"}
+
+
+def errand_of(runtime: Runtime, reply: Reply, understood: Callable[[], Errand]) -> Errand:
+    """What an interaction means: as it was understood at first, whoever asks again."""
+    facts = runtime.home.facts
+    earlier = facts.get(INSTALLATION_FACTS, ERRAND, reply.id)
+    if earlier is not None:
+        return earlier.read(Errand)
+    errand, until = understood(), runtime.clock.now() + KEPT
+    kept = new_fact(INSTALLATION_FACTS, ERRAND, reply.id, errand, expires_at=until)
+    way = new_fact(INSTALLATION_FACTS, REPLY, reply.id, reply, expires_at=until)
+    try:
+        facts.commit(kept, way)
+    except Changed:
+        stored = facts.get(INSTALLATION_FACTS, ERRAND, reply.id)
+        return errand if stored is None else stored.read(Errand)
+    return errand
+
+
+def understood_anew(runtime: Runtime, reply: Reply, errand: Errand) -> Errand:
+    """Keep another meaning of an interaction of which nothing was done yet."""
+    until = runtime.clock.now() + KEPT
+    fact = new_fact(INSTALLATION_FACTS, ERRAND, reply.id, errand, expires_at=until)
+    runtime.home.facts.commit(fact.replaced(version=0))
+    return errand
 
 
 def _admit(

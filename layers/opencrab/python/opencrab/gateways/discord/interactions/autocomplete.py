@@ -18,8 +18,8 @@ from opencrab.domain.value import Value
 from opencrab.engine.discord.presence import presences
 from opencrab.engine.models.preferences import current
 from opencrab.engine.runtime import Runtime
+from opencrab.gateways.discord.agent_lookup import living
 from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
-from opencrab.gateways.discord.interactions.agent_lookup import living
 
 MOST = 500
 MOST_SPOTS = 20

@@ -18,12 +18,12 @@ from opencrab.engine.discord.presence import presence_of
 from opencrab.engine.discord.reactions import may_judge
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import Thumbs
+from opencrab.gateways.discord.agent_lookup import Asked
 from opencrab.gateways.discord.interactions import task_command
 from opencrab.gateways.discord.interactions.acks import STEERING_TEXT
 from opencrab.gateways.discord.interactions.interaction import Interaction, Shown
-from opencrab.gateways.discord.interactions.request import Asked
-from opencrab.gateways.discord.views.embeds import cut, length, plain
-from opencrab.gateways.discord.views.sentences import CONTENT, say
+from opencrab.gateways.discord.text.embeds import cut, length, plain
+from opencrab.gateways.discord.text.sentences import CONTENT, say
 from opencrab.ports.discord import Payload
 
 log = logging.getLogger(__name__)

@@ -77,7 +77,7 @@ class Interaction(NamedTuple):
     token: str
     kind: int
     group: str
-    language: str
+    locale: object
     data: Mapping[str, Any]
     guild: str = ""
     channel: str = ""
@@ -132,7 +132,7 @@ class Door:
             )
         custom_id = str(interaction.data.get("custom_id", ""))
         if interaction.kind == acks.COMPONENT and custom_id.startswith(acks.STEER):
-            return Answer(200, acks.steering_form(custom_id, interaction.language))
+            return Answer(200, acks.steering_form(custom_id, interaction.locale))
         if interaction.id in self._taken:
             return _refusal(409, "this interaction was taken before")
         return self._kept(interaction, text)
@@ -144,7 +144,7 @@ class Door:
             self._send(said, group=interaction.group, deduplication=interaction.id)
         except OpenCrabError as error:
             log.error("an interaction was not kept: id=%s, error=%s", interaction.id, error)  # noqa: TRY400 - what failed is named
-            return Answer(200, acks.not_taken(interaction.language))
+            return Answer(200, acks.not_taken(interaction.locale))
         self._remember(interaction.id)
         acknowledgement = _acknowledgement(interaction)
         try:
@@ -215,7 +215,7 @@ def _interaction(kind: int, sent: Mapping[str, Any]) -> Interaction:
         token=_checked(sent.get("token"), "token", _TOKEN, _TOKEN_LENGTH),
         kind=kind,
         group=channel_id if _is_made_of(_DIGITS, channel_id, _ID_LENGTH) else person,
-        language=acks.language_of(sent.get("locale")),
+        locale=sent.get("locale"),
         data=data if isinstance(data, dict) else {},
         guild=guild,
         channel=str(channel_id) if guild or sent.get("context") == _AMONG_OTHERS else "",

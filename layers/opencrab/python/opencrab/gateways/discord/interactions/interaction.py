@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from opencrab.domain.discord.community import Person, Reply
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language, whole
-from opencrab.gateways.discord.interactions.acks import EPHEMERAL, is_ephemeral, language_of
+from opencrab.gateways.discord.interactions.acks import EPHEMERAL, PUBLIC_COMMANDS, language_of
 
 _NAME = 100
 _DEPTH = 32
@@ -146,16 +146,16 @@ def _reply(raw: Raw, kind: Kind, person: Person) -> Reply:
         token=_text(raw, "token"),
         channel_id=channel_id,
         guild_id=_text(raw, "guild_id") or None,
-        language=Language(language_of(raw.get("locale"))),
         is_ephemeral=_is_quiet(raw, kind),
         is_guest=_is_guest(raw),
+        language=Language(language_of(raw.get("locale"))),
     )
 
 
 def _is_quiet(raw: Raw, kind: Kind) -> bool:
     """Whether only this person sees the answer: a button's is the message that it hangs on."""
     if kind is Kind.COMMAND:
-        return is_ephemeral(_text(_object(raw, "data"), "name"))
+        return _text(_object(raw, "data"), "name") not in PUBLIC_COMMANDS
     flags = _object(raw, "message").get("flags")
     return kind is Kind.MODAL or (isinstance(flags, int) and bool(flags & EPHEMERAL))
 

@@ -8,7 +8,8 @@ from opencrab.domain.errors import Invalid, NotFound, Refused
 from opencrab.engine.conversation import channel_bindings
 from opencrab.engine.conversation.channel_bindings import session_at, settle
 from opencrab.engine.discord.presence import presence_of
-from opencrab.gateways.discord.interactions.channel_agents import (
+from opencrab.gateways.discord.agent_lookup import (
+    Asked,
     is_trusted,
     meant,
     opening,
@@ -16,10 +17,9 @@ from opencrab.gateways.discord.interactions.channel_agents import (
     placed_here,
     seen_again,
 )
-from opencrab.gateways.discord.interactions.intent import Errand, errand_of
-from opencrab.gateways.discord.interactions.request import Asked
-from opencrab.gateways.discord.views.embeds import cut, plain
-from opencrab.gateways.discord.views.sentences import CONTENT, say
+from opencrab.gateways.discord.interactions.ask_command import Errand, errand_of
+from opencrab.gateways.discord.text.embeds import cut, plain
+from opencrab.gateways.discord.text.sentences import CONTENT, say
 from opencrab.ports.discord import Payload
 
 _THEME = 500

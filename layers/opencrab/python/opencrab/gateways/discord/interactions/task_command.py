@@ -9,16 +9,16 @@ from opencrab.engine.goals import instructions
 from opencrab.engine.goals.instructions import Asker, NewInstruction
 from opencrab.engine.goals.panel_notice import tell_panel
 from opencrab.engine.goals.pausing import goal_fact
-from opencrab.gateways.discord.interactions.channel_agents import (
+from opencrab.gateways.discord.agent_lookup import (
+    Asked,
     is_trusted,
     meant,
     seen_again,
     words_in,
 )
-from opencrab.gateways.discord.interactions.intent import Errand, errand_of
-from opencrab.gateways.discord.interactions.request import Asked
-from opencrab.gateways.discord.views.embeds import plain
-from opencrab.gateways.discord.views.sentences import no_words, say
+from opencrab.gateways.discord.interactions.ask_command import Errand, errand_of
+from opencrab.gateways.discord.text.embeds import plain
+from opencrab.gateways.discord.text.sentences import no_words, say
 from opencrab.ports.discord import Payload
 
 CANCEL, PAUSE, RESUME = "cn", "pa", "re"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from opencrab.domain.discord.community import Reply
+from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import (
     Changed,
     Invalid,
@@ -19,6 +20,7 @@ from opencrab.domain.errors import (
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import Outcome
+from opencrab.gateways.discord.agent_lookup import Asked, is_admitted
 from opencrab.gateways.discord.interactions import (
     ask_command,
     buttons,
@@ -26,12 +28,10 @@ from opencrab.gateways.discord.interactions import (
     task_command,
 )
 from opencrab.gateways.discord.interactions.acks import EPHEMERAL
-from opencrab.gateways.discord.interactions.agent_lookup import is_admitted
+from opencrab.gateways.discord.interactions.ask_command import KEPT, Errand
 from opencrab.gateways.discord.interactions.autocomplete import refresh_choices
-from opencrab.gateways.discord.interactions.intent import told_mark
 from opencrab.gateways.discord.interactions.interaction import Interaction, Kind, Target, parse
-from opencrab.gateways.discord.interactions.request import Asked
-from opencrab.gateways.discord.views.sentences import problem, say
+from opencrab.gateways.discord.text.sentences import problem, say
 from opencrab.gateways.discord.views.view_commands import ANSWERS
 from opencrab.ports.discord import Discord, Payload
 from opencrab.ports.turn.queue import Delivery, Queue
@@ -42,6 +42,9 @@ TRIES = 5
 """Deliveries until it is told that something cannot be done now; they take half a minute."""
 
 _BACKOFF_SECONDS = 2
+
+TOLD = "discord_told"
+"""The kind of facts that say which presses of a button were answered beside the message."""
 
 COMMANDS: Mapping[str, Callable[[Asked], Payload | None]] = {
     "ask": ask_command.ask,
@@ -155,7 +158,8 @@ def _sent(runtime: Runtime, discord: Discord, interaction: Interaction, payload:
 def _whisper(runtime: Runtime, discord: Discord, reply: Reply, payload: Payload) -> None:
     """Tell who pressed a button, and them alone; what may have been seen is not said again."""
     facts = runtime.home.facts
-    mark = told_mark(runtime, reply)
+    until = runtime.clock.now() + KEPT
+    mark = new_fact(INSTALLATION_FACTS, TOLD, reply.id, Errand(), expires_at=until)
     try:
         facts.commit(mark)
     except Changed:

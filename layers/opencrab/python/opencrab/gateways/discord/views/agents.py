@@ -17,9 +17,8 @@ from opencrab.engine.goals.progress import Standing, Summary, progress, summary
 from opencrab.engine.insight.agent_state import State, state
 from opencrab.engine.models.effective_choice import effective
 from opencrab.engine.models.preferences import current
-from opencrab.gateways.discord.interactions.agent_lookup import agent_of
-from opencrab.gateways.discord.interactions.request import Asked
-from opencrab.gateways.discord.views.embeds import (
+from opencrab.gateways.discord.agent_lookup import Asked, agent_of
+from opencrab.gateways.discord.text.embeds import (
     FIELD_VALUE,
     Colour,
     Field,
@@ -30,7 +29,7 @@ from opencrab.gateways.discord.views.embeds import (
     one_line,
     plain,
 )
-from opencrab.gateways.discord.views.view_sentences import say, term
+from opencrab.gateways.discord.text.view_sentences import say, term
 
 _LOOKED_AT, _SHOWN = 50, 8
 _TEXT = 500

@@ -10,8 +10,8 @@ from opencrab.domain.approvals.approval import Approval
 from opencrab.domain.errors import NotFound, Refused
 from opencrab.engine.approvals.approvals import Decider, page, require_decider
 from opencrab.engine.discord.presence import presence_of
-from opencrab.gateways.discord.interactions.request import Asked
-from opencrab.gateways.discord.views.embeds import (
+from opencrab.gateways.discord.agent_lookup import Asked
+from opencrab.gateways.discord.text.embeds import (
     ROWS,
     Colour,
     Embed,
@@ -23,7 +23,7 @@ from opencrab.gateways.discord.views.embeds import (
     one_line,
     plain,
 )
-from opencrab.gateways.discord.views.view_sentences import say, term
+from opencrab.gateways.discord.text.view_sentences import say, term
 
 _PAGE = 100
 _NAME, _WHAT, _TOUCHES = 100, 400, 350

@@ -16,9 +16,8 @@ from opencrab.engine.conversation.channel_bindings import session_at
 from opencrab.engine.erasure import erase
 from opencrab.engine.memory import reading
 from opencrab.engine.memory.curation import Memories
-from opencrab.gateways.discord.interactions.agent_lookup import agent_of
-from opencrab.gateways.discord.interactions.request import Asked
-from opencrab.gateways.discord.views.embeds import (
+from opencrab.gateways.discord.agent_lookup import Asked, agent_of
+from opencrab.gateways.discord.text.embeds import (
     Colour,
     Field,
     embed,
@@ -28,7 +27,7 @@ from opencrab.gateways.discord.views.embeds import (
     one_line,
     plain,
 )
-from opencrab.gateways.discord.views.view_sentences import say, term
+from opencrab.gateways.discord.text.view_sentences import say, term
 from opencrab.ports.memory.search import Query
 
 _FOUND = 8

@@ -9,10 +9,9 @@ from opencrab.domain.models.routing import Use
 from opencrab.engine.agents.settings import choose_model
 from opencrab.engine.models.effective_choice import effective
 from opencrab.engine.models.preferences import current
-from opencrab.gateways.discord.interactions.agent_lookup import agent_of
-from opencrab.gateways.discord.interactions.request import Asked
-from opencrab.gateways.discord.views.embeds import Colour, embed, lines, message, one_line, plain
-from opencrab.gateways.discord.views.view_sentences import say, term
+from opencrab.gateways.discord.agent_lookup import Asked, agent_of
+from opencrab.gateways.discord.text.embeds import Colour, embed, lines, message, one_line, plain
+from opencrab.gateways.discord.text.view_sentences import say, term
 
 ALL_USES = "all"
 """What stands for every use that has no model of its own."""

@@ -11,9 +11,8 @@ from opencrab.domain.value import Language, MicroUsd
 from opencrab.engine.agents.settings import switch
 from opencrab.engine.insight.costs import Report, report
 from opencrab.engine.money.budgets import Drawn, budgets
-from opencrab.gateways.discord.interactions.agent_lookup import Seen, agent_of, every_agent
-from opencrab.gateways.discord.interactions.request import Asked
-from opencrab.gateways.discord.views.embeds import (
+from opencrab.gateways.discord.agent_lookup import Asked, Seen, agent_of, every_agent
+from opencrab.gateways.discord.text.embeds import (
     NOTHING,
     Colour,
     Field,
@@ -24,7 +23,7 @@ from opencrab.gateways.discord.views.embeds import (
     one_line,
     plain,
 )
-from opencrab.gateways.discord.views.view_sentences import say, term
+from opencrab.gateways.discord.text.view_sentences import say, term
 
 _ROWS = 2_000
 """Calls of each agent that are counted: what is older is left out, and that is said."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from opencrab.gateways.discord.interactions.request import Asked
+from opencrab.gateways.discord.agent_lookup import Asked
 from opencrab.gateways.discord.views import agents, approvals, memory, models, money
 from opencrab.ports.discord import Payload
 

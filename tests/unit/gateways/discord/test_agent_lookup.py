@@ -7,7 +7,7 @@ from opencrab.domain.discord.community import KIND
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.value import Language
 from opencrab.engine.conversation.channel_bindings import Opening, settle
-from opencrab.gateways.discord.interactions.agent_lookup import find_agent
+from opencrab.gateways.discord.agent_lookup import find_agent
 from tests.discord.recording import CHANNEL, GUILD
 from tests.unit.gateways.discord.showing import HOSTILE
 from tests.unit.gateways.discord.stage import Stage

@@ -1,19 +1,23 @@
-"""Finding: which agent somebody means, by its id or its name, or by where they ask."""
+"""Agent lookup: what a command carries, and which agent it means, by id, by name or by channel."""
 
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
-from opencrab.domain.discord.community import KIND, Presence
-from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.discord.community import KIND, Person, Presence, Reply, authority_of
+from opencrab.domain.errors import Conflict, NotFound, Refused
 from opencrab.domain.value import Language
-from opencrab.engine.conversation.channel_bindings import session_at
+from opencrab.engine.conversation.channel_bindings import Opening, fewest, session_at
 from opencrab.engine.discord.presence import presence_of, presences
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.discord.interactions.request import Asked
-from opencrab.gateways.discord.views.embeds import one_line
-from opencrab.gateways.discord.views.view_sentences import say
+from opencrab.gateways.discord.text import sentences
+from opencrab.gateways.discord.text.embeds import one_line
+from opencrab.gateways.discord.text.view_sentences import say
 
 Seen = tuple[Profile, Presence | None]
 Hears = Callable[[Presence | None], bool]
@@ -21,6 +25,41 @@ Hears = Callable[[Presence | None], bool]
 
 _NAMED = 10
 _PAGE = 100
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One command, with its words and its asker.
+
+    `name` is the command with its subcommand, as in `memory search`; `options` are its arguments by
+    name. `reply` is how it is answered.
+    """
+
+    runtime: Runtime
+    name: str
+    options: Mapping[str, Any]
+    person: Person
+    reply: Reply
+
+    @property
+    def language(self) -> Language:
+        """The asker's language."""
+        return self.reply.language
+
+    def authority(self, presence: Presence | None) -> Authority:
+        """What the asker is to an agent; without one, to the installation."""
+        return authority_of(self.person, self.runtime.community, presence)
+
+    def require_owner(
+        self, profile: Profile | None = None, presence: Presence | None = None
+    ) -> None:
+        """Raise Refused unless the asker is an owner: of this agent, or of the installation."""
+        if self.authority(presence) is not Authority.OWNER:
+            whose = "this installation" if profile is None else repr(profile.agent.name)
+            raise Refused(
+                f"only the owner of {whose} may do this",
+                cure="ask the owner, or have your Discord id added to owner_ids",
+            )
 
 
 def find_agent(
@@ -111,6 +150,72 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
+def words_in(asked: Asked, option: str) -> str:
+    """What somebody wrote into an option; raises Invalid when that is nothing."""
+    text = str(asked.options.get(option, ""))
+    if not text.strip():
+        raise sentences.no_words(asked.language, option)
+    return text
+
+
+def meant(asked: Asked) -> Seen:
+    """The agent that somebody names, or the only one here; raises NotFound, Conflict."""
+    seen = agent_of(asked)
+    if not seen[0].agent.answers:
+        name = seen[0].identity.name
+        raise Conflict(sentences.say(asked.language, "retired", name=name), field="agent")
+    return seen
+
+
+def first_here(asked: Asked) -> Seen:
+    """The first agent that talks here, or was placed here, or the only one; raises as `meant`."""
+    reply = asked.reply
+    here = {seen[0].agent.id: seen for seen in askable_by(asked)}
+    session = session_at(asked.runtime, place_of(asked))
+    talking = () if session is None else session.agent_ids
+    placed = (key for key, (_, at) in here.items() if at is not None and at.spot(reply.channel_id))
+    for agent_id in (*talking, *placed):
+        if agent_id in here:
+            return here[agent_id]
+    return meant(asked)
+
+
+def placed_here(asked: Asked) -> tuple[Seen, ...]:
+    """The agents that were placed in this channel."""
+    reply = asked.reply
+    return tuple(
+        seen
+        for seen in askable_by(asked)
+        if seen[1] is not None and seen[1].spot(reply.channel_id) is not None
+    )
+
+
+def seen_again(runtime: Runtime, agent_id: str) -> Seen:
+    """An agent that was found before; raises NotFound."""
+    return runtime.home.agents.get(agent_id), presence_of(runtime, agent_id)
+
+
+def place_of(asked: Asked) -> str:
+    """The name of the channel as a place that sessions belong to."""
+    return _place(asked.reply.channel_id)
+
+
+def is_trusted(asked: Asked, presence: Presence | None) -> bool:
+    """Whether the asker is an owner or a user of an agent now."""
+    return asked.authority(presence) in {Authority.OWNER, Authority.USER}
+
+
+def opening(asked: Asked, *seen: Seen, theme: str = "") -> Opening:
+    """How a session of the channel is opened with these agents; the fewest hear of it."""
+    return Opening(
+        agent_ids=tuple(dict.fromkeys(each[0].agent.id for each in seen)),
+        opened_by=asked.person.principal_id,
+        theme=theme,
+        hearing=fewest(*(_hearing(presence, asked.reply.channel_id) for _, presence in seen)),
+        guild_id=asked.reply.guild_id,
+    )
+
+
 def _askable(runtime: Runtime, hears: Hears) -> Iterator[Seen]:
     kept = {presence.agent_id: presence for presence in presences(runtime)}
     for profile in living(runtime):
@@ -122,7 +227,7 @@ def _askable(runtime: Runtime, hears: Hears) -> Iterator[Seen]:
 def _only(runtime: Runtime, channel_id: str, hears: Hears, language: Language) -> Seen:
     """The one that is meant when nobody is named."""
     here = tuple(_askable(runtime, hears))
-    session = session_at(runtime, f"{KIND}.{channel_id}")
+    session = session_at(runtime, _place(channel_id))
     spoken = () if session is None else session.agent_ids
     talking = tuple(seen for seen in here if seen[0].agent.id in spoken)
     placed = tuple(seen for seen in here if seen[1] is not None and seen[1].spot(channel_id))
@@ -135,7 +240,7 @@ def _only(runtime: Runtime, channel_id: str, hears: Hears, language: Language) -
 
 def _by_id(runtime: Runtime, agent_id: str) -> Seen | None:
     try:
-        return runtime.home.agents.get(agent_id), presence_of(runtime, agent_id)
+        return seen_again(runtime, agent_id)
     except NotFound:
         return None
 
@@ -163,3 +268,12 @@ def _who(here: tuple[Seen, ...], language: Language) -> str:
     names = [one_line(profile.agent.name, 100) for profile, _ in here[:_NAMED]]
     listed = ", ".join(names) + (", …" if len(here) > _NAMED else "")
     return say(language, "agents_are", names=listed)
+
+
+def _place(channel_id: str) -> str:
+    return f"{KIND}.{channel_id}"
+
+
+def _hearing(presence: Presence | None, channel_id: str) -> Hearing:
+    spot = None if presence is None else presence.spot(channel_id)
+    return Hearing.SESSION if spot is None else spot.hearing

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from opencrab.gateways.discord.views.embeds import (
+from opencrab.gateways.discord.text.embeds import (
     EMBEDS_TOGETHER,
     Colour,
     Style,

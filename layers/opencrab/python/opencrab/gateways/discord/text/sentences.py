@@ -4,7 +4,7 @@ import re
 
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.views.embeds import cut, plain
+from opencrab.gateways.discord.text.embeds import cut, plain
 
 CONTENT = 2_000
 """Units that the text of a message may have."""
