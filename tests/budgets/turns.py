@@ -28,7 +28,7 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.access.api_keys import create_key
-from opencrab.gateways.rest.http.app import create_app
+from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.bench.bill import bills
 from tests.bench.standard import NOWHERE, SAID, START, Thinking, profile_of

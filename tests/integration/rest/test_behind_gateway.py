@@ -12,7 +12,7 @@ import pytest
 
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.turn import Turn
-from opencrab.gateways.rest.http.app import create_app
+from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.http.lambda_entry import answering
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House, event

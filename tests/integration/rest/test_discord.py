@@ -12,7 +12,7 @@ from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from opencrab.domain.discord.community import Community, channel_of
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.engine.discord.setup import Application
-from opencrab.gateways.rest.http.app import create_app
+from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House, problem
 from tests.unit.engine.portal import BOT, CHANNEL, GUILD, KEY, Portal

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.discord.interactions import PATH, Interactions
-from opencrab.gateways.rest.http.app import create_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House
 

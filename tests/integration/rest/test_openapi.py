@@ -5,13 +5,15 @@ import subprocess
 import sys
 
 from opencrab.gateways.rest.http.app import routed
+
+from opencrab.gateways.rest.app import routed
 from opencrab.gateways.rest.http.openapi import text
 from tests.conftest import ROOT
 from tests.integration.rest.house import documented
 
 COMMAND = "python -m opencrab.gateways.rest > infra/openapi.json"
 HEAVY = {"boto3", "mangum", "aws_lambda_powertools", "httpx", "typer", "rich"}
-PROGRAM = f"import opencrab.gateways.rest.http.app, sys; print(*({HEAVY!r} & set(sys.modules)))"
+PROGRAM = f"import opencrab.gateways.rest.app, sys; print(*({HEAVY!r} & set(sys.modules)))"
 
 
 def test_the_file_is_the_document_that_the_routes_make() -> None:

@@ -9,7 +9,7 @@ import pytest
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
 from opencrab.domain.access.authority import Scope
 from opencrab.engine.autonomy.sweep import admit_due
-from opencrab.gateways.rest.http.app import create_app
+from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House, problem
 

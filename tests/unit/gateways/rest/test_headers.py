@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from opencrab.domain.errors import Invalid, Unauthenticated
 from opencrab.domain.value import Language
-from opencrab.gateways.rest.agents.agents import preferred
 from opencrab.gateways.rest.conversation.lines import LAST
 from opencrab.gateways.rest.conversation.messages import LONGEST_WAIT, wanted_wait
 from opencrab.gateways.rest.conversation.server_sent_events import sequence_of
+from opencrab.gateways.rest.http.accept_language import preferred
 from opencrab.gateways.rest.http.access import secret_in
 
 

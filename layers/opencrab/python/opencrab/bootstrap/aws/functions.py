@@ -237,7 +237,7 @@ def rest_handler() -> "Answer":
 
     load_quickly()
     from opencrab.bootstrap.discord.bot import bot_of
-    from opencrab.gateways.rest.http.app import create_app
+    from opencrab.gateways.rest.app import create_app
     from opencrab.gateways.rest.http.polling import PollingWatch
 
     configured = settings.load({})

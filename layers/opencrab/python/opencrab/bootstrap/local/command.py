@@ -181,8 +181,8 @@ def _serve(
     from opencrab.gateways.local.index_follower import IndexFollower
     from opencrab.gateways.local.machine import MachineReader
     from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
+    from opencrab.gateways.rest.app import create_app
     from opencrab.gateways.rest.conversation.websocket import offer
-    from opencrab.gateways.rest.http.app import create_app
 
     def ready() -> None:
         (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")

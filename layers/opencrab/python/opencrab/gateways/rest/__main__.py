@@ -2,7 +2,7 @@
 
 import sys
 
-from opencrab.gateways.rest.http.app import routed
+from opencrab.gateways.rest.app import routed
 from opencrab.gateways.rest.http.openapi import text
 
 if __name__ == "__main__":

@@ -16,10 +16,11 @@ from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.runtime import Runtime
+from opencrab.gateways.rest.http.accept_language import preferred
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import IfMatch
+from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
 
@@ -184,7 +185,7 @@ def retire(api: Api, _caller: Owner, agent_id: Id) -> AgentView:
 def get_soul(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Soul:
     """An agent's personality."""
     profile = api.runtime.home.agents.get(agent_id)
-    response.headers["ETag"] = etag(profile)
+    tag(response, profile.agent.version)
     return profile.soul
 
 
@@ -199,7 +200,7 @@ def put_soul(
 ) -> Soul:
     """Replace an agent's personality; it counts from its next turn on."""
     profile = changed(api.runtime, agent_id, if_match, {}, soul=body)
-    response.headers["ETag"] = etag(profile)
+    tag(response, profile.agent.version)
     return profile.soul
 
 
@@ -207,7 +208,7 @@ def put_soul(
 def get_identity(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Identity:
     """Who an agent is to others."""
     profile = api.runtime.home.agents.get(agent_id)
-    response.headers["ETag"] = etag(profile)
+    tag(response, profile.agent.version)
     return profile.identity
 
 
@@ -222,17 +223,8 @@ def put_identity(
 ) -> Identity:
     """Replace who an agent is to others; it counts from its next turn on."""
     profile = changed(api.runtime, agent_id, if_match, {}, identity=body)
-    response.headers["ETag"] = etag(profile)
+    tag(response, profile.agent.version)
     return profile.identity
-
-
-def preferred(accept_language: str) -> Language:
-    """The first language of an Accept-Language header that OpenCrab speaks, else English."""
-    for choice in accept_language.split(","):
-        spoken = choice.partition(";")[0].strip().lower().partition("-")[0]
-        if spoken in set(Language):
-            return Language(spoken)
-    return Language.EN
 
 
 def changed(
@@ -246,7 +238,8 @@ def changed(
 ) -> Profile:
     """Save changes of an agent that has not retired, if this is still its version."""
     profile = runtime.home.agents.get(agent_id)
-    if if_match is not None and if_match.strip() not in {etag(profile), "*"}:
+    wanted = version_in(if_match)
+    if wanted not in {None, profile.agent.version}:
         raise Conflict(
             f"agent {agent_id!r} is at version {profile.agent.version} now",
             field="If-Match",
@@ -255,11 +248,6 @@ def changed(
     return change_agent(runtime, profile, changes, soul=soul, identity=identity)
 
 
-def etag(profile: Profile) -> str:
-    """An agent's version as a header."""
-    return f'"{profile.agent.version}"'
-
-
 def _tagged(response: Response, profile: Profile) -> AgentView:
-    response.headers["ETag"] = etag(profile)
+    tag(response, profile.agent.version)
     return AgentView.of(profile)

@@ -16,11 +16,11 @@ from opencrab.engine.insight.costs import Report, report
 from opencrab.engine.models.effective_choice import Effective, effective
 from opencrab.engine.models.preferences import current, require_config
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.agents.agents import changed, etag
+from opencrab.gateways.rest.agents.agents import changed
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import IfMatch
+from opencrab.gateways.rest.http.etag import IfMatch, tag
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
 
 LISTING = "calls"
@@ -156,7 +156,7 @@ def _report(api: Api, agent_id: str, query: ReportQuery) -> Report:
 
 def _shown(runtime: Runtime, profile: Profile, response: Response) -> LlmConfigView:
     agent = profile.agent
-    response.headers["ETag"] = etag(profile)
+    tag(response, profile.agent.version)
     return LlmConfigView(
         **dict(agent.llm),
         model=agent.model,

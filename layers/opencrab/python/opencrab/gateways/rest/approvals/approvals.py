@@ -15,8 +15,13 @@ from opencrab.domain.value import ShortText, Value
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
 from opencrab.engine.approvals.signed_links import link_to
-from opencrab.gateways.rest.goals.task_views import named_only, sees_questions
-from opencrab.gateways.rest.http.access import Caller, Reader, Talker
+from opencrab.gateways.rest.http.access import (
+    Caller,
+    Reader,
+    Talker,
+    named_only,
+    sees_questions,
+)
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable

@@ -17,7 +17,6 @@ from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.signed_links import Link, decider_by, read_link
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.agents.agents import preferred
 from opencrab.gateways.rest.approvals.signed_link_page import (
     APPROVE,
     DECISION,
@@ -26,6 +25,7 @@ from opencrab.gateways.rest.approvals.signed_link_page import (
     decided,
     telling,
 )
+from opencrab.gateways.rest.http.accept_language import preferred
 from opencrab.gateways.rest.http.dependencies import Api
 
 router = APIRouter(include_in_schema=False)

@@ -13,11 +13,11 @@ from opencrab.domain.value import Value
 from opencrab.engine.agents.vital_signs import stored_signs
 from opencrab.engine.autonomy.heartbeat import beats
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.agents.agents import changed, etag
+from opencrab.gateways.rest.agents.agents import changed
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import IfMatch
+from opencrab.gateways.rest.http.etag import IfMatch, tag
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged
 
 LISTING = "heartbeats"
@@ -137,12 +137,12 @@ def put_status(
 
 
 def _heartbeat(response: Response, profile: Profile) -> Heartbeat:
-    response.headers["ETag"] = etag(profile)
+    tag(response, profile.agent.version)
     return profile.agent.heartbeat
 
 
 def _status(runtime: Runtime, response: Response, profile: Profile) -> StatusView:
-    response.headers["ETag"] = etag(profile)
+    tag(response, profile.agent.version)
     signs = _signs(runtime, profile.agent.id)
     in_vain = 0 if signs is None else signs.in_vain
     return StatusView(

@@ -5,9 +5,7 @@ gets everything after it. Changes of turns are news only: whoever missed one ask
 the format `agui` they are the events that a WebSocket tells as well.
 """
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query
@@ -16,18 +14,16 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from opencrab.domain.conversation.line import Line
-from opencrab.domain.errors import Invalid, NotFound, OpenCrabError
+from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.value import Value
 from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.live import Visible, collect, moved
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.conversation.lines import LAST, LineView, visible_to
 from opencrab.gateways.rest.http.access import Reader
-from opencrab.gateways.rest.http.dependencies import Api, Id, Rest
-from opencrab.gateways.rest.http.problem import of_error
+from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.event_stream import answer, events
 
-HEARTBEAT_SECONDS = 15.0
-RETRY_MS = 1_000
 _BATCH = 100
 
 router = APIRouter(prefix="/api", tags=["messages"])
@@ -60,6 +56,8 @@ class EventsQuery(Value, defer_build=False):
 
 class Progress:
     """How far one client has come in one session; it is read in a thread, event by event."""
+
+    over = False
 
     def __init__(
         self,
@@ -163,38 +161,7 @@ async def session_events(
     after = query.after if last_event_id is None else sequence_of(last_event_id)
     agui = query.format == "agui"
     progress = await run_in_threadpool(_begin, api.runtime, session_id, visible, after, agui=agui)
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    stream = events(api, session_id, progress, api.within(query.seconds))
-    return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
-
-
-async def events(
-    api: Rest, session_id: str, progress: Progress, seconds: float | None
-) -> AsyncIterator[str]:
-    """The stream itself: whatever is new, then a sleep until there may be more."""
-    loop = asyncio.get_running_loop()
-    deadline = None if seconds is None else loop.time() + seconds
-    yield f"retry: {RETRY_MS}\n\n"
-    async with api.watch.watching(session_id) as next_change:
-        quiet_since = loop.time()
-        while deadline is None or loop.time() < deadline:
-            try:
-                news = await run_in_threadpool(progress.news)
-            except OpenCrabError as error:
-                yield _problem_event(error)
-                return
-            for event in news:
-                yield event
-            if news:
-                quiet_since = loop.time()
-                continue
-            if loop.time() - quiet_since >= HEARTBEAT_SECONDS:
-                yield ": still here\n\n"
-                quiet_since = loop.time()
-            heartbeat = quiet_since + HEARTBEAT_SECONDS - loop.time()
-            left = heartbeat if deadline is None else min(heartbeat, deadline - loop.time())
-            if await next_change(max(left, 0.0)):
-                return
+    return answer(events(api, session_id, progress, api.within(query.seconds)))
 
 
 def sequence_of(event_id: str) -> int:
@@ -228,7 +195,3 @@ def _line_event(line: Line, *, agui: bool) -> str:
 
 def _data(event: live_events.Event) -> str:
     return f"data: {json.dumps(event, ensure_ascii=False)}\n\n"
-
-
-def _problem_event(error: OpenCrabError) -> str:
-    return f"event: problem\ndata: {bytes(of_error(error).body).decode()}\n\n"

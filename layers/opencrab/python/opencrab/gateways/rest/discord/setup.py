@@ -13,7 +13,6 @@ from opencrab.domain.discord.community import Presence, Snowflake
 from opencrab.domain.value import Value
 from opencrab.engine.discord import ambient_messages, diagnosis, presence, reactions, setup
 from opencrab.engine.discord.setup import Application, Difference, Invitation
-from opencrab.gateways.rest.agents.agents import preferred
 from opencrab.gateways.rest.discord.views import (
     DoctorView,
     OverheardView,
@@ -21,6 +20,7 @@ from opencrab.gateways.rest.discord.views import (
     PresencesView,
     ReactedView,
 )
+from opencrab.gateways.rest.http.accept_language import preferred
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id

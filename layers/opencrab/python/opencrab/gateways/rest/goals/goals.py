@@ -15,13 +15,13 @@ from opencrab.engine.goals import instructions as tasks
 from opencrab.engine.goals.instructions import Asker
 from opencrab.engine.goals.owner_goals import NewGoal, inject
 from opencrab.engine.goals.selection import explained
-from opencrab.gateways.rest.agents.agents import changed, etag
+from opencrab.gateways.rest.agents.agents import changed
 from opencrab.gateways.rest.goals.task_views import stored
 from opencrab.gateways.rest.goals.tasks import Reason
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import IfMatch
+from opencrab.gateways.rest.http.etag import IfMatch, tag
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
 
@@ -228,5 +228,5 @@ def get_goal(
 
 
 def _purpose(response: Response, profile: Profile) -> PurposeView:
-    response.headers["ETag"] = etag(profile)
+    tag(response, profile.agent.version)
     return PurposeView(purpose=profile.agent.purpose)

@@ -9,7 +9,7 @@ from opencrab.engine.approvals import approvals
 from opencrab.engine.goals.pausing import goal_fact
 from opencrab.engine.goals.progress import Asked, Progress, Standing, Summary, progress, summary
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.http.access import Caller
+from opencrab.gateways.rest.http.access import Caller, named_only, sees_questions
 
 
 class TaskSummary(Summary):
@@ -72,22 +72,6 @@ def front_of(runtime: Runtime, goal: Goal) -> Front | None:
     except NotFound:
         return None
     return Front(id=front.id, name=front.name, status=summary(runtime, front).status)
-
-
-def sees_questions(runtime: Runtime, agent_id: str, caller: Caller) -> bool:
-    """Whether a caller may read what an agent's calls are about: who may decide on them."""
-    if caller.is_owner:
-        return True
-    try:
-        delegates = runtime.home.agents.get(agent_id).agent.approvals.delegates
-    except NotFound:
-        return False
-    return caller.principal.id in delegates
-
-
-def named_only(action: str, impact: str) -> str:
-    """What those are told of a question who may not decide it."""
-    return f"{action} ({impact})"
 
 
 def _veiled(runtime: Runtime, asked: Asked) -> Asked:

@@ -1,4 +1,4 @@
-"""HTTP itself: the app, who calls, bodies, pages, problems, idempotency, OpenAPI.
+"""HTTP itself: who calls, bodies, pages, problems, idempotency, event streams, OpenAPI.
 
-Routes lie in the folders of their capabilities.
+It knows no route: those lie in the rooms of their capabilities, and `app` puts them together.
 """

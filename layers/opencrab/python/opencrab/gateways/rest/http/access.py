@@ -10,7 +10,7 @@ from fastapi.security.http import HTTPAuthorizationCredentials
 
 from opencrab.domain.access.authority import Authority, Scope, Source, authority
 from opencrab.domain.access.principal import Principal
-from opencrab.domain.errors import Unauthenticated
+from opencrab.domain.errors import NotFound, Unauthenticated
 from opencrab.engine.access.api_keys import principal_of
 from opencrab.engine.runtime import Runtime
 
@@ -85,3 +85,19 @@ def identify(runtime: Runtime, headers: Iterable[tuple[bytes, bytes]], secret: s
     from_terminal = any(name == _CLIENT and value == b"cli" for name, value in headers)
     source = Source.CLI if from_terminal else Source.REST
     return Caller(principal_of(runtime, secret), source)
+
+
+def sees_questions(runtime: Runtime, agent_id: str, caller: Caller) -> bool:
+    """Whether a caller may read what an agent's calls are about: who may decide on them."""
+    if caller.is_owner:
+        return True
+    try:
+        delegates = runtime.home.agents.get(agent_id).agent.approvals.delegates
+    except NotFound:
+        return False
+    return caller.principal.id in delegates
+
+
+def named_only(action: str, impact: str) -> str:
+    """What those are told of a question who may not decide it."""
+    return f"{action} ({impact})"

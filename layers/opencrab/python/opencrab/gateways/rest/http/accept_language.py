@@ -1,0 +1,12 @@
+"""Accept-Language: in which language a client wishes to be answered."""
+
+from opencrab.domain.value import Language
+
+
+def preferred(accept_language: str) -> Language:
+    """The first language of an Accept-Language header that OpenCrab speaks, else English."""
+    for choice in accept_language.split(","):
+        spoken = choice.partition(";")[0].strip().lower().partition("-")[0]
+        if spoken in set(Language):
+            return Language(spoken)
+    return Language.EN
