@@ -12,7 +12,7 @@ from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
 from opencrab.engine.goals.instructions import Asker, NewInstruction, undertake
 from opencrab.engine.insight.event_log import events
-from opencrab.engine.insight.turn_account import Event
+from opencrab.engine.insight.turn_events import Event
 from tests.contract.homes import HOMES
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House

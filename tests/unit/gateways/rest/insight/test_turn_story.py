@@ -20,7 +20,7 @@ from opencrab.domain.turn.record import (
     Reflection,
 )
 from opencrab.domain.turn.turn import Trigger, Turn
-from opencrab.gateways.rest.insight.turn_story import StoryView, told
+from opencrab.gateways.rest.insight.turn_story import StepView, StoryView
 
 WRITE = Call(id="c", name="ws_write", arguments={"path": "秘密.md", "content": "蟹"})
 ANSWER = Answer(
@@ -57,6 +57,11 @@ TURN = Turn(
     body_hash="h",
     created_at=datetime(2026, 2, 17, tzinfo=UTC),
 )
+
+
+def told(records: tuple[Record, ...]) -> tuple[StepView, ...]:
+    """The steps of a turn with these records, as its owner reads them."""
+    return StoryView.told(TURN, records, private=True).steps
 
 
 def test_nothing_is_told_of_a_turn_that_has_not_begun() -> None:

@@ -11,19 +11,8 @@ from enum import StrEnum
 
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal, GoalStatus, Task, TaskStatus, completion
-from opencrab.domain.turn.record import (
-    ActionIntent,
-    ApprovalRequest,
-    Call,
-    CallResult,
-    CallState,
-    ModelIntent,
-    ModelResult,
-    Record,
-    called,
-    called_with,
-)
-from opencrab.domain.turn.transcript import Step, Transcript
+from opencrab.domain.turn.account import CallAccount, TurnAccount
+from opencrab.domain.turn.record import Call, CallResult, CallState, called, called_with
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
 from opencrab.engine.approvals.approvals import approval_id
@@ -152,30 +141,28 @@ def summary(runtime: Runtime, goal: Goal) -> Summary:
 
 def progress(runtime: Runtime, goal: Goal, *, private: bool) -> Progress:
     """How far a goal has come; what the agent thinks and what its actions carry only if private."""
-    asks = None
-    seen = _Seen.of(runtime, goal, private=private)
-    if seen is not None:
-        asks = seen.asked()
-    told = _summary(goal, asks=asks is not None)
+    account = _account(runtime, goal)
+    asks = None if account is None else _asked(account)
     whole = Progress(
-        **dict(told),
+        **dict(_summary(goal, asks=asks is not None)),
         instruction=goal.instruction,
         tasks=tuple(_task(task, private=private) for task in goal.tasks),
         approval=asks,
         max_steps=runtime.rules.max_steps,
         report=goal.report,
         unconfirmed=goal.unconfirmed,
-        over=goal.status.is_end and (seen is None or seen.turn.status.is_end),
+        over=goal.status.is_end and (account is None or account.turn.status.is_end),
     )
-    if seen is None:
+    if account is None:
         return whole
-    deeds = tuple(seen.deeds())
+    language = runtime.home.agents.get(goal.agent_id).agent.language
+    deeds = tuple(_deeds(_Showing(runtime, language, private), account))
     return whole.replaced(
-        step=max(0, seen.turn.attempts - seen.transcript.failed_calls),
+        step=max(0, account.turn.attempts - account.failed_calls),
         actions=deeds,
-        current=_current(deeds, seen),
-        thinking=seen.thinking() if private else None,
-        spent_micro_usd=seen.turn.spent,
+        current=_current(deeds, account, language),
+        thinking=_thinking(account) if private else None,
+        spent_micro_usd=account.turn.spent,
     )
 
 
@@ -230,74 +217,60 @@ def _header(runtime: Runtime, turn_id: str) -> Turn | None:
         return None
 
 
-@dataclass(frozen=True)
-class _Seen:
+def _account(runtime: Runtime, goal: Goal) -> TurnAccount | None:
     """The turn that works on a goal, as its journal tells of it."""
+    if goal.turn_id is None:
+        return None
+    try:
+        recorded = runtime.home.journal.load(goal.turn_id)
+    except NotFound:
+        return None
+    return TurnAccount.of(recorded.turn, resolved(recorded.records, runtime.home.blobs))
+
+
+def _asked(account: TurnAccount) -> Asked | None:
+    """What the turn waits for, if a human has to decide it."""
+    pending, turn = account.pending, account.turn
+    ends = turn.status.is_end or (turn.stop is not None and not turn.stop.pause)
+    if ends or pending is None or pending.request is None or not pending.is_asked:
+        return None
+    request = pending.request
+    return Asked(
+        approval_id=approval_id(turn, request.n), what=request.what, touches=request.touches
+    )
+
+
+def _thinking(account: TurnAccount) -> str | None:
+    """The agent's last thoughts, and its words beside its last calls."""
+    for answer in reversed([step.answer for step in account.answered if step.answer]):
+        thought = answer.thought
+        words = [thought.judgment, thought.intent] if thought else []
+        if answer.calls:
+            words.append(answer.text)
+        said = "\n".join(dict.fromkeys(word.strip() for word in words if word.strip()))
+        if said:
+            return said if len(said) <= _THINKING else f"{said[: _THINKING - 1]}…"
+    return None
+
+
+@dataclass(frozen=True)
+class _Showing:
+    """In which language actions are told of, and whether to their owner."""
 
     runtime: Runtime
-    turn: Turn
-    records: tuple[Record, ...]
-    transcript: Transcript
     language: Language
     private: bool
 
-    @classmethod
-    def of(cls, runtime: Runtime, goal: Goal, *, private: bool) -> "_Seen | None":
-        if goal.turn_id is None:
-            return None
-        try:
-            recorded = runtime.home.journal.load(goal.turn_id)
-        except NotFound:
-            return None
-        records = resolved(recorded.records, runtime.home.blobs)
-        language = runtime.home.agents.get(goal.agent_id).agent.language
-        transcript = Transcript.of(records)
-        return cls(runtime, recorded.turn, records, transcript, language, private)
-
-    def asked(self) -> Asked | None:
-        """What the turn waits for, if a human has to decide it."""
-        request, call = self.transcript.approval, self.transcript.pending
-        if request is None or call is None or call.id != request.call_id:
-            return None
-        stop = self.turn.stop
-        ends = self.turn.status.is_end or (stop is not None and not stop.pause)
-        if ends or self.transcript.decision is not None:
-            return None
-        return Asked(
-            approval_id=approval_id(self.turn, request.n),
-            what=request.what,
-            touches=request.touches,
-        )
-
-    def deeds(self) -> Iterator[Deed]:
-        """Every action that the turn's model asked for, in order."""
-        seconds = dict(_durations(self.records))
-        for step in self.transcript.steps:
-            for call in step.answer.calls:
-                yield self._deed(step, call, seconds.get(call.id))
-
-    def thinking(self) -> str | None:
-        """The agent's last thoughts, and its words beside its last calls."""
-        for step in reversed(self.transcript.steps):
-            thought = step.answer.thought
-            words = [thought.judgment, thought.intent] if thought else []
-            if step.answer.calls:
-                words.append(step.answer.text)
-            said = "\n".join(dict.fromkeys(word.strip() for word in words if word.strip()))
-            if said:
-                return said if len(said) <= _THINKING else f"{said[: _THINKING - 1]}…"
-        return None
-
-    def _deed(self, step: Step, call: Call, seconds: float | None) -> Deed:
-        result = step.results.get(call.id)
+    def deed(self, told: CallAccount, mark: Mark) -> Deed:
+        """An action in a sentence."""
         return Deed(
-            id=call.id,
-            action=one_line(called(call), _NAME),
-            sentence=self._sentence(call),
-            mark=self._mark(call, result),
-            seconds=seconds,
-            arguments=_carried(call) if self.private else None,
-            result=_told(result) if self.private else None,
+            id=told.call.id,
+            action=one_line(called(told.call), _NAME),
+            sentence=self._sentence(told.call),
+            mark=mark,
+            seconds=told.seconds,
+            arguments=_carried(told.call) if self.private else None,
+            result=_told(told.result) if self.private else None,
         )
 
     def _sentence(self, call: Call) -> str:
@@ -308,26 +281,29 @@ class _Seen:
         arguments = (called_with(call) or {}) if self.private else {}
         return what(action, arguments, self.language)
 
-    def _mark(self, call: Call, result: CallResult | None) -> Mark:
-        if result is not None:
-            return Mark.DONE if result.state is CallState.COMPLETED else Mark.FAILED
-        pending = self.transcript.pending
-        if pending is None or pending.id != call.id:
-            return Mark.PENDING
-        if self.asked() is not None:
-            return Mark.WAITING
-        return Mark.RUNNING if self.turn.status is TurnStatus.RUNNING else Mark.PENDING
+
+def _deeds(showing: _Showing, account: TurnAccount) -> Iterator[Deed]:
+    """Every action that the turn's model asked for, in order."""
+    pending, asks = account.pending, _asked(account) is not None
+    runs = account.turn.status is TurnStatus.RUNNING
+    now = Mark.WAITING if asks else Mark.RUNNING if runs else Mark.PENDING
+    for step in account.answered:
+        for call in step.calls:
+            mark = now if call is pending else Mark.PENDING
+            if call.result is not None:
+                done = call.result.state is CallState.COMPLETED
+                mark = Mark.DONE if done else Mark.FAILED
+            yield showing.deed(call, mark)
 
 
-def _current(deeds: tuple[Deed, ...], seen: _Seen) -> Deed | None:
+def _current(deeds: tuple[Deed, ...], account: TurnAccount, language: Language) -> Deed | None:
     """What happens now: an action that runs or waits, or the model's thinking."""
     for deed in deeds:
         if deed.mark in {Mark.RUNNING, Mark.WAITING}:
             return deed
-    asking = isinstance(seen.transcript.open_intent, ModelIntent)
-    if not asking or seen.turn.status is not TurnStatus.RUNNING:
+    if not account.is_thinking or account.turn.status is not TurnStatus.RUNNING:
         return None
-    return Deed(id="", action="", sentence=_THINKS[seen.language], mark=Mark.RUNNING)
+    return Deed(id="", action="", sentence=_THINKS[language], mark=Mark.RUNNING)
 
 
 def _carried(call: Call) -> str:
@@ -342,24 +318,3 @@ def _told(record: CallResult | None) -> str | None:
     if result.success:
         return one_line(result.data or {"done": True}, _RESULT)
     return one_line(result.error or record.state.value, _RESULT)
-
-
-def _durations(records: tuple[Record, ...]) -> Iterator[tuple[str, float]]:
-    """How long each call took: from its intent, or from the end of what came before it.
-
-    Nothing is said of a call that waited for a human in between without an intent after that.
-    """
-    begun: datetime | None = None
-    for record in records:
-        match record:
-            case ModelResult() | ActionIntent():
-                begun = record.at
-            case ApprovalRequest():
-                begun = None
-            case CallResult():
-                ran = record.state not in {CallState.REFUSED, CallState.CANCELLED}
-                if ran and begun is not None and record.at is not None:
-                    yield record.call_id, round((record.at - begun).total_seconds(), 3)
-                begun = record.at
-            case _:
-                pass

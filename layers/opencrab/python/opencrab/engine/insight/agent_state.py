@@ -11,7 +11,7 @@ from opencrab.domain.agents.agent import Profile
 from opencrab.domain.goals.goal import GOAL, Goal, TaskStatus, goal_key
 from opencrab.domain.value import Value
 from opencrab.engine.insight import turn_index
-from opencrab.engine.insight.turn_account import (
+from opencrab.engine.insight.turn_events import (
     ActionTold,
     GoalTold,
     InputTold,

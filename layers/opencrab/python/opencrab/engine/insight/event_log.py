@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
 from opencrab.engine.insight import turn_index
-from opencrab.engine.insight.turn_account import Event, tell
+from opencrab.engine.insight.turn_events import Event, tell
 from opencrab.engine.insight.turn_index import Entry
 from opencrab.engine.runtime import Runtime
 

@@ -1,21 +1,12 @@
-"""Stories: a turn's records as steps that a person can read."""
+"""Stories: a turn's account as steps that a person can read."""
 
 from datetime import datetime
 from typing import Any
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import (
-    ActionIntent,
-    Answer,
-    ApprovalDecision,
-    ApprovalRequest,
-    CallResult,
-    ModelIntent,
-    ModelResult,
-    Record,
-    Reflection,
-)
+from opencrab.domain.turn.account import CallAccount, StepAccount, TurnAccount
+from opencrab.domain.turn.record import Answer, Record, Reflection
 from opencrab.domain.turn.turn import Stop, Trigger, Turn, TurnStatus
 from opencrab.domain.value import Value
 
@@ -96,106 +87,64 @@ class StoryView(TurnView):
     @classmethod
     def told(cls, turn: Turn, records: tuple[Record, ...], *, private: bool) -> "StoryView":
         """The whole story, or without what only the owner may read."""
-        steps = told(records)
-        return cls(**_header(turn), steps=steps if private else tuple(map(_public, steps)))
-
-
-def told(records: tuple[Record, ...]) -> tuple[StepView, ...]:
-    """The steps that records, in the order of their keys, amount to."""
-    steps: list[StepView] = []
-    for record in records:
-        if isinstance(record, ModelIntent):
-            steps.append(
-                StepView(
-                    number=len(steps) + 1,
-                    model=record.model,
-                    state="running",
-                    reserved_micro_usd=record.reserved,
-                )
-            )
-        elif steps:
-            steps[-1] = _after(steps[-1], record)
-    return tuple(steps)
-
-
-def _after(step: StepView, record: Record) -> StepView:
-    match record:
-        case ModelResult():
-            return _answered(step, record)
-        case ActionIntent():
-            return _called(step, record.call_id, state="running")
-        case CallResult():
-            result = record.result
-            return _called(
-                step,
-                record.call_id,
-                state=record.state.value,
-                success=result.success,
-                data=result.data,
-                error=result.error,
-            )
-        case ApprovalRequest():
-            asked = ApprovalView(what=record.what, touches=record.touches)
-            return _called(step, record.call_id, state="waiting", approval=asked)
-        case ApprovalDecision():
-            return _decided(step, record)
-        case _:
-            return step
-
-
-def _answered(step: StepView, record: ModelResult) -> StepView:
-    answer = record.answer or Answer()
-    calls = (
-        CallView(id=call.id, name=call.name, state="pending", arguments=call.arguments)
-        for call in answer.calls
-    )
-    return step.replaced(
-        state=record.state.value,
-        text=answer.text or None,
-        thought=answer.thought,
-        memory_update=answer.memory_update,
-        usage=answer.usage if record.answer else None,
-        error=record.error,
-        cost_micro_usd=record.cost,
-        latency_ms=record.latency_ms,
-        calls=tuple(calls),
-    )
-
-
-def _decided(step: StepView, record: ApprovalDecision) -> StepView:
-    asked = next((call.approval for call in step.calls if call.id == record.call_id), None)
-    if asked is None:
-        return step
-    decided = asked.replaced(approved=record.approved, by=record.by, reason=record.reason or None)
-    return _called(step, record.call_id, state="pending", approval=decided)
-
-
-def _called(step: StepView, call_id: str, **changes: Any) -> StepView:
-    calls = (call.replaced(**changes) if call.id == call_id else call for call in step.calls)
-    return step.replaced(calls=tuple(calls))
-
-
-def _public(step: StepView) -> StepView:
-    calls = (CallView(id=call.id, name=call.name, state=call.state) for call in step.calls)
-    return step.replaced(
-        text=None, thought=None, memory_update=None, error=None, calls=tuple(calls)
-    )
+        told = enumerate(TurnAccount.of(turn, records).steps, start=1)
+        steps = tuple(_step(number, step, private=private) for number, step in told)
+        return cls(**_header(turn), steps=steps)
 
 
 def _header(turn: Turn) -> dict[str, Any]:
-    return {
-        "id": turn.id,
-        "session_id": turn.session_id,
-        "agent_id": turn.agent_id,
-        "status": turn.status,
-        "trigger": turn.trigger,
-        "source": turn.source,
-        "authority": turn.authority,
-        "message_id": turn.group,
-        "stop": turn.stop,
-        "note": turn.note,
-        "model_calls": turn.attempts,
-        "spent_micro_usd": turn.spent,
-        "created_at": turn.created_at,
-        "ended_at": turn.ended_at,
-    }
+    shown = {name: value for name, value in turn if name in TurnView.model_fields}
+    renamed = {"message_id": turn.group, "model_calls": turn.attempts}
+    return {**shown, **renamed, "spent_micro_usd": turn.spent}
+
+
+def _step(number: int, step: StepAccount, *, private: bool) -> StepView:
+    calls = tuple(_call(call) if private else _public(call) for call in step.calls)
+    shown = StepView(
+        number=number,
+        model=step.intent.model,
+        state="running",
+        reserved_micro_usd=step.intent.reserved,
+        calls=calls,
+    )
+    if step.result is None:
+        return shown
+    shown = shown.replaced(
+        state=step.result.state.value,
+        usage=step.answer.usage if step.answer else None,
+        cost_micro_usd=step.result.cost,
+        latency_ms=step.result.latency_ms,
+    )
+    answer = step.answer or Answer()
+    return (
+        shown
+        if not private
+        else shown.replaced(
+            text=answer.text or None,
+            thought=answer.thought,
+            memory_update=answer.memory_update,
+            error=step.result.error,
+        )
+    )
+
+
+def _call(told: CallAccount) -> CallView:
+    shown = _public(told).replaced(arguments=told.call.arguments, approval=_approval(told))
+    if told.result is None:
+        return shown
+    result = told.result.result
+    return shown.replaced(success=result.success, data=result.data, error=result.error)
+
+
+def _approval(told: CallAccount) -> ApprovalView | None:
+    asked, decided = told.request, told.decision
+    if asked is None:
+        return None
+    view = ApprovalView(what=asked.what, touches=asked.touches)
+    if decided is None:
+        return view
+    return view.replaced(approved=decided.approved, by=decided.by, reason=decided.reason or None)
+
+
+def _public(told: CallAccount) -> CallView:
+    return CallView(id=told.call.id, name=told.call.name, state=told.state)

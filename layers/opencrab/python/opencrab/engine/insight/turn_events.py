@@ -1,4 +1,4 @@
-"""Telling: one turn as what came in, what was thought, what was done, and what came of it.
+"""Turn events: one turn as what came in, what was thought, what was done, and what came of it.
 
 The events of a turn only ever grow at their end, because its records do: whoever has read some of
 them goes on with the next one.
@@ -21,19 +21,8 @@ from opencrab.domain.goals.goal import (
     goal_of,
     task_message,
 )
-from opencrab.domain.turn.record import (
-    ActionIntent,
-    Answer,
-    ApprovalRequest,
-    Call,
-    CallResult,
-    CallState,
-    ModelResult,
-    Record,
-    called,
-    called_with,
-)
-from opencrab.domain.turn.transcript import Transcript
+from opencrab.domain.turn.account import CallAccount, StepAccount, TurnAccount
+from opencrab.domain.turn.record import CallResult, called, called_with
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
 from opencrab.engine.runtime import Runtime
@@ -45,7 +34,6 @@ _TEXT = 4_000
 _SUMMARY = 500
 _NAME = 60
 _GOOD = {TurnStatus.COMPLETED, TurnStatus.IDLE}
-_RAN = {CallState.COMPLETED, CallState.FAILED, CallState.UNKNOWN}
 _SILENT = {Language.JA: "何も言わずに終わりました", Language.EN: "It ended without a word"}
 
 
@@ -119,46 +107,32 @@ def tell(runtime: Runtime, turn_id: str, language: Language) -> Told | None:
         records = resolved(recorded.records, runtime.home.blobs)
     except NotFound:
         return None
-    teller = _Teller(runtime, recorded.turn, records, language)
-    events = tuple(teller.events())
-    transcript, over = Transcript.of(records), recorded.turn.status.is_end
-    asked = transcript.approval is not None and transcript.decision is None
-    busy = teller.doing is not None and not over
-    return Told(recorded.turn, events, busy=busy, approving=busy and asked)
+    account = TurnAccount.of(recorded.turn, records)
+    events = tuple(_Teller(runtime, account, language).events())
+    last = next((call for call in account.calls if call.is_busy), None)
+    if last is None or recorded.turn.status.is_end:
+        return Told(recorded.turn, events, busy=False, approving=False)
+    return Told(recorded.turn, events, busy=True, approving=last.is_asked)
 
 
 class _Teller:
-    """Goes through the records of one turn, once."""
+    """Goes through the account of one turn, once."""
 
-    def __init__(
-        self, runtime: Runtime, turn: Turn, records: tuple[Record, ...], language: Language
-    ) -> None:
+    def __init__(self, runtime: Runtime, account: TurnAccount, language: Language) -> None:
         self._runtime = runtime
-        self._turn = turn
-        self._records = records
+        self._account = account
+        self._turn = account.turn
         self._language = language
-        self._time = turn.created_at
-        self._calls: dict[str, Call] = {}
-        self._begun: set[str] = set()
+        self._time = account.turn.created_at
         self._ended: set[str] = set()
-        self._last: Answer | None = None
-        self._ends_turn = False
-        self.doing: str | None = None
 
     def events(self) -> Iterator[Event]:
         """Everything, in order."""
         yield InputTold(time=self._time, source=self._turn.source, text=_cut(self._trigger()))
-        for record in self._records:
-            self._time = max(self._time, getattr(record, "at", None) or self._time)
-            match record:
-                case ModelResult(answer=Answer()):
-                    yield from self._answered(record.answer)
-                case ActionIntent() | ApprovalRequest():
-                    yield from self._begin(record.call_id)
-                case CallResult():
-                    yield from self._result(record)
-                case _:
-                    pass
+        for step in self._account.steps:
+            yield from self._thought(step)
+            for call in step.calls:
+                yield from self._action(call)
         if self._turn.status.is_end:
             self._time = max(self._time, self._turn.ended_at or self._time)
             yield from self._end()
@@ -174,43 +148,37 @@ class _Teller:
         )
         return lines[0].text if lines and lines[0].sequence == turn.trigger_line else ""
 
-    def _answered(self, answer: Answer | None) -> Iterator[Event]:
+    def _thought(self, step: StepAccount) -> Iterator[Event]:
+        answer, self._time = step.answer, step.at or self._time
         if answer is None:
             return
-        self._last, self._ends_turn, thought = answer, False, answer.thought
-        self._calls.update({call.id: call for call in answer.calls})
         words = answer.text.strip() if answer.calls else ""
-        judgment = (thought.judgment.strip() if thought else "") or words
-        intent = thought.intent.strip() if thought else ""
+        judgment = (answer.thought.judgment.strip() if answer.thought else "") or words
+        intent = answer.thought.intent.strip() if answer.thought else ""
         if not judgment and not intent:
             return
-        if not intent and answer.calls:
-            intent = self._sentence(answer.calls[0].id)
+        if not intent and step.calls:
+            intent = self._sentence(step.calls[0])
         yield ThoughtTold(time=self._time, judgment=_cut(judgment), intent=_cut(intent))
 
-    def _begin(self, call_id: str) -> Iterator[Event]:
-        if call_id not in self._begun:
-            self._begun.add(call_id)
-            self.doing = call_id
-            yield ActionTold(time=self._time, summary=self._sentence(call_id))
-
-    def _result(self, record: CallResult) -> Iterator[Event]:
-        """What came of a call; one that never ran is only the model's business."""
-        if record.call_id == self.doing:
-            self.doing = None
-        self._ends_turn = self._ends_turn or record.ends_turn
-        if record.state not in _RAN or record.invalid:
+    def _action(self, call: CallAccount) -> Iterator[Event]:
+        """A call and what came of it; one that never ran is only the model's business."""
+        begun_at = call.begun_at or (call.ended_at if call.ran else None)
+        if begun_at is not None:
+            yield ActionTold(time=begun_at, summary=self._sentence(call))
+        self._time = call.ended_at or begun_at or self._time
+        if call.result is None or not call.ran:
             return
-        yield from self._begin(record.call_id)
-        self.doing = None
-        status, summary = self._outcome(record)
+        status, summary = self._outcome(call, call.result)
         yield ResultTold(time=self._time, status=status, summary=one_line(summary, _SUMMARY))
-        for effect in record.result.side_effects:
+        for effect in call.result.result.side_effects:
             if effect.kind == "goal_ended":
                 yield from self._goal_done(effect.goal)
 
-    def _outcome(self, record: CallResult) -> tuple[Literal["done", "fail"], str]:
-        sentence = self._sentence(record.call_id)
+    def _outcome(
+        self, call: CallAccount, record: CallResult
+    ) -> tuple[Literal["done", "fail"], str]:
+        sentence = self._sentence(call)
         if not record.result.success:
             return "fail", f"{sentence}: {record.result.error or record.state.value}"
         said = sentence
@@ -225,11 +193,12 @@ class _Teller:
 
     def _end(self) -> Iterator[Event]:
         """How the turn ended, unless its last action has said so."""
-        turn, answer = self._turn, self._last
-        good = turn.status in _GOOD
-        if good and self._ends_turn:
+        turn, good = self._turn, self._turn.status in _GOOD
+        answered = [step for step in self._account.steps if step.answer is not None]
+        last = answered[-1] if answered else None
+        if good and last is not None and last.ends_turn:
             return
-        words = answer.text.strip() if answer is not None and not answer.calls else ""
+        words = last.answer.text.strip() if last and last.answer and not last.calls else ""
         summary = (words if good else turn.note) or _SILENT[self._language]
         yield ResultTold(
             time=self._time,
@@ -265,11 +234,9 @@ class _Teller:
         fact = self._runtime.home.facts.get(self._turn.agent_id, GOAL, goal_key(goal_of(label)))
         return None if fact is None else fact.read(Goal)
 
-    def _sentence(self, call_id: str) -> str:
+    def _sentence(self, told: CallAccount) -> str:
         """What a call does, in the agent's language."""
-        call = self._calls.get(call_id)
-        if call is None:
-            return call_id
+        call = told.call
         action = self._runtime.actions.find(called(call))
         if action is None:
             return one_line(called(call), _NAME)
