@@ -7,15 +7,15 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from opencrab.domain.access.authority import Scope
-from opencrab.domain.access.principal import ApiKey
-from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.errors import Conflict
 from opencrab.domain.value import Name, Value
 from opencrab.engine.access.api_keys import create_key
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, listed
+from opencrab.gateways.rest.http.view import View
 
 LISTING = "keys"
 
@@ -29,7 +29,7 @@ class NewKey(Value, defer_build=False):
     scope: Scope = Scope.CHAT
 
 
-class KeyView(Value):
+class KeyView(View):
     """A key without its secret."""
 
     id: str
@@ -37,11 +37,6 @@ class KeyView(Value):
     scope: Scope
     created_at: datetime
     revoked_at: datetime | None
-
-    @classmethod
-    def of(cls, key: ApiKey) -> "KeyView":
-        """A stored key as it is shown."""
-        return cls(**key.model_dump(exclude={"hash"}))
 
 
 class NewKeyView(KeyView):
@@ -53,12 +48,7 @@ class NewKeyView(KeyView):
 @router.get("", summary="List API keys", operation_id="list_keys")
 def list_keys(api: Api, _caller: Owner, query: Paged) -> Page[KeyView]:
     """Keys, oldest first, revoked ones too."""
-    after, keys = place_in(LISTING, query.cursor), api.runtime.home.keys.list()
-    ids = [key.id for key in keys]
-    if after is not None and after not in ids:
-        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
-    start = 0 if after is None else ids.index(after) + 1
-    items, cursor = paged(LISTING, keys[start:], query.limit, lambda key: key.id)
+    items, cursor = listed(LISTING, query, api.runtime.home.keys.list, lambda key: key.id)
     return Page(items=tuple(map(KeyView.of, items)), next_cursor=cursor)
 
 
@@ -76,7 +66,7 @@ def create(
 
     def make() -> NewKeyView:
         secret, key = create_key(api.runtime, name=body.name, scope=body.scope)
-        return NewKeyView(**dict(KeyView.of(key)), secret=secret)
+        return NewKeyView.of(key, secret=secret)
 
     return once.answer(
         body,

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field, model_validator
 
 from opencrab.domain.agents.agent import ModelName, Profile
-from opencrab.domain.errors import Invalid
 from opencrab.domain.models.optimization import Aim
 from opencrab.domain.models.preferences import ALIASES, AliasName
 from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
@@ -21,7 +20,7 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag
-from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
+from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in, unknown_place
 
 LISTING = "calls"
 
@@ -126,7 +125,7 @@ def list_metrics(
     """An agent's model calls with their tokens, costs and times, the newest first."""
     runtime, place = api.runtime, place_in(LISTING, query.cursor)
     if place is not None and not is_row_id(place):
-        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+        raise unknown_place()
     runtime.home.agents.get(agent_id)
     since = query.period.since(runtime.clock.now())
     found = runtime.home.usage.rows(agent_id, since=since, after=place, limit=query.limit + 1)

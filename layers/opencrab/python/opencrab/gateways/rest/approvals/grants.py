@@ -1,21 +1,21 @@
 """Grants: leave that an owner gives an agent beforehand, with a budget of calls and an end."""
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Response
 
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.approvals.approval import Grant
 from opencrab.domain.errors import Invalid
-from opencrab.domain.value import Value
 from opencrab.engine.approvals import grants
 from opencrab.engine.approvals.grants import NewGrant
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, listed
+from opencrab.gateways.rest.http.view import View
 
 LISTING = "grants"
 
@@ -24,7 +24,7 @@ router = APIRouter(
 )
 
 
-class GrantView(Value):
+class GrantView(View):
     """A grant, and how many of its calls are used."""
 
     id: str
@@ -38,21 +38,12 @@ class GrantView(Value):
     by: str
     created_at: datetime
 
-    @classmethod
-    def of(cls, grant: Grant) -> "GrantView":
-        """A stored grant as it is shown."""
-        return cls(**dict(grant))
-
 
 @router.get("", summary="List grants", operation_id="list_grants")
 def list_grants(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[GrantView]:
     """An agent's grants that have not ended, the oldest first."""
-    place, found = place_in(LISTING, query.cursor), grants.grants(api.runtime, agent_id)
-    ids = [grant.id for grant in found]
-    if place is not None and place not in ids:
-        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
-    start = 0 if place is None else ids.index(place) + 1
-    items, cursor = paged(LISTING, found[start:], query.limit, lambda grant: grant.id)
+    read = partial(grants.grants, api.runtime, agent_id)
+    items, cursor = listed(LISTING, query, read, lambda grant: grant.id)
     return Page(items=tuple(map(GrantView.of, items)), next_cursor=cursor)
 
 

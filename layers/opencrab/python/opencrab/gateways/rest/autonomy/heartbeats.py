@@ -19,6 +19,7 @@ from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged
+from opencrab.gateways.rest.http.view import View
 
 LISTING = "heartbeats"
 
@@ -29,7 +30,7 @@ class HeartbeatPut(Heartbeat, defer_build=False):
     """How an agent is to live on its own, as a whole; what is left out gets its default."""
 
 
-class BeatView(Value):
+class BeatView(View):
     """A beat that had a reason, and the turn that it began; `slot` is its second since 1970."""
 
     slot: int
@@ -37,11 +38,6 @@ class BeatView(Value):
     reasons: tuple[BeatReason, ...]
     turn_id: str
     session_id: str
-
-    @classmethod
-    def of(cls, told: Beat) -> "BeatView":
-        """A logged beat as it is shown."""
-        return cls(**{name: getattr(told, name) for name in cls.model_fields})
 
 
 class TotalsView(Value):

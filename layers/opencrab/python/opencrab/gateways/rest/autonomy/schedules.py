@@ -1,13 +1,13 @@
 """Schedules: an agent's instructions for set times, listed, written, switched and run at once."""
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Response
 
 from opencrab.domain.autonomy.schedule import Schedule, ScheduleDraft, WhyOff
 from opencrab.domain.conversation.message import Channel
-from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Value
 from opencrab.engine.autonomy import schedules
 from opencrab.gateways.rest.http.access import Owner, Reader
@@ -15,7 +15,7 @@ from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, listed
 
 LISTING = "schedules"
 
@@ -58,14 +58,9 @@ class Begun(Value):
 @router.get("", summary="List schedules", operation_id="list_schedules")
 def list_schedules(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[ScheduleView]:
     """An agent's schedules, the oldest first; there are 50 at most."""
-    place, private = place_in(LISTING, query.cursor), caller.is_owner
-    found = schedules.schedules(api.runtime, agent_id)
-    ids = [each.id for each in found]
-    if place is not None and place not in ids:
-        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
-    start = 0 if place is None else ids.index(place) + 1
-    items, cursor = paged(LISTING, found[start:], query.limit, lambda each: each.id)
-    shown = tuple(ScheduleView.of(each, private=private) for each in items)
+    read = partial(schedules.schedules, api.runtime, agent_id)
+    items, cursor = listed(LISTING, query, read, lambda each: each.id)
+    shown = tuple(ScheduleView.of(each, private=caller.is_owner) for each in items)
     return Page(items=shown, next_cursor=cursor)
 
 

@@ -29,7 +29,7 @@ from opencrab.gateways.rest.http.access import Caller, Reader, Talker
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Once, Repeatable
-from opencrab.gateways.rest.http.page import Page, cursor_of, place_in
+from opencrab.gateways.rest.http.page import Page, cursor_of, sequence_in
 
 LISTING = "lines"
 LONGEST_WAIT = 60
@@ -95,7 +95,7 @@ def list_messages(
     """Lines of a session in order: what people and agents said, and what OpenCrab reports."""
     runtime = api.runtime
     visible = visible_to(caller, query.kinds)
-    place = _place(query)
+    place = sequence_in(f"{LISTING}-{query.order}", query.cursor)
     runtime.home.sessions.get(session_id)
     newest = query.order == "newest"
     lines, last = collect(
@@ -185,15 +185,6 @@ def _admit(
             cure=f"send at most {PARTS} parts and {MESSAGE_BYTES} bytes of text in all",
         ) from error
     return admit(runtime, session_id, message)
-
-
-def _place(query: LinesQuery) -> int | None:
-    place = place_in(f"{LISTING}-{query.order}", query.cursor)
-    if place is None:
-        return None
-    if not re.fullmatch(r"[1-9][0-9]{0,9}", place):
-        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
-    return int(place)
 
 
 def _answered(accepted: Accepted, replies: Replies) -> Answered:

@@ -12,7 +12,6 @@ from opencrab.domain.conversation.session import (
     Mode,
     Participant,
     Phase,
-    Session,
     SessionStatus,
 )
 from opencrab.domain.errors import Refused
@@ -25,13 +24,14 @@ from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+from opencrab.gateways.rest.http.view import View
 
 LISTING = "sessions"
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=JsonRoute)
 
 
-class SessionView(Value):
+class SessionView(View):
     """A conversation: its participants, its counters, and who may hear of it later."""
 
     id: str
@@ -57,11 +57,6 @@ class SessionView(Value):
     created_by: str
     created_at: datetime
     updated_at: datetime
-
-    @classmethod
-    def of(cls, session: Session) -> "SessionView":
-        """A stored session as it is shown."""
-        return cls(**{name: value for name, value in session if name in cls.model_fields})
 
 
 class Mentor(Value, defer_build=False):

@@ -10,11 +10,12 @@ from opencrab.domain.value import Value
 from opencrab.gateways.rest.http.access import Reader
 from opencrab.gateways.rest.http.body import JsonRoute
 from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.view import View
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=JsonRoute)
 
 
-class ShareView(Value):
+class ShareView(View):
     """One agent's share of a session.
 
     `characters_share` is 0..1 of all that agents said in it, `silent_seconds` the time since it
@@ -60,12 +61,8 @@ def fairness(session: Session, now: datetime) -> FairnessView:
 
     def share(part: Participant) -> ShareView:
         since = part.last_speech_at or session.created_at
-        return ShareView(
-            agent_id=part.agent_id,
-            role=part.role,
-            turns=part.turns,
-            speeches=part.speeches,
-            characters=part.characters,
+        return ShareView.of(
+            part,
             characters_share=part.characters / said if said else 0.0,
             silent_seconds=max(int((until - since).total_seconds()), 0),
         )

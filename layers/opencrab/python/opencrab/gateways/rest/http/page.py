@@ -16,6 +16,7 @@ LIMIT = 50
 MOST = 200
 
 _ID = re.compile(r"[A-Za-z0-9_\-.]{1,200}")
+_SEQUENCE = re.compile(r"[1-9][0-9]{0,9}")
 
 Item = TypeVar("Item")
 
@@ -77,6 +78,33 @@ def paged(
     if len(found) <= limit:
         return items, None
     return items, cursor_of(listing, place(items[-1]))
+
+
+def listed(
+    listing: str, query: PageQuery, read: Callable[[], Sequence[Any]], place: Callable[[Any], str]
+) -> tuple[Sequence[Any], str | None]:
+    """As `paged`, of a list that is read whole; raises Invalid for a place that it has not."""
+    after, found = place_in(listing, query.cursor), read()
+    places = [place(each) for each in found]
+    if after is not None and after not in places:
+        raise unknown_place()
+    start = 0 if after is None else places.index(after) + 1
+    return paged(listing, found[start:], query.limit, place)
+
+
+def sequence_in(listing: str, cursor: str | None) -> int | None:
+    """The sequence of a line that a cursor names; raises Invalid where that is none."""
+    place = place_in(listing, cursor)
+    if place is None:
+        return None
+    if not _SEQUENCE.fullmatch(place):
+        raise unknown_place()
+    return int(place)
+
+
+def unknown_place() -> Invalid:
+    """What is raised for a cursor of this list to a place that there is not."""
+    return Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
 
 
 def _unknown_cursor() -> Invalid:

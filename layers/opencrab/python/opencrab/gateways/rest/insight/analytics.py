@@ -6,7 +6,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from opencrab.domain.errors import Invalid
 from opencrab.domain.insight.recommendations import Focus
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import Value
@@ -18,7 +17,7 @@ from opencrab.engine.memory.reading import Place
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import JsonRoute
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Paged, cursor_of, place_in
+from opencrab.gateways.rest.http.page import Paged, cursor_of, place_in, unknown_place
 
 RELATIONS = "relations"
 
@@ -95,5 +94,5 @@ def _place(cursor: str | None) -> Place:
         return Place()
     found = _PLACE.fullmatch(place)
     if found is None:
-        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+        raise unknown_place()
     return Place(found[1], found[2])

@@ -7,7 +7,6 @@ from fastapi import APIRouter, Response
 from pydantic import StringConstraints
 
 from opencrab.domain.errors import Refused
-from opencrab.domain.memory.memory import Experience
 from opencrab.domain.value import Text, Value
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import REMARK_CHARACTERS, Thumbs
@@ -16,6 +15,7 @@ from opencrab.gateways.rest.http.access import Caller, Talker
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.view import View
 
 router = APIRouter(prefix="/api/turns", tags=["turns"], route_class=JsonRoute)
 
@@ -27,7 +27,7 @@ class Feedback(Value, defer_build=False):
     remark: Annotated[Text, StringConstraints(max_length=REMARK_CHARACTERS)] = ""
 
 
-class FeedbackView(Value):
+class FeedbackView(View):
     """Feedback as it is kept, as an experience of the agent."""
 
     id: str
@@ -35,17 +35,6 @@ class FeedbackView(Value):
     thumbs: Thumbs | None
     lesson: str
     at: datetime
-
-    @classmethod
-    def of(cls, experience: Experience) -> "FeedbackView":
-        """An experience that somebody's feedback became."""
-        return cls(
-            id=experience.id,
-            turn_id=experience.about_turn,
-            thumbs=feedback.thumbs_of(experience),
-            lesson=experience.lesson,
-            at=experience.at,
-        )
 
 
 @router.post(
@@ -79,7 +68,8 @@ def give(
             key=once.id_of("feedback"),
             by_owner=caller.is_owner,
         )
-        return FeedbackView.of(experience)
+        thumbs = feedback.thumbs_of(experience)
+        return FeedbackView.of(experience, turn_id=experience.about_turn, thumbs=thumbs)
 
     return once.answer(body, make, status=201)
 

@@ -14,6 +14,7 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
+from opencrab.gateways.rest.http.view import View
 
 router = APIRouter(prefix="/api/agents/{agent_id}/memory", tags=["memory"])
 
@@ -45,7 +46,7 @@ class ImportQuery(Value, defer_build=False):
     )
 
 
-class TakenView(Value):
+class TakenView(View):
     """What came of an import, by kind: taken in, known already, known with other words.
 
     `forgotten` is left out because it was forgotten here; only a trusted archive brings it back.
@@ -106,9 +107,7 @@ def import_memory(
     sessions and summaries are not taken in: a journal tells only what happened here.
     """
     taken = take_in(api.runtime, agent_id, content, trusted=query.trust)
-    return TakenView(
-        taken=taken.taken, known=taken.known, other=taken.other, forgotten=taken.forgotten
-    )
+    return TakenView.of(taken)
 
 
 def _day(now: datetime) -> str:

@@ -6,17 +6,13 @@ from datetime import datetime
 
 from fastapi import APIRouter
 
-from opencrab.domain.errors import Invalid
-from opencrab.domain.memory.belief import Belief
-from opencrab.domain.memory.working_memory import WorkingMemory
-from opencrab.domain.value import Value
 from opencrab.engine.agents import working_memory
 from opencrab.engine.memory import beliefs_and_peers, reading
-from opencrab.engine.memory.beliefs_and_peers import Acquaintance
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import JsonRoute
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged, place_in, unknown_place
+from opencrab.gateways.rest.http.view import View
 from opencrab.gateways.rest.memory.views import EXPERIENCES, ExperienceView, ImpressionSummary
 
 BELIEFS, PEERS = "beliefs", "peers"
@@ -26,7 +22,7 @@ router = APIRouter(prefix="/api/agents/{agent_id}", tags=["memory"], route_class
 _PLACE = re.compile(r"([0-9.e\-]{1,30})/([A-Za-z0-9_\-.]{1,200})")
 
 
-class BeliefView(Value):
+class BeliefView(View):
     """What the agent holds to be true, and how sure it is: 0 is surely false, 1 surely true.
 
     `evidence` is the newest of what speaks for or against it, with the turns in which it was seen.
@@ -46,13 +42,8 @@ class BeliefView(Value):
     session_id: str
     person_id: str
 
-    @classmethod
-    def of(cls, belief: Belief) -> "BeliefView":
-        """A stored belief as it is shown."""
-        return cls(**{name: getattr(belief, name) for name in cls.model_fields})
 
-
-class PeerSummary(Value):
+class PeerSummary(View):
     """Another agent in numbers.
 
     `trust` is how far it is trusted now: it fades with the time since `last_at`, and decides whom
@@ -70,12 +61,6 @@ class PeerSummary(Value):
     last_session: str
     tainted: bool
 
-    @classmethod
-    def of(cls, known: Acquaintance) -> "PeerSummary":
-        """A peer as it is listed."""
-        names = PeerSummary.model_fields.keys() - {"trust"}
-        return cls(trust=known.trust, **{name: getattr(known.peer, name) for name in names})
-
 
 class PeerView(PeerSummary):
     """The same with the impression in words, if there is one."""
@@ -83,7 +68,7 @@ class PeerView(PeerSummary):
     impression: ImpressionSummary | None = None
 
 
-class WorkingMemoryView(Value):
+class WorkingMemoryView(View):
     """What the agent has noted for itself, and the turn that wrote last; `at` is null for nothing.
 
     It is gone when the agent wakes and does not use it.
@@ -95,13 +80,6 @@ class WorkingMemoryView(Value):
     session_id: str = ""
     tainted: bool = False
     at: datetime | None = None
-
-    @classmethod
-    def of(cls, noted: WorkingMemory) -> "WorkingMemoryView":
-        """What is stored, as it is shown."""
-        names = cls.model_fields.keys() - {"size"}
-        size = len(noted.text.encode())
-        return cls(size=size, **{name: getattr(noted, name) for name in names})
 
 
 @router.get("/beliefs", summary="List beliefs", operation_id="list_beliefs")
@@ -130,7 +108,8 @@ def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Pee
     after = id_in(PEERS, query.cursor)
     found = beliefs_and_peers.peers(api.runtime, agent_id, after=after, limit=query.limit + 1)
     items, cursor = paged(PEERS, found, query.limit, lambda each: each.peer.agent_id)
-    return Page(items=tuple(map(PeerSummary.of, items)), next_cursor=cursor)
+    shown = (PeerSummary.of(known.peer, trust=known.trust) for known in items)
+    return Page(items=tuple(shown), next_cursor=cursor)
 
 
 @router.get("/peers/{peer_id}", summary="Look at a peer", operation_id="get_peer")
@@ -138,7 +117,7 @@ def get_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
     """One agent in numbers and words; where there are only words, the numbers are nobody's."""
     known = beliefs_and_peers.peer(api.runtime, agent_id, peer_id)
     words = None if known.impression is None else ImpressionSummary.of(known.impression)
-    return PeerView(**dict(PeerSummary.of(known)), impression=words)
+    return PeerView.of(known.peer, trust=known.trust, impression=words)
 
 
 @router.delete(
@@ -162,7 +141,9 @@ def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Pa
 def get_working_memory(api: Api, _caller: Owner, agent_id: Id) -> WorkingMemoryView:
     """What the agent has noted for itself while it works."""
     noted = working_memory.working_memory(api.runtime, agent_id)
-    return WorkingMemoryView() if noted is None else WorkingMemoryView.of(noted)
+    if noted is None:
+        return WorkingMemoryView()
+    return WorkingMemoryView.of(noted, size=len(noted.text.encode()))
 
 
 @router.delete(
@@ -187,5 +168,5 @@ def _place(cursor: str | None) -> tuple[float, str] | None:
     except ValueError:
         confidence = math.nan
     if found is None or not 0 <= confidence <= 1:
-        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
+        raise unknown_place()
     return confidence, found[2]

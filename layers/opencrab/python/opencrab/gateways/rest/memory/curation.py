@@ -17,6 +17,7 @@ from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import REPLAYED, Repeatable
 from opencrab.gateways.rest.http.page import Page, PageQuery, cursor_of, id_in
+from opencrab.gateways.rest.http.view import View
 
 LISTING = "memories"
 
@@ -38,7 +39,7 @@ class MemoriesQuery(PageQuery, defer_build=False):
     category: Category | None = Field(default=None, examples=["preference"])
 
 
-class MemorySummary(Value):
+class MemorySummary(View):
     """A memory; `hearing` is who may hear of it, `provenance` on whose word it rests.
 
     `merged` counts how often the same was learned again. `tainted`: the words came from outside.
@@ -62,11 +63,6 @@ class MemorySummary(Value):
     person_id: str
     created_at: datetime
     updated_at: datetime
-
-    @classmethod
-    def of(cls, memory: Memory) -> "MemorySummary":
-        """A stored memory as it is listed."""
-        return cls(**{name: getattr(memory, name) for name in MemorySummary.model_fields})
 
 
 class MemoryView(MemorySummary):
@@ -167,4 +163,4 @@ def _tagged(response: Response, kept: Kept) -> MemoryView:
 
 
 def _view(memory: Memory) -> MemoryView:
-    return MemoryView(**dict(MemorySummary.of(memory)), earlier=memory.earlier)
+    return MemoryView.of(memory)

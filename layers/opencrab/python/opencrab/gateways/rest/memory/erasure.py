@@ -1,6 +1,5 @@
 """Forgetting over REST: what an owner wants gone, for good, and what came of it."""
 
-from dataclasses import asdict
 from typing import Annotated, Literal
 
 from fastapi import APIRouter
@@ -15,6 +14,7 @@ from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
+from opencrab.gateways.rest.http.view import View
 
 router = APIRouter(prefix="/api/agents/{agent_id}/memory", tags=["memory"], route_class=JsonRoute)
 
@@ -54,7 +54,7 @@ class ForgetWish(Value, defer_build=False):
         return Wish(scope=Scope(self.scope), id=self.id, since=self.since, until=self.until)
 
 
-class ForgottenView(Value):
+class ForgottenView(View):
     """What was done, and what is left: while it is not `done`, send the same again.
 
     `lines` and `turns` were erased; `removed` are kept things as `agent/kind:id`. `files`,
@@ -72,7 +72,7 @@ class ForgottenView(Value):
     schedules: tuple[str, ...]
 
 
-class LineageView(Value):
+class LineageView(View):
     """What would go, and what came of it.
 
     `repeated` lines tell it again, `kept` are memories and other things as `agent/kind:id`;
@@ -102,7 +102,7 @@ def forget(
     no harm and goes on where the time was not enough, whatever its Idempotency-Key.
     """
     wish = _meant(agent_id, body)
-    return ForgottenView(**asdict(erase.forget(api.runtime, agent_id, wish)))
+    return ForgottenView.of(erase.forget(api.runtime, agent_id, wish))
 
 
 @router.post(
@@ -116,7 +116,7 @@ def preview(
     body: Annotated[ForgetWish, strictly(ForgetWish)],
 ) -> LineageView:
     """What would be forgotten with a wish, and what came of it; nothing changes."""
-    return LineageView(**asdict(erase.lineage(api.runtime, agent_id, body.wish())))
+    return LineageView.of(erase.lineage(api.runtime, agent_id, body.wish()))
 
 
 def _meant(agent_id: str, body: ForgetWish) -> Wish:

@@ -1,6 +1,5 @@
 """Logs over REST: the sessions of one agent, and their lines as they were written down."""
 
-import re
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -8,15 +7,13 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from opencrab.domain.conversation.session import Hearing, SessionStatus
-from opencrab.domain.errors import Invalid
-from opencrab.domain.value import Value
 from opencrab.engine.memory import reading
-from opencrab.engine.memory.reading import Log
 from opencrab.gateways.rest.conversation.lines import LAST, LineView, Sequence
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import JsonRoute
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Page, Paged, PageQuery, cursor_of, id_in, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, PageQuery, cursor_of, id_in, sequence_in
+from opencrab.gateways.rest.http.view import View
 
 LISTING, LINES = "memory-sessions", "memory-lines"
 
@@ -33,7 +30,7 @@ class LogQuery(PageQuery, defer_build=False):
     last: Sequence = Field(default=LAST, description="no lines after this one")
 
 
-class LogView(Value):
+class LogView(View):
     """A session of the agent: who may hear of it, and how many lines it has."""
 
     id: str
@@ -46,13 +43,6 @@ class LogView(Value):
     created_at: datetime
     last_at: datetime | None
 
-    @classmethod
-    def of(cls, log: Log) -> "LogView":
-        """A session as its agent remembers it."""
-        own = ("id", "name", "theme", "status", "hearing", "guild_id", "created_at")
-        shown = {name: getattr(log.session, name) for name in own}
-        return cls(**shown, lines=log.lines, last_at=log.last_at)
-
 
 @router.get("", summary="List its sessions", operation_id="list_memory_sessions")
 def list_logs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[LogView]:
@@ -60,7 +50,8 @@ def list_logs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[LogV
     after = id_in(LISTING, query.cursor) or None
     found, place = reading.logs(api.runtime, agent_id, after=after, limit=query.limit)
     cursor = None if place is None else cursor_of(LISTING, place)
-    return Page(items=tuple(map(LogView.of, found)), next_cursor=cursor)
+    shown = (LogView.of(log.session, lines=log.lines, last_at=log.last_at) for log in found)
+    return Page(items=tuple(shown), next_cursor=cursor)
 
 
 @router.get("/{session_id}", summary="Read a session's log", operation_id="get_memory_session")
@@ -72,7 +63,8 @@ def get_log(
     `first` and `last` name lines by their sequence, as a summary's sources and a search do.
     """
     newest = query.order == "newest"
-    place, after, before = _place(query), max(query.first - 1, 0), query.last + 1
+    place = sequence_in(f"{LINES}-{query.order}", query.cursor)
+    after, before = max(query.first - 1, 0), query.last + 1
     if place is not None:
         after, before = (after, min(place, before)) if newest else (max(place, after), before)
     found, last = reading.lines(
@@ -86,12 +78,3 @@ def get_log(
     )
     cursor = None if last is None else cursor_of(f"{LINES}-{query.order}", str(last))
     return Page(items=tuple(map(LineView.of, found)), next_cursor=cursor)
-
-
-def _place(query: LogQuery) -> int | None:
-    place = place_in(f"{LINES}-{query.order}", query.cursor)
-    if place is None:
-        return None
-    if not re.fullmatch(r"[1-9][0-9]{0,9}", place):
-        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
-    return int(place)

@@ -8,9 +8,8 @@ from fastapi import APIRouter, Path
 from pydantic import StringConstraints
 
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.errors import Invalid
-from opencrab.domain.memory.knowledge_graph import Edge, KnowledgeSource, Node
-from opencrab.domain.memory.memory import Experience, Impression, SessionImpression
+from opencrab.domain.memory.knowledge_graph import KnowledgeSource
+from opencrab.domain.memory.memory import SessionImpression
 from opencrab.domain.memory.summary import Span, Summary
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Value
@@ -19,7 +18,16 @@ from opencrab.engine.memory.reading import Place
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import JsonRoute
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Page, Paged, cursor_of, id_in, paged, place_in
+from opencrab.gateways.rest.http.page import (
+    Page,
+    Paged,
+    cursor_of,
+    id_in,
+    paged,
+    place_in,
+    unknown_place,
+)
+from opencrab.gateways.rest.http.view import View
 
 IMPRESSIONS, GRAPH = "impressions", "graph"
 EXPERIENCES, SUMMARIES = "experiences", "summaries"
@@ -31,7 +39,7 @@ _PLACE = re.compile(r"(node|edge)/([A-Za-z0-9_\-.]{0,200})")
 SummaryId = Annotated[str, StringConstraints(pattern=f"^{_SUMMARY}$"), Path(examples=["S12"])]
 
 
-class ImpressionSummary(Value):
+class ImpressionSummary(View):
     """What an agent thinks of one person or peer; `target_id` stays, whatever they are called."""
 
     target_id: str
@@ -47,11 +55,6 @@ class ImpressionSummary(Value):
     created_at: datetime
     updated_at: datetime
 
-    @classmethod
-    def of(cls, impression: Impression) -> "ImpressionSummary":
-        """A stored impression as it is listed."""
-        return cls(**{name: getattr(impression, name) for name in cls.model_fields})
-
 
 class ImpressionView(ImpressionSummary):
     """The same with what was noted in each session, the newest last."""
@@ -59,7 +62,7 @@ class ImpressionView(ImpressionSummary):
     history: tuple[SessionImpression, ...]
 
 
-class NodeView(Value):
+class NodeView(View):
     """One thing that an agent holds to be so."""
 
     id: str
@@ -73,13 +76,8 @@ class NodeView(Value):
     session_id: str
     updated_at: datetime
 
-    @classmethod
-    def of(cls, node: Node) -> "NodeView":
-        """A stored node as it is shown."""
-        return cls(**{name: getattr(node, name) for name in cls.model_fields})
 
-
-class EdgeView(Value):
+class EdgeView(View):
     """How one node relates to another, and how strongly, between 0 and 1."""
 
     origin: str
@@ -88,11 +86,6 @@ class EdgeView(Value):
     weight: float
     turn_id: str
     updated_at: datetime
-
-    @classmethod
-    def of(cls, edge: Edge) -> "EdgeView":
-        """A stored edge as it is shown."""
-        return cls(**{name: getattr(edge, name) for name in cls.model_fields})
 
 
 class GraphView(Value):
@@ -103,7 +96,7 @@ class GraphView(Value):
     next_cursor: str | None = None
 
 
-class ExperienceView(Value):
+class ExperienceView(View):
     """Something that the agent did, how it went and what it taught; `model` if it is about one.
 
     With `retired_at` its searches find it no more; taking the change back brings it back.
@@ -121,11 +114,6 @@ class ExperienceView(Value):
     session_id: str
     at: datetime
     retired_at: datetime | None
-
-    @classmethod
-    def of(cls, lived: Experience) -> "ExperienceView":
-        """A stored experience as it is shown."""
-        return cls(**{name: getattr(lived, name) for name in cls.model_fields})
 
 
 class SourceView(Value):
@@ -184,7 +172,7 @@ def list_impressions(
 def get_impression(api: Api, _caller: Owner, agent_id: Id, person_id: Id) -> ImpressionView:
     """What the agent thinks of one person or peer, session by session."""
     found = reading.impression(api.runtime, agent_id, person_id)
-    return ImpressionView(**dict(ImpressionSummary.of(found)), history=found.history)
+    return ImpressionView.of(found)
 
 
 @router.get("/graph", summary="Read its knowledge", operation_id="get_memory_graph")
@@ -214,7 +202,7 @@ def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page
     """Summaries of topics, days and months, the newest first."""
     after = id_in(SUMMARIES, query.cursor)
     if after and not re.fullmatch(_SUMMARY, after):
-        raise _unknown_cursor()
+        raise unknown_place()
     found = reading.summaries(api.runtime, agent_id, after=after, limit=query.limit + 1)
     items, cursor = paged(SUMMARIES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(SummaryView.of, items)), next_cursor=cursor)
@@ -232,9 +220,5 @@ def _place(cursor: str | None) -> Place:
         return Place()
     found = _PLACE.fullmatch(place)
     if found is None:
-        raise _unknown_cursor()
+        raise unknown_place()
     return Place(found[1], found[2])
-
-
-def _unknown_cursor() -> Invalid:
-    return Invalid("this cursor is not one of this list", field="cursor", cure="begin again")

@@ -23,7 +23,7 @@ from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
-from opencrab.ports.models.model import ModelInfo
+from opencrab.gateways.rest.http.view import View
 
 LISTING = "models"
 
@@ -36,7 +36,7 @@ class ModelsQuery(PageQuery, defer_build=False):
     provider: ProviderName | None = Field(default=None, description="only this provider's")
 
 
-class ModelView(Value):
+class ModelView(View):
     """What is known of a model; prices are in micro-dollars per million tokens, null if unknown.
 
     A model without a price is refused until one is set.
@@ -52,22 +52,6 @@ class ModelView(Value):
     vision: bool
     private: bool
     notes: tuple[Received, ...]
-
-    @classmethod
-    def of(cls, info: ModelInfo) -> "ModelView":
-        """What the directory knows, as it is shown."""
-        return cls(
-            name=info.name,
-            provider=info.provider,
-            max_input_tokens=info.max_input_tokens,
-            max_output_tokens=info.max_output_tokens,
-            max_total_tokens=info.max_total_tokens,
-            price=info.price,
-            functions=info.functions,
-            vision=info.vision,
-            private=info.private,
-            notes=info.notes,
-        )
 
 
 class PricesPut(Value, defer_build=False):

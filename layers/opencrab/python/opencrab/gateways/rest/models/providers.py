@@ -17,7 +17,7 @@ from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
-from opencrab.ports.models.model import ProviderState
+from opencrab.gateways.rest.http.view import View
 
 LISTING = "providers"
 HEALTH_SECONDS = 5.0
@@ -29,7 +29,7 @@ Key = Annotated[str, StringConstraints(pattern=r"^[!-~]*$", max_length=8_192)]
 """What fits into a header of a request."""
 
 
-class ProviderView(Value):
+class ProviderView(View):
     """A provider; `missing` is what it lacks, and empty when it can be used."""
 
     name: str
@@ -40,11 +40,6 @@ class ProviderView(Value):
     has_key: bool
     missing: str
     default_model: str
-
-    @classmethod
-    def of(cls, state: ProviderState) -> "ProviderView":
-        """What the directory knows, as it is shown."""
-        return cls(**{name: getattr(state, name) for name in cls.model_fields})
 
 
 class ProviderPut(Value, defer_build=False):

@@ -1,6 +1,5 @@
 """Budgets: how much may be spent, and what is drawn of it today."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -14,6 +13,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api
+from opencrab.gateways.rest.http.view import View
 
 router = APIRouter(prefix="/api/budgets", tags=["costs"], route_class=JsonRoute)
 
@@ -45,7 +45,7 @@ class BudgetsPut(Value, defer_build=False):
     limits: LimitsChange | None
 
 
-class DrawnView(Value):
+class DrawnView(View):
     """What is drawn today from one budget, what was given back taken off; its limit."""
 
     scope: str
@@ -53,7 +53,7 @@ class DrawnView(Value):
     limit_micro_usd: int
 
 
-class BudgetsView(Value):
+class BudgetsView(View):
     """The limits in force, those of the configuration, and what is drawn today (UTC).
 
     `changed` names the limits that were set at run time; the others follow the configuration.
@@ -92,10 +92,4 @@ def put_budgets(
 
 def _shown(runtime: Runtime, agent: Agent | None) -> BudgetsView:
     found = budgets(runtime, agent)
-    return BudgetsView(
-        limits=found.limits,
-        configured=found.configured,
-        changed=found.changed,
-        day=found.day,
-        drawn=tuple(DrawnView(**asdict(each)) for each in found.drawn),
-    )
+    return BudgetsView.of(found, drawn=tuple(map(DrawnView.of, found.drawn)))

@@ -26,7 +26,7 @@ from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import Once, Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, listed
 
 LISTING = "skills"
 
@@ -129,13 +129,8 @@ class SkillView(SkillSummary):
 @router.get("", summary="List its skills", operation_id="list_skills")
 def list_skills(keeper: Looking, query: Paged) -> Page[SkillSummary]:
     """Standard skills, on or off, then what the agent learned, archived ones too."""
-    place, language = place_in(LISTING, query.cursor), _language(keeper)
-    found = keeper.all()
-    names = [kept.skill.name for kept in found]
-    if place is not None and place not in names:
-        raise Invalid("this cursor is not one of this list", field="cursor", cure="begin again")
-    start = 0 if place is None else names.index(place) + 1
-    items, cursor = paged(LISTING, found[start:], query.limit, lambda kept: kept.skill.name)
+    items, cursor = listed(LISTING, query, keeper.all, lambda kept: kept.skill.name)
+    language = _language(keeper)
     shown = tuple(SkillSummary(**_shown(kept, language)) for kept in items)
     return Page(items=shown, next_cursor=cursor)
 

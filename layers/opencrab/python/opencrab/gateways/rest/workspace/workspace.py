@@ -14,7 +14,8 @@ from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
-from opencrab.ports.workspace.files import ABSENT, FileInfo, FileVersion
+from opencrab.gateways.rest.http.view import View
+from opencrab.ports.workspace.files import ABSENT
 
 LISTING = "files"
 
@@ -40,7 +41,7 @@ class FilesQuery(PageQuery, defer_build=False):
     )
 
 
-class FileView(Value):
+class FileView(View):
     """A file without its content; send `version` as If-Match to replace just this one."""
 
     path: str
@@ -48,24 +49,14 @@ class FileView(Value):
     sha256: str
     version: str
 
-    @classmethod
-    def of(cls, info: FileInfo) -> "FileView":
-        """A stored file as it is shown."""
-        return cls(path=info.path, size=info.size, sha256=info.sha256, version=info.version)
 
-
-class VersionView(Value):
+class VersionView(View):
     """One version of a file; GET the file with `?version=` to read it."""
 
     version: str
     size: int
     at: datetime
     is_current: bool
-
-    @classmethod
-    def of(cls, found: FileVersion) -> "VersionView":
-        """A version as it is shown."""
-        return cls(version=found.version, size=found.size, at=found.at, is_current=found.is_current)
 
 
 class VersionsView(Value):

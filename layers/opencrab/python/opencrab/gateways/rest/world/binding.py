@@ -5,17 +5,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 
 from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.value import Value
-from opencrab.domain.world.binding import Genome, World
+from opencrab.domain.world.binding import Genome
 from opencrab.engine.world.binding import NewBinding, bind, place
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import JsonRoute, strictly
 from opencrab.gateways.rest.http.dependencies import Api, Id
+from opencrab.gateways.rest.http.view import View
 
 router = APIRouter(prefix="/api/agents/{agent_id}/world", tags=["world"], route_class=JsonRoute)
 
 
-class WorldView(Value):
+class WorldView(View):
     """An agent's place in its world; `key_id` is what it is called there."""
 
     world_id: str
@@ -30,11 +30,6 @@ class WorldView(Value):
     units: int | None
     cycle: int
     state: dict[str, Any]
-
-    @classmethod
-    def of(cls, world: World) -> "WorldView":
-        """A stored place as it is shown."""
-        return cls(**{name: getattr(world, name) for name in cls.model_fields})
 
 
 @router.get("", summary="Look at its world", operation_id="get_agent_world")
