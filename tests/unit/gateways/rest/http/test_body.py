@@ -1,7 +1,7 @@
 """Strict JSON: it means the same to everybody, or it is refused."""
 
 import json
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import JSON_DEPTH
-from opencrab.gateways.rest.http.body import check_address, strict_json, strictly
+from opencrab.gateways.rest.http.body import Strict, check_address, strict_json
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBERS = st.integers(-(10**300), 10**300) | st.floats(allow_nan=False, allow_infinity=False)
@@ -77,7 +77,7 @@ class _Counter(BaseModel):
 
 @pytest.mark.parametrize("value", [{"number": "5"}, {"number": 5.5}, {"number": 1, "sure": 1}])
 def test_nothing_is_guessed_from_another_kind(value: dict[str, Any]) -> None:
-    reader: TypeAdapter[_Counter] = TypeAdapter(Annotated[_Counter, strictly(_Counter)])
+    reader: TypeAdapter[_Counter] = TypeAdapter(Strict[_Counter])
     with pytest.raises(ValidationError):
         reader.validate_python(value)
     assert reader.validate_python({"number": 5}).number == 5

@@ -1,7 +1,6 @@
 """API keys: list, make and revoke them; a secret is shown once, to whoever asked for it."""
 
 from datetime import datetime
-from typing import Annotated
 
 from fastapi import APIRouter, Response
 from pydantic import Field
@@ -11,7 +10,7 @@ from opencrab.domain.errors import Conflict
 from opencrab.domain.value import Name, Value
 from opencrab.engine.access.api_keys import create_key
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, listed
@@ -59,9 +58,7 @@ def list_keys(api: Api, _caller: Owner, query: Paged) -> Page[KeyView]:
     summary="Make an API key",
     operation_id="create_key",
 )
-def create(
-    api: Api, _caller: Owner, once: Repeatable, body: Annotated[NewKey, strictly(NewKey)]
-) -> Response:
+def create(api: Api, _caller: Owner, once: Repeatable, body: Strict[NewKey]) -> Response:
     """Make a key and show its secret, this once."""
 
     def make() -> NewKeyView:

@@ -18,7 +18,7 @@ from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.accept_language import preferred
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import Repeatable
@@ -118,7 +118,7 @@ def create(
     api: Api,
     caller: Owner,
     once: Repeatable,
-    body: Annotated[NewAgent, strictly(NewAgent)],
+    body: Strict[NewAgent],
     accept_language: Annotated[
         str | None, Header(description="the agent's language, unless the body names one")
     ] = None,
@@ -146,7 +146,7 @@ def put(
     api: Api,
     _caller: Owner,
     agent_id: Id,
-    body: Annotated[AgentPut, strictly(AgentPut)],
+    body: Strict[AgentPut],
     response: Response,
     if_match: IfMatch = None,
 ) -> AgentView:
@@ -160,7 +160,7 @@ def patch(
     api: Api,
     _caller: Owner,
     agent_id: Id,
-    body: Annotated[AgentPatch, strictly(AgentPatch)],
+    body: Strict[AgentPatch],
     response: Response,
     if_match: IfMatch = None,
 ) -> AgentView:
@@ -194,7 +194,7 @@ def put_soul(
     api: Api,
     _caller: Owner,
     agent_id: Id,
-    body: Annotated[Soul, strictly(Soul)],
+    body: Strict[Soul],
     response: Response,
     if_match: IfMatch = None,
 ) -> Soul:
@@ -217,7 +217,7 @@ def put_identity(
     api: Api,
     _caller: Owner,
     agent_id: Id,
-    body: Annotated[Identity, strictly(Identity)],
+    body: Strict[Identity],
     response: Response,
     if_match: IfMatch = None,
 ) -> Identity:

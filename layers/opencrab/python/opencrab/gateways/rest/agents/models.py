@@ -17,7 +17,7 @@ from opencrab.engine.models.preferences import current, require_config
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.agents.agents import changed
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in, unknown_place
@@ -106,7 +106,7 @@ def put_config(
     api: Api,
     _caller: Owner,
     agent_id: Id,
-    body: Annotated[LlmConfigPut, strictly(LlmConfigPut)],
+    body: Strict[LlmConfigPut],
     response: Response,
     if_match: IfMatch = None,
 ) -> LlmConfigView:

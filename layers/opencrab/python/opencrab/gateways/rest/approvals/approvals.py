@@ -22,7 +22,7 @@ from opencrab.gateways.rest.http.access import (
     named_only,
     sees_questions,
 )
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
@@ -154,11 +154,7 @@ def get(api: Api, caller: Reader, approval_id: Id) -> WholeView:
     operation_id="decide_approval",
 )
 def decide(
-    api: Api,
-    caller: Talker,
-    approval_id: Id,
-    once: Repeatable,
-    body: Annotated[Verdict, strictly(Verdict)],
+    api: Api, caller: Talker, approval_id: Id, once: Repeatable, body: Strict[Verdict]
 ) -> Response:
     """Decide, once: an owner always, a delegate of the agent as its rules say.
 
@@ -187,7 +183,7 @@ def link(
     request: Request,
     approval_id: Id,
     _once: Repeatable,
-    body: Annotated[LinkWish, strictly(LinkWish)] | None = None,
+    body: Strict[LinkWish] | None = None,
 ) -> LinkView:
     """Sign a link for somebody without a key; whoever holds it decides in your name, once.
 

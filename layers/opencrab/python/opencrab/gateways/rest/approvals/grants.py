@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Annotated
 
 from fastapi import APIRouter, Response
 
@@ -11,7 +10,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.engine.approvals import grants
 from opencrab.engine.approvals.grants import NewGrant
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, listed
@@ -55,11 +54,7 @@ def list_grants(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[G
     operation_id="create_grant",
 )
 def create(
-    api: Api,
-    caller: Owner,
-    agent_id: Id,
-    once: Repeatable,
-    body: Annotated[NewGrant, strictly(NewGrant)],
+    api: Api, caller: Owner, agent_id: Id, once: Repeatable, body: Strict[NewGrant]
 ) -> Response:
     """Let so many calls run unasked until a time; a turn with words from outside asks anyway."""
     if Impact.SPEECH in body.impacts:

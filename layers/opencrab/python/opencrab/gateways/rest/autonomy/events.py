@@ -1,12 +1,10 @@
 """Happenings: what an owner's systems tell an agent, which looks at it with its next beat."""
 
-from typing import Annotated
-
 from fastapi import APIRouter, Response
 
 from opencrab.engine.agents.events import News, Told, tell
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
@@ -21,11 +19,7 @@ router = APIRouter(prefix="/api/agents/{agent_id}", tags=["agents"], route_class
     operation_id="tell_event",
 )
 def tell_event(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    once: Repeatable,
-    body: Annotated[News, strictly(News)],
+    api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[News]
 ) -> Response:
     """Let an agent know of an event; its words are a stranger's unless the owner trusts them."""
     key = once.id_of("event")

@@ -1,7 +1,6 @@
 """Heartbeats: how an agent lives on its own, what its beats were for, and whether it is awake."""
 
 from datetime import datetime
-from typing import Annotated
 
 from fastapi import APIRouter, Response
 
@@ -15,7 +14,7 @@ from opencrab.engine.autonomy.heartbeat import beats
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.agents.agents import changed
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged
@@ -89,7 +88,7 @@ def put_heartbeat(
     api: Api,
     _caller: Owner,
     agent_id: Id,
-    body: Annotated[HeartbeatPut, strictly(HeartbeatPut)],
+    body: Strict[HeartbeatPut],
     response: Response,
     if_match: IfMatch = None,
 ) -> Heartbeat:
@@ -123,7 +122,7 @@ def put_status(
     api: Api,
     _caller: Owner,
     agent_id: Id,
-    body: Annotated[StatusPut, strictly(StatusPut)],
+    body: Strict[StatusPut],
     response: Response,
     if_match: IfMatch = None,
 ) -> StatusView:

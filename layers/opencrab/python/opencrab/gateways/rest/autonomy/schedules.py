@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Annotated
 
 from fastapi import APIRouter, Response
 
@@ -11,7 +10,7 @@ from opencrab.domain.conversation.message import Channel
 from opencrab.domain.value import Value
 from opencrab.engine.autonomy import schedules
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import Repeatable
@@ -72,11 +71,7 @@ def list_schedules(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page
     operation_id="create_schedule",
 )
 def create(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    once: Repeatable,
-    body: Annotated[ScheduleDraft, strictly(ScheduleDraft)],
+    api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[ScheduleDraft]
 ) -> Response:
     """Give an agent instructions for set times; the first is the next one after now."""
     schedule_id = once.id_of("schedule")
@@ -105,7 +100,7 @@ def put(
     _caller: Owner,
     agent_id: Id,
     schedule_id: Id,
-    body: Annotated[ScheduleDraft, strictly(ScheduleDraft)],
+    body: Strict[ScheduleDraft],
     response: Response,
     if_match: IfMatch = None,
 ) -> ScheduleView:

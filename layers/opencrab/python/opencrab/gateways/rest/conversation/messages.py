@@ -26,7 +26,7 @@ from opencrab.engine.turn.admission import admit
 from opencrab.gateways.rest.conversation.lines import LinesQuery, LineView, visible_to
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Once, Repeatable
 from opencrab.gateways.rest.http.page import Page, cursor_of, sequence_in
@@ -125,7 +125,7 @@ async def post_message(
     caller: Talker,
     session_id: Id,
     once: Repeatable,
-    body: Annotated[NewMessage, strictly(NewMessage)],
+    body: Strict[NewMessage],
     prefer: Annotated[
         str | None,
         Header(description="`wait=25`: answer with the replies that come within 25 seconds"),

@@ -1,7 +1,6 @@
 """Sessions: list, open, look at and end conversations, and instruct their agents."""
 
 from datetime import datetime
-from typing import Annotated
 
 from fastapi import APIRouter, Response
 
@@ -20,7 +19,7 @@ from opencrab.engine.agents.creation import NewSession, create_session
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import instruct
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
@@ -89,12 +88,7 @@ def list_sessions(api: Api, _caller: Reader, query: Paged) -> Page[SessionView]:
     summary="Open a session",
     operation_id="create_session",
 )
-def create(
-    api: Api,
-    caller: Talker,
-    once: Repeatable,
-    body: Annotated[NewSession, strictly(NewSession)],
-) -> Response:
+def create(api: Api, caller: Talker, once: Repeatable, body: Strict[NewSession]) -> Response:
     """Open a conversation with one or more agents; only owner keys may choose its models."""
     if body.models and not caller.is_owner:
         raise Refused("only an owner key may choose a session's models", field="models")
@@ -139,11 +133,7 @@ def end(api: Api, caller: Talker, session_id: Id, once: Repeatable) -> Response:
     operation_id="mentor",
 )
 def mentor(
-    api: Api,
-    caller: Owner,
-    session_id: Id,
-    once: Repeatable,
-    body: Annotated[Mentor, strictly(Mentor)],
+    api: Api, caller: Owner, session_id: Id, once: Repeatable, body: Strict[Mentor]
 ) -> Response:
     """Give the session's agents an instruction that only they and the owner see.
 

@@ -1,7 +1,5 @@
 """Turns: read one step by step, ask it to stop, and decide what it waits for."""
 
-from typing import Annotated
-
 from fastapi import APIRouter, Response
 
 from opencrab.domain.errors import Conflict, Refused
@@ -11,7 +9,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolved
 from opencrab.engine.turn import control
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.insight.turn_story import StoryView, TurnView
@@ -47,11 +45,7 @@ def get(api: Api, caller: Reader, turn_id: Id) -> StoryView:
     operation_id="cancel_turn",
 )
 def cancel(
-    api: Api,
-    caller: Talker,
-    turn_id: Id,
-    once: Repeatable,
-    body: Annotated[Cancel, strictly(Cancel)] | None = None,
+    api: Api, caller: Talker, turn_id: Id, once: Repeatable, body: Strict[Cancel] | None = None
 ) -> Response:
     """Ask a turn to stop before its next call; one that has ended is answered as it is."""
     wish = body or Cancel()
@@ -65,11 +59,7 @@ def cancel(
     operation_id="decide_turn",
 )
 def decide(
-    api: Api,
-    caller: Owner,
-    turn_id: Id,
-    once: Repeatable,
-    body: Annotated[Decision, strictly(Decision)],
+    api: Api, caller: Owner, turn_id: Id, once: Repeatable, body: Strict[Decision]
 ) -> Response:
     """Approve or reject what a waiting turn asks for; it goes on with exactly that call."""
 

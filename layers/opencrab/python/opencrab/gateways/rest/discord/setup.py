@@ -22,7 +22,7 @@ from opencrab.gateways.rest.discord.views import (
 )
 from opencrab.gateways.rest.http.accept_language import preferred
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
@@ -68,9 +68,7 @@ def get_commands(api: Api, _caller: Owner, guild_id: _Guild = None) -> Differenc
 @router.put(
     "/discord/commands", summary="Register the commands", operation_id="put_discord_commands"
 )
-def put_commands(
-    api: Api, _caller: Owner, body: Annotated[CommandsPut, strictly(CommandsPut)]
-) -> Difference:
+def put_commands(api: Api, _caller: Owner, body: Strict[CommandsPut]) -> Difference:
     """Put our commands in place of all that are registered there; answers what that changed."""
     return setup.register(api.runtime, api.discord, body.guild_id)
 
@@ -105,9 +103,7 @@ def get_presence(api: Api, _caller: Owner, agent_id: Id) -> Presence:
     summary="Set what an agent is on Discord",
     operation_id="put_agent_discord",
 )
-def put_presence(
-    api: Api, _caller: Owner, agent_id: Id, body: Annotated[PresencePut, strictly(PresencePut)]
-) -> Presence:
+def put_presence(api: Api, _caller: Owner, agent_id: Id, body: Strict[PresencePut]) -> Presence:
     """Replace where an agent takes part, and who is who to it; it counts at once."""
     return presence.keep(api.runtime, Presence(agent_id=agent_id, **dict(body)))
 
@@ -131,10 +127,7 @@ def delete_presence(api: Api, _caller: Owner, agent_id: Id) -> Presence:
     operation_id="bring_discord_message",
 )
 def bring_message(
-    api: Api,
-    _caller: Owner,
-    once: Repeatable,
-    body: Annotated[ambient_messages.Said, strictly(ambient_messages.Said)],
+    api: Api, _caller: Owner, once: Repeatable, body: Strict[ambient_messages.Said]
 ) -> Response:
     """Let the agents that it concerns answer in its channel; the same message again is one turn."""
 
@@ -153,10 +146,7 @@ def bring_message(
     operation_id="bring_discord_reaction",
 )
 def bring_reaction(
-    api: Api,
-    _caller: Owner,
-    once: Repeatable,
-    body: Annotated[reactions.Reaction, strictly(reactions.Reaction)],
+    api: Api, _caller: Owner, once: Repeatable, body: Strict[reactions.Reaction]
 ) -> Response:
     """Keep a thumb under one of our messages as feedback on the turn that wrote it, if known."""
 

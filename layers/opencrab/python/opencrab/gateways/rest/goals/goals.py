@@ -19,7 +19,7 @@ from opencrab.gateways.rest.agents.agents import changed
 from opencrab.gateways.rest.goals.task_views import stored
 from opencrab.gateways.rest.goals.tasks import Reason
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag
 from opencrab.gateways.rest.http.idempotency import Repeatable
@@ -119,7 +119,7 @@ def put_purpose(
     api: Api,
     _caller: Owner,
     agent_id: Id,
-    body: Annotated[Purpose, strictly(Purpose)],
+    body: Strict[Purpose],
     response: Response,
     if_match: IfMatch = None,
 ) -> PurposeView:
@@ -165,11 +165,7 @@ def list_goals(
     operation_id="inject_goal",
 )
 def inject_goal(
-    api: Api,
-    caller: Owner,
-    agent_id: Id,
-    once: Repeatable,
-    body: Annotated[NewGoal, strictly(NewGoal)],
+    api: Api, caller: Owner, agent_id: Id, once: Repeatable, body: Strict[NewGoal]
 ) -> Response:
     """Give an agent a goal that it begins by itself, by its priority; an instruction begins now.
 
@@ -199,7 +195,7 @@ def abandon_goal(
     goal_id: Id,
     *,
     once: Repeatable,
-    body: Annotated[Reason, strictly(Reason)] | None = None,
+    body: Strict[Reason] | None = None,
 ) -> Response:
     """End a goal before its next call; what is done stays done, and one that ended stays so."""
     wish, by = body or Reason(), caller.principal.id

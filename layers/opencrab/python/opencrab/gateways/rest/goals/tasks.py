@@ -23,7 +23,7 @@ from opencrab.gateways.rest.goals.task_views import (
     task_view,
 )
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Once, Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
@@ -120,11 +120,7 @@ Ordered = Annotated[Order, Depends(_order)]
     operation_id="create_task",
 )
 def create(
-    api: Api,
-    caller: Talker,
-    agent_id: Id,
-    once: Repeatable,
-    body: Annotated[NewTask, strictly(NewTask)],
+    api: Api, caller: Talker, agent_id: Id, once: Repeatable, body: Strict[NewTask]
 ) -> Response:
     """Let an agent plan and carry something out, in a session of its own.
 
@@ -166,7 +162,7 @@ def get(api: Api, caller: Reader, agent_id: Id, task_id: Id) -> TaskView:
     summary="Give a task up",
     operation_id="cancel_task",
 )
-def cancel(order: Ordered, body: Annotated[Reason, strictly(Reason)] | None = None) -> Response:
+def cancel(order: Ordered, body: Strict[Reason] | None = None) -> Response:
     """End a task before its next call; what is done stays done, and one that ended stays so."""
     wish = body or Reason()
     return order.answer(wish, lambda: order.cancel(wish.reason))
@@ -178,7 +174,7 @@ def cancel(order: Ordered, body: Annotated[Reason, strictly(Reason)] | None = No
     summary="Give up a task that waits",
     operation_id="discard_task",
 )
-def discard(order: Ordered, body: Annotated[Reason, strictly(Reason)] | None = None) -> Response:
+def discard(order: Ordered, body: Strict[Reason] | None = None) -> Response:
     """End a task that waits: paused, in line, or for an approval. Conflict if it is running."""
     wish = body or Reason()
 
@@ -198,7 +194,7 @@ def discard(order: Ordered, body: Annotated[Reason, strictly(Reason)] | None = N
     summary="Let a task wait",
     operation_id="pause_task",
 )
-def pause(order: Ordered, body: Annotated[Reason, strictly(Reason)] | None = None) -> Response:
+def pause(order: Ordered, body: Strict[Reason] | None = None) -> Response:
     """Let a task wait from before its next call on, until somebody resumes or discards it."""
     wish = body or Reason()
     by = order.caller.principal.id
@@ -229,7 +225,7 @@ def resume(order: Ordered) -> Response:
     summary="Steer a task",
     operation_id="steer_task",
 )
-def steer(order: Ordered, body: Annotated[Steering, strictly(Steering)]) -> Response:
+def steer(order: Ordered, body: Strict[Steering]) -> Response:
     """Say something that the agent hears before its next step, and that starts no turn."""
     key = order.once.id_of("steering")
     asker = _asker(order.caller)

@@ -3,12 +3,14 @@
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, WrapValidator
+from pydantic import BaseModel, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_wrap_validator_function
 from starlette.types import Message, Receive, Scope
 
 from opencrab.domain.errors import Invalid, TooLarge
@@ -22,6 +24,8 @@ BODY_SECONDS = 30.0
 _FILE_PLACES = ("/workspace", "/memory/import")
 
 _WITH_BODY = {"POST", "PUT", "PATCH"}
+
+Body = TypeVar("Body", bound=BaseModel)
 
 
 class ClientLeft(Exception):
@@ -100,17 +104,24 @@ def strict_json(content: bytes) -> Any:
     return value
 
 
-def strictly(model: type[BaseModel]) -> WrapValidator:
-    """Validate as JSON and strictly, so that "5" is no number and 1 is not true.
+class _Strictly:
+    """Validates as JSON and strictly, so that "5" is no number and 1 is not true."""
 
-    Models of bodies and queries are worked out at once (`defer_build=False`): FastAPI gives them an
-    alias that pydantic warns of, and silences that only while it makes its routes.
-    """
+    def __get_pydantic_core_schema__(
+        self, model: type[BaseModel], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        def validate(value: Any, _lenient: Callable[[Any], Any]) -> Any:
+            return model.model_validate_json(json.dumps(value), strict=True)
 
-    def validate(value: Any, _lenient: Callable[[Any], Any]) -> Any:
-        return model.model_validate_json(json.dumps(value), strict=True)
+        return no_info_wrap_validator_function(validate, handler(model))
 
-    return WrapValidator(validate)
+
+Strict = Annotated[Body, _Strictly()]
+"""A body of this model, checked strictly.
+
+Models of bodies and queries are worked out at once (`defer_build=False`): FastAPI gives them an
+alias that pydantic warns of, and silences that only while it makes its routes.
+"""
 
 
 class JsonRoute(APIRoute):

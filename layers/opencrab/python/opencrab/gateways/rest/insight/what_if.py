@@ -1,7 +1,5 @@
 """What-if over REST: what an agent's calls would have cost and been worth with other models."""
 
-from typing import Annotated
-
 from fastapi import APIRouter, Response
 from pydantic import Field
 
@@ -9,7 +7,7 @@ from opencrab.domain.usage.ledger import Period
 from opencrab.domain.value import Value
 from opencrab.engine.insight.what_if import Aliases, WhatIf, what_if
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
@@ -33,11 +31,7 @@ class WhatIfBody(Value, defer_build=False):
     operation_id="what_if",
 )
 def replay(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    once: Repeatable,
-    body: Annotated[WhatIfBody, strictly(WhatIfBody)],
+    api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[WhatIfBody]
 ) -> Response:
     """Replay the ledger at the other models' prices; nothing is changed and no model is called.
 

@@ -1,7 +1,7 @@
 """The installation's own state: whether it lives, how it is set up, and whether it may work."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import Field
@@ -11,7 +11,7 @@ from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.agents.settings import switch
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api
 
 router = APIRouter(prefix="/api", tags=["state"], route_class=JsonRoute)
@@ -64,9 +64,7 @@ def get_system_state(api: Api, _caller: Owner) -> StateView:
 
 
 @router.put("/system/state", summary="Freeze or unfreeze", operation_id="put_system_state")
-def put_system_state(
-    api: Api, caller: Owner, body: Annotated[StatePut, strictly(StatePut)]
-) -> StateView:
+def put_system_state(api: Api, caller: Owner, body: Strict[StatePut]) -> StateView:
     """Freeze everything or one agent, queued work included, before its next model call; or undo it.
 
     Turns that meet a frozen switch end as stopped.

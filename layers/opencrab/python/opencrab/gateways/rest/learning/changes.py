@@ -1,7 +1,5 @@
 """Changes over REST: what was changed about an agent on evidence, and how it is taken back."""
 
-from typing import Annotated
-
 from fastapi import APIRouter, Response
 
 from opencrab.domain.learning.change import Adjustment
@@ -12,7 +10,7 @@ from opencrab.engine.learning import changes, proposals
 from opencrab.engine.learning.experience_changes import says
 from opencrab.engine.learning.nightly import run as night
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged
@@ -91,11 +89,7 @@ def apply(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable
     operation_id="run_meta_analysis",
 )
 def run(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    once: Repeatable,
-    body: Annotated[RunBody, strictly(RunBody)],
+    api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[RunBody]
 ) -> Response:
     """Do now what the night or a review does, once for each period, and answer what came of it.
 

@@ -12,7 +12,7 @@ from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import REMARK_CHARACTERS, Thumbs
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, Talker
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.view import View
@@ -45,11 +45,7 @@ class FeedbackView(View):
     operation_id="give_feedback",
 )
 def give(
-    api: Api,
-    caller: Talker,
-    turn_id: Id,
-    once: Repeatable,
-    body: Annotated[Feedback, strictly(Feedback)],
+    api: Api, caller: Talker, turn_id: Id, once: Repeatable, body: Strict[Feedback]
 ) -> Response:
     """Thumbs or a remark on what an agent said or did; it becomes an experience of the agent.
 

@@ -12,7 +12,7 @@ from opencrab.domain.memory.write_policy import Ruling
 from opencrab.domain.value import Value
 from opencrab.engine.memory.curation import Kept, Memories, MemoryChange, NewMemory
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import REPLAYED, Repeatable
@@ -107,9 +107,7 @@ def list_memories(
     summary="Give it something to know",
     operation_id="create_memory",
 )
-def create(
-    memories: Deciding, once: Repeatable, body: Annotated[NewMemory, strictly(NewMemory)]
-) -> Response:
+def create(memories: Deciding, once: Repeatable, body: Strict[NewMemory]) -> Response:
     """Let the agent know something for good, to be used with everybody unless it says otherwise.
 
     It is one claim. What says the same as a memory confirms it, what contradicts one replaces it.
@@ -137,7 +135,7 @@ def get(memories: Deciding, memory_id: Id, response: Response) -> MemoryView:
 def patch(
     memories: Deciding,
     memory_id: Id,
-    body: Annotated[MemoryChange, strictly(MemoryChange)],
+    body: Strict[MemoryChange],
     response: Response,
     if_match: IfMatch = None,
 ) -> MemoryView:

@@ -1,6 +1,6 @@
 """Forgetting over REST: what an owner wants gone, for good, and what came of it."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from fastapi import APIRouter
 from pydantic import Field, model_validator
@@ -10,7 +10,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.erasure import erase
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
@@ -90,11 +90,7 @@ class LineageView(View):
 
 @router.post("/forget", summary="Forget for good", operation_id="forget_memory")
 def forget(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    _once: Repeatable,
-    body: Annotated[ForgetWish, strictly(ForgetWish)],
+    api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetWish]
 ) -> ForgottenView:
     """Forget a memory, a session, a person, a period or everything, in the table and all copies.
 
@@ -109,11 +105,7 @@ def forget(
     "/forget/preview", summary="What would be forgotten?", operation_id="preview_forgetting"
 )
 def preview(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    _once: Repeatable,
-    body: Annotated[ForgetWish, strictly(ForgetWish)],
+    api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetWish]
 ) -> LineageView:
     """What would be forgotten with a wish, and what came of it; nothing changes."""
     return LineageView.of(erase.lineage(api.runtime, agent_id, body.wish()))

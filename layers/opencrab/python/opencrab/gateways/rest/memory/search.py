@@ -14,7 +14,7 @@ from opencrab.domain.value import Identifier, Name, Text, Value
 from opencrab.engine.memory import reading
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, Talker
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
@@ -90,11 +90,7 @@ class FoundViews(Value):
 
 @router.post("/search", summary="Search its past", operation_id="search_memory")
 def search(
-    api: Api,
-    caller: Talker,
-    agent_id: Id,
-    _once: Repeatable,
-    body: Annotated[MemorySearch, strictly(MemorySearch)],
+    api: Api, caller: Talker, agent_id: Id, _once: Repeatable, body: Strict[MemorySearch]
 ) -> FoundViews:
     """Find what was said and what is kept; a whole question is welcome.
 

@@ -19,7 +19,7 @@ from opencrab.engine.models.preferences import (
     directory_of,
 )
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
@@ -134,11 +134,7 @@ def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
 
 @router.put("/prices", summary="Take over prices", operation_id="put_prices")
 def put_prices(
-    api: Api,
-    _caller: Owner,
-    body: Annotated[PricesPut, strictly(PricesPut)],
-    response: Response,
-    if_match: IfMatch = None,
+    api: Api, _caller: Owner, body: Strict[PricesPut], response: Response, if_match: IfMatch = None
 ) -> TakenPricesView:
     """Take over the given prices and keep the others; an older one than is kept changes nothing.
 
@@ -159,11 +155,7 @@ def get_aliases(api: Api, _caller: Owner, response: Response) -> AliasesView:
 
 @router.put("/aliases", summary="Replace the aliases", operation_id="put_aliases")
 def put_aliases(
-    api: Api,
-    _caller: Owner,
-    body: Annotated[AliasesPut, strictly(AliasesPut)],
-    response: Response,
-    if_match: IfMatch = None,
+    api: Api, _caller: Owner, body: Strict[AliasesPut], response: Response, if_match: IfMatch = None
 ) -> AliasesView:
     """Replace all aliases; they count from the next model call on."""
     change_aliases(api.runtime, body.aliases, version=version_in(if_match))
@@ -180,7 +172,7 @@ def get_fallback(api: Api, _caller: Owner, response: Response) -> FallbackView:
 def put_fallback(
     api: Api,
     _caller: Owner,
-    body: Annotated[FallbackPut, strictly(FallbackPut)],
+    body: Strict[FallbackPut],
     response: Response,
     if_match: IfMatch = None,
 ) -> FallbackView:

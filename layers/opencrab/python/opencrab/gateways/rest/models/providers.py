@@ -13,7 +13,7 @@ from opencrab.domain.models.preferences import ProviderName
 from opencrab.domain.value import Received, ShortText, Value
 from opencrab.engine.models.preferences import change_provider, current, directory_of
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
@@ -94,7 +94,7 @@ def put_provider(
     api: Api,
     _caller: Owner,
     name: Named,
-    body: Annotated[ProviderPut, strictly(ProviderPut)],
+    body: Strict[ProviderPut],
     response: Response,
     if_match: IfMatch = None,
 ) -> ProviderView:

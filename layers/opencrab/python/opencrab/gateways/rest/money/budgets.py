@@ -11,7 +11,7 @@ from opencrab.domain.value import Identifier, MicroUsd, Value
 from opencrab.engine.money.budgets import budgets
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.view import View
 
@@ -80,9 +80,7 @@ def get_budgets(
 
 
 @router.put("", summary="Set what may be spent", operation_id="put_budgets")
-def put_budgets(
-    api: Api, _caller: Owner, body: Annotated[BudgetsPut, strictly(BudgetsPut)]
-) -> BudgetsView:
+def put_budgets(api: Api, _caller: Owner, body: Strict[BudgetsPut]) -> BudgetsView:
     """Set limits for all agents, each by itself; the next model call goes by them."""
     every: dict[str, MicroUsd | None] = dict.fromkeys(LIMITS)
     changes = every if body.limits is None else body.limits.changes()

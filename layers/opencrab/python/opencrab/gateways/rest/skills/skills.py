@@ -22,7 +22,7 @@ from opencrab.domain.skills.skill import (
 from opencrab.domain.value import Language, Name, Text, Value
 from opencrab.engine.skills.owner import Keeper, Kept
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import Once, Repeatable
@@ -142,9 +142,7 @@ def list_skills(keeper: Looking, query: Paged) -> Page[SkillSummary]:
     summary="Create a skill",
     operation_id="create_skill",
 )
-def create(
-    keeper: Keeping, once: Repeatable, body: Annotated[NewSkill, strictly(NewSkill)]
-) -> Response:
+def create(keeper: Keeping, once: Repeatable, body: Strict[NewSkill]) -> Response:
     """Give the agent a skill that it had not; the answer tells under which name it is kept."""
     what = body.lesson(body.name)
 
@@ -164,7 +162,7 @@ def get(keeper: Looking, skill: Skill, response: Response) -> SkillView:
 def put(
     keeper: Keeping,
     skill: Skill,
-    body: Annotated[SkillPut, strictly(SkillPut)],
+    body: Strict[SkillPut],
     response: Response,
     if_match: IfMatch = None,
 ) -> SkillView:
@@ -185,12 +183,7 @@ def retire(keeper: Keeping, skill: Skill, response: Response) -> SkillView:
     summary="Switch a skill on or off",
     operation_id="toggle_skill",
 )
-def toggle(
-    keeper: Keeping,
-    skill: Skill,
-    once: Repeatable,
-    body: Annotated[SkillSwitch, strictly(SkillSwitch)],
-) -> Response:
+def toggle(keeper: Keeping, skill: Skill, once: Repeatable, body: Strict[SkillSwitch]) -> Response:
     """Switch a standard or an acquired skill on or off; it counts from the next turn on."""
     return once.answer(body, lambda: _view(keeper.toggle(skill, on=body.on), _language(keeper)))
 

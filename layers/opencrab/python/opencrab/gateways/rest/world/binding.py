@@ -1,6 +1,6 @@
 """Worlds: the outside world that an agent is bound to, for good, and how it fares there."""
 
-from typing import Annotated, Any
+from typing import Any
 
 from fastapi import APIRouter
 
@@ -8,7 +8,7 @@ from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.world.binding import Genome
 from opencrab.engine.world.binding import NewBinding, bind, place
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, strictly
+from opencrab.gateways.rest.http.body import JsonRoute, Strict
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.view import View
 
@@ -39,8 +39,6 @@ def get_world(api: Api, _caller: Reader, agent_id: Id) -> WorldView:
 
 
 @router.put("", summary="Bind it to a world", operation_id="put_agent_world")
-def put_world(
-    api: Api, _caller: Owner, agent_id: Id, body: Annotated[NewBinding, strictly(NewBinding)]
-) -> WorldView:
+def put_world(api: Api, _caller: Owner, agent_id: Id, body: Strict[NewBinding]) -> WorldView:
     """Bind an agent to a world, for good; its private key is made here and stays in the secrets."""
     return WorldView.of(bind(api.runtime, agent_id, body))
