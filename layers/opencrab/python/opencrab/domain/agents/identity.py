@@ -10,10 +10,6 @@ from opencrab.domain.value import Language, Name, ShortText, Value
 METADATA_ENTRIES = 32
 
 
-WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://\S+$", max_length=2_008)]
-"""Its length is counted apart: a pattern that counts takes 20 ms to work out, at each start."""
-
-
 class Role(StrEnum):
     """The part that an agent plays in a session."""
 
