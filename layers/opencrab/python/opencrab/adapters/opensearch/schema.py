@@ -35,6 +35,7 @@ _KEPT_ONLY = {"type": "keyword", "index": False, "doc_values": False}
 _FIELDS = {
     "doc": _KEYWORD,
     "terms": {"type": "text", "analyzer": "stems"},
+    # Read by nobody since ADR 0029; without it every index there is would have to be built anew.
     "length": {"type": "integer"},
     "bytes": {"type": "integer"},
     "text": _KEPT_ONLY,
