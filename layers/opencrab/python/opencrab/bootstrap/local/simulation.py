@@ -8,12 +8,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.value import Language
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opencrab.adapters.system_clock import FakeClock
+    from opencrab.domain.value import Language
     from opencrab.engine.runtime import Runtime
     from opencrab.engine.simulation.day import Simulated
 
@@ -21,7 +21,7 @@ START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 """A Monday; the clock begins anew there with each simulation."""
 
 
-def simulation(agents: int, hours: float, seed: int, language: Language) -> "Simulated":
+def simulation(agents: int, hours: float, seed: int, language: "Language") -> "Simulated":
     """Let the founders live so many hours with a stand-in for a model.
 
     With more agents than founders these come again. Raises Invalid for a number out of range.

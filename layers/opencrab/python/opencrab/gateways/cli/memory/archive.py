@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from opencrab.domain.errors import TooLarge
-from opencrab.engine.memory.archive.file import ARCHIVE_BYTES
 from opencrab.gateways.cli.memory.search import Agent, Since, Until
 from opencrab.gateways.cli.terminal.arguments import Force
 from opencrab.gateways.cli.terminal.command import command
@@ -65,6 +64,8 @@ def import_memory(
     ] = False,
 ) -> None:
     """Import memories, experiences, impressions and knowledge of a zip."""
+    from opencrab.engine.memory.archive.file import ARCHIVE_BYTES
+
     found = named_or_only(terminal, agent)
     content = read_file(terminal, file, ARCHIVE_BYTES + 1)
     if len(content) > ARCHIVE_BYTES:

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.value import Language
 from opencrab.gateways.cli.simulation import learning
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -35,6 +34,8 @@ def simulate(
     ] = 1,
 ) -> None:
     """Let the founding agents live some hours on a simulated clock, without any model."""
+    from opencrab.domain.value import Language
+
     if terminal.options.simulation is None:
         raise Unavailable("this program cannot simulate", cure="install OpenCrab whole")
     language = Language(terminal.options.language.value)

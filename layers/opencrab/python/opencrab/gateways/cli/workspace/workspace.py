@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_path, workspace_prefix
 from opencrab.gateways.cli.terminal import files
 from opencrab.gateways.cli.terminal.arguments import AgentName, Force, Yes
 from opencrab.gateways.cli.terminal.command import command
@@ -31,6 +30,8 @@ def list_files(
     folder: Annotated[str, typer.Argument(metavar="PATH", help="Only this folder.")] = "",
 ) -> None:
     """List an agent's files, or those in one folder."""
+    from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_prefix
+
     place = ("agents", find_agent(terminal, agent)["id"], "workspace")
     prefix = workspace_prefix(folder)
     found = list(terminal.client.items(*place, prefix=prefix))
@@ -58,7 +59,7 @@ def read_file(
             cure=terminal.words("not_text_cure"),
         ) from error
     if terminal.options.json:
-        terminal.json({"path": workspace_path(path), "version": found, "content": text})
+        terminal.json({"path": _checked(path), "version": found, "content": text})
     else:
         terminal.line(text.removesuffix("\n"))
 
@@ -101,7 +102,7 @@ def get_file(
     content, found = terminal.client.download(*place, version=version)
     files.write_file(terminal, target, content, replace=force)
     terminal.answer(
-        {"path": workspace_path(path), "version": found, "file": str(target)},
+        {"path": _checked(path), "version": found, "file": str(target)},
         "file_fetched",
         path=path,
         place=target,
@@ -139,7 +140,7 @@ def delete_file(
         terminal.say("file_untouched")
         return
     terminal.client.delete(*place)
-    terminal.answer({"path": workspace_path(path)}, "file_deleted", path=path)
+    terminal.answer({"path": _checked(path)}, "file_deleted", path=path)
 
 
 @command
@@ -163,9 +164,16 @@ def list_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
     terminal.table(("version", "changed", "size", "status"), rows)
 
 
+def _checked(path: str) -> str:
+    """A path as the workspace has it; raises Invalid for what is none."""
+    from opencrab.domain.workspace.path import workspace_path
+
+    return workspace_path(path)
+
+
 def _place(terminal: Terminal, agent: str, path: str, part: str = "workspace") -> tuple[str, ...]:
     """Where the server has a file; raises Invalid for what is no path, before anything is sent."""
-    names = workspace_path(path).split("/")
+    names = _checked(path).split("/")
     return ("agents", find_agent(terminal, agent)["id"], part, *names)
 
 
