@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from opencrab.gateways.cli.language.sentences import Speech
+from opencrab.gateways.cli.terminal.amounts import exact
 
 LARGEST_SKEW_SECONDS = 60
 LATEST_BEAT_SECONDS = 300
@@ -97,22 +98,22 @@ def _model_cure(words: Speech, home: Mapping[str, Any]) -> str:
 
 
 def _of_budget(words: Speech, budget: Mapping[str, Any]) -> Iterator[Finding]:
-    numbers = {name: budget.get(name) for name in _BUDGETS}
+    numbers: dict[str, Any] = {name: budget.get(name) for name in _BUDGETS}
     if not all(isinstance(number, int | float) for number in numbers.values()):
         return
     changed = budget.get("changed")
     changed = [str(name) for name in changed] if isinstance(changed, list) else []
     for name, number in numbers.items():
-        if number <= 0:  # type: ignore[operator]
+        if number <= 0:
             detail = words("budget_none", name=f"budget.{name}", value=number)
             cure = _budget_cure(words, name, at_run_time=name in changed)
             yield Finding("budget", Verdict.WRONG, detail, cure)
             return
-    turn, agent, all_ = map(_dollars, numbers.values())
+    turn, agent, all_ = map(exact, numbers.values())
     detail = words("budget_ok", turn=turn, agent=agent, all=all_)
     session = budget.get("session_usd")
     if isinstance(session, int | float) and session > 0:
-        detail += words("budget_session", session=_dollars(session))
+        detail += words("budget_session", session=exact(session))
     if changed:
         detail += words("budget_changed", names=", ".join(changed))
     yield Finding("budget", Verdict.WELL, detail)
@@ -123,12 +124,6 @@ def _budget_cure(words: Speech, name: str, *, at_run_time: bool) -> str:
     if at_run_time:
         return words("budget_raise_cure", limit=name.removesuffix("_usd"))
     return words("budget_none_cure", variable=f"OPENCRAB_BUDGET__{name.upper()}")
-
-
-def _dollars(number: Any) -> str:
-    """An amount with as many places as it has, and two at least."""
-    whole, _, rest = f"{number:.6f}".partition(".")
-    return f"{whole}.{rest.rstrip('0'):0<2}"
 
 
 def _of_heartbeat(words: Speech, heartbeat: Any, now: datetime | None) -> Iterator[Finding]:

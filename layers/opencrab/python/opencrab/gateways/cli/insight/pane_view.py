@@ -11,6 +11,7 @@ from rich.text import Text
 from opencrab.gateways.cli.language.sentences import Speech
 from opencrab.gateways.cli.terminal.amounts import money
 from opencrab.gateways.cli.terminal.dates import moment
+from opencrab.gateways.cli.terminal.tables import fact_table
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean, shortened
 
@@ -106,10 +107,5 @@ def _mib(size: int) -> str:
 
 
 def _pairs(pairs: Iterator[Pair]) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in pairs:
-        if value not in (None, ""):
-            table.add_row(clean(name), Text(shortened(value, _LINE * 2)))
-    return table
+    known = ((name, value) for name, value in pairs if value not in (None, ""))
+    return fact_table((name, Text(shortened(value, _LINE * 2))) for name, value in known)

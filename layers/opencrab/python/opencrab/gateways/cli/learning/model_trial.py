@@ -11,7 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.amounts import UNKNOWN, dollars, estimated, percent, seconds
+from opencrab.gateways.cli.terminal.amounts import (
+    UNKNOWN,
+    dollars,
+    estimated,
+    in_steps,
+    percent,
+    seconds,
+)
 from opencrab.gateways.cli.terminal.arguments import Yes
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.input import agrees
@@ -67,14 +74,10 @@ COMMANDS: dict[str, Callable[..., None]] = {"models": eval_models}
 
 
 def _budget(terminal: Terminal, text: str) -> int:
-    try:
-        amount = Decimal(text)
-        fits = 0 < amount <= _MOST_USD and amount == amount.quantize(_STEP)
-    except ArithmeticError:
-        amount, fits = Decimal(0), False
-    if not fits:
+    budget = in_steps(text, _STEP, _MOST_USD)
+    if not budget:
         raise typer.BadParameter(terminal.words("eval_budget"), param_hint="--budget-usd")
-    return int(amount / _STEP)
+    return budget
 
 
 def _wanted(terminal: Terminal, models: str | None, selectable: Sequence[str]) -> tuple[str, ...]:

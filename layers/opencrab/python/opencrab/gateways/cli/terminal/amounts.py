@@ -1,6 +1,7 @@
 """Amounts: measured numbers for a person, with units, intervals, and what is unknown."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from opencrab.gateways.cli.language.sentences import Speech
@@ -42,9 +43,13 @@ def seconds(milliseconds: float | None) -> str:
 
 def money(micro_usd: int) -> str:
     """Micro-dollars as dollars, with as many places as they need."""
-    dollars = f"{micro_usd / 1_000_000:.6f}".rstrip("0")
-    whole, _, places = dollars.partition(".")
-    return f"${whole}.{places:0<2}"
+    return f"${exact(micro_usd / 1_000_000)}"
+
+
+def exact(amount: float) -> str:
+    """An amount with as many places as it has, up to six, and two at least."""
+    whole, _, places = f"{amount:.6f}".partition(".")
+    return f"{whole}.{places.rstrip('0'):0<2}"
 
 
 def dollars(micro_usd: float | None) -> str:
@@ -58,3 +63,13 @@ def dollars(micro_usd: float | None) -> str:
 def counted(number: float | None) -> str:
     """A count, or what is unknown."""
     return UNKNOWN if number is None else f"{number:,}"
+
+
+def in_steps(text: str, step: Decimal, most: Decimal) -> int | None:
+    """How many steps an amount is; None for what is no amount, too much, or too fine."""
+    try:
+        amount = Decimal(text)
+        fits = 0 <= amount <= most and amount == amount.quantize(step)
+    except ArithmeticError:
+        return None
+    return int(amount / step) if fits else None

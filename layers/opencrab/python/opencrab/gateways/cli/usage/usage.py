@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.amounts import money
+from opencrab.gateways.cli.terminal.amounts import in_steps, money
 from opencrab.gateways.cli.terminal.arguments import Grouping, Period
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
@@ -107,21 +107,11 @@ def _limit(terminal: Terminal, text: str) -> tuple[str, int]:
     if name == _SESSION and value == _NO_LIMIT:
         return _LIMITS[name], 0
     share = name == _PERCENT
-    amount = _counted(value, _ONE, _WHOLE) if share else _counted(value, _STEP, _MOST)
+    amount = in_steps(value, _ONE, _WHOLE) if share else in_steps(value, _STEP, _MOST)
     if amount is None:
         said = terminal.words("limit_percent" if share else "limit_value", name=name)
         raise typer.BadParameter(said, param_hint="--set")
     return _LIMITS[name], amount
-
-
-def _counted(text: str, step: Decimal, most: Decimal) -> int | None:
-    """How many steps an amount is; None for what is no amount, too much, or too fine."""
-    try:
-        amount = Decimal(text)
-        fits = 0 <= amount <= most and amount == amount.quantize(step)
-    except ArithmeticError:
-        return None
-    return int(amount / step) if fits else None
 
 
 def _explain(terminal: Terminal, turn: str) -> None:
