@@ -46,7 +46,7 @@ def test_running_at_home_loads_nothing_of_the_cloud(tmp_path: Path) -> None:
     known = {module.name: module for module in modules()}
     home = (known["opencrab.bootstrap.local.command"], known["opencrab.bootstrap.local.models"])
     needed = set(known) & {name for module in home for name in module.imports}
-    assert {"opencrab.gateways.rest.http.app", "opencrab.adapters.sqlite.home"} <= needed
+    assert {"opencrab.gateways.rest.app", "opencrab.adapters.sqlite.home"} <= needed
     loaded = _loaded("\n".join(f"import {name}" for name in sorted(needed)), tmp_path)
     assert {"fastapi", "uvicorn", "httpx"} <= loaded
     assert not loaded & set(CLOUD)

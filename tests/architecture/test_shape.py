@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from tests.architecture.source import PACKAGE, Function, Module, modules, modules_of, obey
@@ -9,6 +10,9 @@ from tests.architecture.source import PACKAGE, Function, Module, modules, module
 MODULE_LINES = 400
 FUNCTION_LINES = 50
 PARAMETERS = 8
+FOLDER = 16
+"""Modules in a folder at most, its `__init__` aside: as many as one takes in at a glance."""
+
 VAGUE = {"manager", "helper", "util", "service", "tick", "cycle", "iteration"}
 
 
@@ -44,6 +48,29 @@ def test_a_vague_name_is_recognised_in_any_spelling() -> None:
         assert VAGUE & set(_words(name)), name
     for name in ("ticket", "bicycle", "utility_of_none", "reiterated"):
         assert not VAGUE & set(_words(name)), name
+
+
+def test_a_folder_holds_sixteen_modules() -> None:
+    folders = Counter(each.path.parent for each in modules() if each.path.stem != "__init__")
+    assert len(folders) > 50
+    assert not {folder: count for folder, count in folders.items() if count > FOLDER}
+
+
+def test_a_room_says_what_lives_there_and_what_does_not() -> None:
+    rooms = [each for each in modules() if each.path.stem == "__init__" and _is_room(each)]
+    assert len(rooms) > 50
+    obey(_without_border, rooms)
+
+
+def _is_room(module: Module) -> bool:
+    """Whether a folder is a capability's, inside a layer."""
+    return module.name.count(".") > 1
+
+
+def _without_border(module: Module) -> Iterator[str]:
+    text = ast.get_docstring(module.tree) or ""
+    if len(re.findall(r"[.?](?=\s|$)", text)) < 2:
+        yield "its docstring says in two sentences what lives here, and what does not"
 
 
 def _without_purpose(module: Module) -> Iterator[str]:

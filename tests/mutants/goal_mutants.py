@@ -13,8 +13,8 @@ MUTANTS = (
     Mutant(
         id="goal-interrupted-clean",
         module="opencrab.engine.goals.after_turn",
-        old="pause=pause.replaced(turn_waits=False), taint=goal.taint or work.turn.taint",
-        new="pause=pause.replaced(turn_waits=False)",
+        old="pause=waiting.replaced(turn_waits=False), taint=goal.taint or work.turn.taint",
+        new="pause=waiting.replaced(turn_waits=False)",
         fault="a goal that was interrupted after foreign words goes on as if it had read none",
     ),
     Mutant(
@@ -27,8 +27,8 @@ MUTANTS = (
     Mutant(
         id="goal-spends-untold",
         module="opencrab.engine.goals.after_turn",
-        old="spent_micro_usd=goal.spent_micro_usd + header.spent",
-        new="spent_micro_usd=header.spent",
+        old="spent_micro_usd=goal.spent_micro_usd + ending.turn.spent",
+        new="spent_micro_usd=ending.turn.spent",
         fault="a goal's cost is that of its last turn, and its budget never runs out",
     ),
     Mutant(
@@ -209,7 +209,7 @@ MUTANTS = (
     ),
     Mutant(
         id="action-tainted-unasked",
-        module="opencrab.domain.turn.action",
+        module="opencrab.domain.approvals.policy",
         old="if tainted and impact in {Impact.SHARED, Impact.EXTERNAL}:",
         new="if tainted and impact is Impact.EXTERNAL:",
         fault="a turn that read foreign words changes what others share, unasked",

@@ -33,14 +33,14 @@ MUTANTS = (
     ),
     Mutant(
         id="discussion-endless",
-        module="opencrab.engine.discussion.after_turn",
+        module="opencrab.engine.turn.session_change",
         old="heard=None if header.source in _NO_ROUND else header.group,",
         new="heard=header.group,",
         fault="agents' own words begin new rounds, and a discussion never ends",
     ),
     Mutant(
         id="discussion-cost-untold",
-        module="opencrab.engine.discussion.after_turn",
+        module="opencrab.engine.turn.session_change",
         old="spent_micro_usd=header.spent,",
         new="spent_micro_usd=0,",
         fault="a session does not know what it has cost",
@@ -125,15 +125,15 @@ MUTANTS = (
     Mutant(
         id="compaction-clean",
         module="opencrab.engine.memory.compaction.turn",
-        old="turn = turn.replaced(taint=digest.draft.tainted)",
-        new="pass",
+        old="return turn.replaced(taint=digest.draft.tainted), session, digest",
+        new="return turn, session, digest",
         fault="the summary of a stranger's words is kept as the agent's own knowledge",
     ),
     Mutant(
         id="compaction-poison-retried",
-        module="opencrab.engine.memory.compaction.turn",
-        old="elif work.turn.deliveries > DELIVERIES_WITHOUT_PROGRESS:",
-        new="elif work.turn.deliveries > DELIVERIES_WITHOUT_PROGRESS * 50:",
+        module="opencrab.engine.turn.background",
+        old="elif work.turn.hopeless:",
+        new="elif work.turn.hopeless and work.turn.crashes > 50:",
         fault="a summary that kills its workers is tried without end",
     ),
     Mutant(
@@ -229,7 +229,7 @@ MUTANTS = (
     ),
     Mutant(
         id="observe-agents-trusted",
-        module="opencrab.engine.turn.observe",
+        module="opencrab.engine.turn.line_visibility",
         old="return line.from_agent or taints(line.authority)",
         new="return taints(line.authority)",
         fault="words of another agent do not taint the turn that reads them",

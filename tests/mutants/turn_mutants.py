@@ -6,8 +6,8 @@ MUTANTS = (
     Mutant(
         id="turn-poison-retried",
         module="opencrab.engine.turn.run",
-        old="if work.turn.deliveries > DELIVERIES_WITHOUT_PROGRESS:",
-        new="if work.turn.deliveries > DELIVERIES_WITHOUT_PROGRESS * 50:",
+        old="if work.turn.hopeless:",
+        new="if work.turn.hopeless and work.turn.crashes > 50:",
         fault="a turn that kills its workers is never given up",
     ),
     Mutant(
@@ -54,7 +54,7 @@ MUTANTS = (
     ),
     Mutant(
         id="turn-begins-while-paused",
-        module="opencrab.engine.turn.run",
+        module="opencrab.engine.goals.after_turn",
         old="if waits or goal.status is GoalStatus.ABANDONED:",
         new="if goal.status is GoalStatus.ABANDONED:",
         fault="a goal that was paused before its turn began is worked on all the same",
@@ -70,8 +70,8 @@ MUTANTS = (
     Mutant(
         id="close-allowance-kept",
         module="opencrab.engine.turn.close",
-        old="allowance=0,",
-        new="allowance=header.allowance,",
+        old="status=status, ended_at=now, note=words.note or words.notice, allowance=0",
+        new="status=status, ended_at=now, note=words.note or words.notice",
         fault="an ended turn keeps money that it has given back",
     ),
     Mutant(
@@ -90,9 +90,9 @@ MUTANTS = (
     ),
     Mutant(
         id="close-approval-left-open",
-        module="opencrab.engine.turn.close",
-        old="withdrawn = approvals.withdrawn(work.runtime, header, work.transcript)",
-        new="withdrawn = ()",
+        module="opencrab.engine.approvals.consequence",
+        old="return Following(facts=withdrawn(work.runtime, ending.turn, work.transcript))",
+        new="return Following()",
         fault="the owner is asked to approve a call of a turn that has ended",
     ),
     Mutant(
@@ -259,8 +259,8 @@ MUTANTS = (
     Mutant(
         id="admission-owner-waits",
         module="opencrab.engine.turn.admission",
-        old="if session.goal is not None and from_owner and not stored[0].status.is_end:",
-        new="if session.goal is not None and from_owner and stored[0].status.is_end:",
+        old="if from_owner and not stored[0].status.is_end:",
+        new="if from_owner and stored[0].status.is_end:",
         fault="an owner's word in a goal's session does not interrupt the goal",
     ),
     Mutant(

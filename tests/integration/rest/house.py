@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import unquote
 
 import httpx
-from opencrab.gateways.rest.http.app import create_app, routed
 
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
@@ -27,7 +26,7 @@ from opencrab.engine.access.api_keys import create_key
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.engine.turn.run import run_turn
-from opencrab.gateways.rest.app import create_app
+from opencrab.gateways.rest.app import create_app, routed
 from opencrab.gateways.rest.http.openapi import document
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.contract.homes import HASTY

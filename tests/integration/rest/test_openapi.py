@@ -4,8 +4,6 @@ import json
 import subprocess
 import sys
 
-from opencrab.gateways.rest.http.app import routed
-
 from opencrab.gateways.rest.app import routed
 from opencrab.gateways.rest.http.openapi import text
 from tests.conftest import ROOT

@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.opensearching import INDEX, client_of
 
 from opencrab.adapters.opensearch.client import Write
 from opencrab.adapters.opensearch.limits import answers, hears, may_answer, may_hear

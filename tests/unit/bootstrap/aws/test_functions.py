@@ -1,11 +1,11 @@
 """OpenCrab in Lambda functions: built from names alone, and models that learn of new keys."""
 
 import gc
-import importlib.util
 import json
 import logging
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from importlib.util import module_from_spec, spec_from_file_location
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +17,8 @@ from opencrab.adapters.providers.registry import ProviderModels, nothing_stored
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.aws import functions
 from opencrab.bootstrap.aws.functions import DeployedModels, LaterSecrets, models_of
+from opencrab.bootstrap.aws.models import thinking
+from opencrab.bootstrap.aws.status import setup_of
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.preferences import Preferences
@@ -182,7 +184,7 @@ def test_a_new_version_of_the_preferences_brings_new_keys_at_once() -> None:
 
 def test_a_kept_key_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
-    known = functions.thinking(settings.load, Store(OPENAI_API_KEY="sk-kept"))
+    known = thinking(settings.load, Store(OPENAI_API_KEY="sk-kept"))
     assert known.providers["openai"].api_key == "sk-kept"
 
 
@@ -256,10 +258,9 @@ class Halves:
 
 def test_the_heartbeat_tells_its_queue_from_its_schedule(environment: pytest.MonkeyPatch) -> None:
     path = ROOT / "functions" / "heartbeat" / "handler.py"
-    spec = importlib.util.spec_from_file_location("heartbeat_handler", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module: Any = importlib.util.module_from_spec(spec)
+    spec = spec_from_file_location("heartbeat_handler", path)
+    assert spec is not None and spec.loader is not None  # noqa: PT018  - one thing, for mypy
+    module: Any = module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.handler({"Records": []}, Call()) == {"batchItemFailures": []}
     module._worker = Halves()
@@ -311,7 +312,7 @@ def test_the_level_of_the_log_is_a_setting(
 
 @pytest.mark.parametrize("tongue", Tongue)
 def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: Tongue) -> None:
-    setup = functions._setup(settings.load({}), limited(), beating())
+    setup = setup_of(settings.load({}), limited(), beating())
     assert json.loads(json.dumps(setup)) == setup
     assert setup["home"]["table"] == "opencrab-dev"
     findings = list(of_setup(Speech(tongue), setup, NOW))
@@ -324,7 +325,7 @@ def test_doctor_understands_the_setup(environment: pytest.MonkeyPatch, tongue: T
 def test_the_setup_tells_no_secret(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENAI_API_KEY", "sk-secret")
     environment.setenv("OPENCRAB_AWS__OWNER_KEY_HASH", "f" * 64)
-    told = json.dumps(functions._setup(settings.load({}), limited(), beating()))
+    told = json.dumps(setup_of(settings.load({}), limited(), beating()))
     assert "sk-secret" not in told
     assert "f" * 64 not in told
 
@@ -332,14 +333,14 @@ def test_the_setup_tells_no_secret(environment: pytest.MonkeyPatch) -> None:
 def test_the_setup_shows_the_limits_in_force(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("OPENCRAB_BUDGET__TURN_USD", "0.25")
     configured = settings.load({})
-    shown = functions._setup(configured, limited(agent_day_micro_usd=7), beating())["budget"]
+    shown = setup_of(configured, limited(agent_day_micro_usd=7), beating())["budget"]
     assert (shown["turn_usd"], shown["agent_day_usd"]) == (0.25, 0.000007)
     assert (shown["session_usd"], shown["changed"]) == (None, ["agent_day_usd"])
 
     def fails() -> Any:
         raise Unavailable("not now")
 
-    assert functions._setup(configured, SimpleNamespace(limits=fails), beating())["budget"] is None
+    assert setup_of(configured, SimpleNamespace(limits=fails), beating())["budget"] is None
 
 
 def limited(**limits: int) -> Any:

@@ -9,7 +9,6 @@ from string import Formatter
 from typing import Any
 
 import pytest
-from opencrab.gateways.cli.program.app import build
 from typer.main import get_command
 
 from opencrab.gateways import cli

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opencrab.gateways.discord.interactions.intent import Errand, errand_of
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus

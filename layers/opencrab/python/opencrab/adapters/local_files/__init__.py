@@ -1,4 +1,7 @@
-"""Workspace files, large journal bodies, secrets and snapshots, in a directory."""
+"""Workspace files, large journal bodies, secrets and snapshots, in a directory.
+
+All else of the local home is in one file, by `adapters/sqlite`.
+"""
 
 from opencrab.adapters.local_files.blobs import LocalBlobs
 from opencrab.adapters.local_files.disk import Disk

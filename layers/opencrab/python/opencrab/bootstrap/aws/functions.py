@@ -4,12 +4,11 @@ Nothing here asks AWS anything before the first request needs it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from opencrab import __version__, settings
+from opencrab import settings
 from opencrab.adapters.aws_client import Deferred
 from opencrab.adapters.dynamodb.home import stores_on
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
@@ -23,12 +22,13 @@ from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.actions import acting
 from opencrab.bootstrap.aws.environment import journalist_of, named, table_of
+from opencrab.bootstrap.aws.models import thinking
 from opencrab.bootstrap.aws.search import search_of
+from opencrab.bootstrap.aws.status import setup_of
 from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
 from opencrab.bootstrap.discord.channel import discord_of
-from opencrab.bootstrap.rules import budget_of, rules_of
+from opencrab.bootstrap.rules import rules_of
 from opencrab.bootstrap.world import world_of
-from opencrab.domain.errors import Unavailable
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price
@@ -46,10 +46,8 @@ from opencrab.ports.models.model import (
     ProviderState,
 )
 from opencrab.ports.models.preferences import Stored
-from opencrab.ports.money.budgets import Budgets
 
 if TYPE_CHECKING:
-    from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
     from opencrab.adapters.providers.registry import ProviderModels
     from opencrab.adapters.providers.transport.exchange import Transport
     from opencrab.gateways.aws.functions import Worker
@@ -63,7 +61,6 @@ _MEBIBYTE = 2**20
 _LARGEST_FILE = 4 * _MEBIBYTE
 """Lambda takes 6 MB, and bytes travel as base64."""
 _FRESH = timedelta(minutes=5)
-_ELSEWHERE = "kept-where-the-workers-read-it"
 
 
 class DeployedModels:
@@ -166,46 +163,6 @@ def models_of(
     )
 
 
-def thinking(load: Callable[..., "Settings"], secrets: Secrets | None) -> "ModelsSettings":
-    """The models that settings and secrets, read now, allow.
-
-    Nothing takes the place of a default that cannot work: a turn that needs it says what it lacks.
-    """
-    from opencrab.adapters.providers.catalogue.configuration import models_settings
-
-    if secrets is not None:
-        secrets.forget()
-    secret = _somewhere if secrets is None else secrets.get
-    configured = load({}, secret=secret)
-    known = models_settings(
-        configured.table("llm"),
-        configured.pricing,
-        configured.absent_below("llm.providers"),
-        key_names=configured.variables_of("api_key", "llm.providers"),
-        listing=settings.listed_models,
-        stored_key=None if secrets is None else secrets.get,
-    )
-    unseen = secrets is None
-    found = (_reachable(replace(each, unseen=unseen)) for each in known.providers.values())
-    return replace(known, providers={each.name: each for each in found})
-
-
-def _somewhere(name: str) -> str:
-    """What stands for a variable whose value only the workers read."""
-    return _ELSEWHERE if name.endswith("KEY") else "https://elsewhere.invalid"
-
-
-def _reachable(provider: "ProviderSettings") -> "ProviderSettings":
-    """The provider; absent where its address would be the function itself."""
-    from opencrab.adapters.providers.catalogue.connection import address
-    from opencrab.adapters.providers.wire.address import is_this_machine
-
-    url = address(provider)
-    if not url or not is_this_machine(url):
-        return provider
-    return replace(provider, problem="its base_url is the machine on which the function runs")
-
-
 def worker() -> "Worker":
     """What the functions behind queues and schedule do."""
     from opencrab.gateways.aws.functions import Worker
@@ -255,7 +212,7 @@ def rest_handler() -> "Answer":
     app = create_app(
         runtime,
         watch=PollingWatch(),
-        setup=lambda: _setup(configured, home.budgets, pulse),
+        setup=lambda: setup_of(configured, home.budgets, pulse),
         longest_seconds=LONGEST_SECONDS,
         bot=bot_of(configured),
     )
@@ -355,48 +312,6 @@ def _home(
 def _keys(configured: "Settings", keys: Keys) -> Keys:
     digest = str(configured.get("aws.owner_key_hash"))
     return OwnerKey(keys, digest.lower()) if digest else keys
-
-
-def _setup(configured: "Settings", budgets: Budgets, pulse: DynamoPulse) -> dict[str, Any]:
-    """What is configured, and where what is not known here can be found."""
-    default = thinking(settings.load, None).default
-    secrets = str(configured.get("aws.secrets"))
-    if not secrets.startswith("ssm:"):
-        secrets = secrets.partition(":")[0]  # an ARN names the account
-    return {
-        "version": __version__,
-        "home": {
-            "kind": "aws",
-            "stage": configured.get("aws.stage"),
-            "table": configured.get("aws.table"),
-            "secrets": secrets,
-        },
-        "model": {
-            "default": default,
-            "notes": [],
-        },
-        "budget": _budget(configured, budgets),
-        "heartbeat": _heartbeat(pulse),
-        "missing": [],
-    }
-
-
-def _budget(configured: "Settings", budgets: Budgets) -> dict[str, Any] | None:
-    """The limits in force; None when nobody can say."""
-    try:
-        changes = budgets.limits()
-    except Unavailable:
-        return None
-    return budget_of(rules_of(configured).limits, changes)
-
-
-def _heartbeat(pulse: DynamoPulse) -> dict[str, str | None] | None:
-    """When it came last; None when nobody can say."""
-    try:
-        last = pulse.last()
-    except Unavailable:
-        return None
-    return {"at": None if last is None else last.isoformat()}
 
 
 @cache

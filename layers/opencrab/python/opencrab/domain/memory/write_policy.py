@@ -25,7 +25,6 @@ from opencrab.domain.memory.memory import (
     Memory,
     Provenance,
 )
-from opencrab.domain.text.claim import Gist, Relation, gist, relation, says_more
 from opencrab.domain.text.plain import visible
 from opencrab.domain.text.similarity import Gist, Relation, gist, relation, says_more
 from opencrab.domain.value import Value

@@ -1,1 +1,4 @@
-"""Discord: how its interactions and messages become turns, decisions and answers."""
+"""Discord: how its interactions and messages become turns, decisions and answers.
+
+Discord's API is called by `adapters/discord` alone.
+"""

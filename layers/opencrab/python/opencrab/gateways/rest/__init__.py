@@ -1,1 +1,4 @@
-"""REST under /api: routes, keys and problem documents over the engine."""
+"""REST under /api: routes, keys and problem documents over the engine.
+
+What a request does is the engine's; nothing here decides about agents.
+"""

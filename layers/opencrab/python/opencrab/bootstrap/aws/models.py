@@ -1,0 +1,53 @@
+"""Models on AWS: what the settings say of them, and keys from where this installation has them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from opencrab import settings
+from opencrab.adapters.providers.catalogue.configuration import models_settings
+from opencrab.adapters.providers.catalogue.connection import address
+from opencrab.adapters.providers.wire.address import is_this_machine
+from opencrab.ports.access.secrets import Secrets
+
+if TYPE_CHECKING:
+    from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
+    from opencrab.settings import Settings
+
+
+def thinking(load: Callable[..., "Settings"], secrets: Secrets | None) -> "ModelsSettings":
+    """The models that settings and secrets, read now, allow.
+
+    Nothing takes the place of a default that cannot work: a turn that needs it says what it lacks.
+    """
+    if secrets is not None:
+        secrets.forget()
+    secret = _somewhere if secrets is None else secrets.get
+    configured = load({}, secret=secret)
+    known = models_settings(
+        configured.table("llm"),
+        configured.pricing,
+        configured.absent_below("llm.providers"),
+        key_names=configured.variables_of("api_key", "llm.providers"),
+        listing=settings.listed_models,
+        stored_key=None if secrets is None else secrets.get,
+    )
+    unseen = secrets is None
+    found = (_reachable(replace(each, unseen=unseen)) for each in known.providers.values())
+    return replace(known, providers={each.name: each for each in found})
+
+
+def _somewhere(name: str) -> str:
+    """What stands for a variable whose value only the workers read."""
+    return _ELSEWHERE if name.endswith("KEY") else "https://elsewhere.invalid"
+
+
+def _reachable(provider: "ProviderSettings") -> "ProviderSettings":
+    """The provider; absent where its address would be the function itself."""
+    url = address(provider)
+    if not url or not is_this_machine(url):
+        return provider
+    return replace(provider, problem="its base_url is the machine on which the function runs")
+
+
+_ELSEWHERE = "kept-where-the-workers-read-it"

@@ -1,0 +1,55 @@
+"""The installation on AWS as it says itself: setup, budget, and when its heart beat last."""
+
+from typing import TYPE_CHECKING, Any
+
+from opencrab import __version__, settings
+from opencrab.adapters.dynamodb.pulse import DynamoPulse
+from opencrab.bootstrap.aws.models import thinking
+from opencrab.bootstrap.rules import budget_of, rules_of
+from opencrab.domain.errors import Unavailable
+from opencrab.ports.money.budgets import Budgets
+
+if TYPE_CHECKING:
+    from opencrab.settings import Settings
+
+
+def setup_of(configured: "Settings", budgets: Budgets, pulse: DynamoPulse) -> dict[str, Any]:
+    """What is configured, and where what is not known here can be found."""
+    default = thinking(settings.load, None).default
+    secrets = str(configured.get("aws.secrets"))
+    if not secrets.startswith("ssm:"):
+        secrets = secrets.partition(":")[0]  # an ARN names the account
+    return {
+        "version": __version__,
+        "home": {
+            "kind": "aws",
+            "stage": configured.get("aws.stage"),
+            "table": configured.get("aws.table"),
+            "secrets": secrets,
+        },
+        "model": {
+            "default": default,
+            "notes": [],
+        },
+        "budget": _budget(configured, budgets),
+        "heartbeat": _heartbeat(pulse),
+        "missing": [],
+    }
+
+
+def _budget(configured: "Settings", budgets: Budgets) -> dict[str, Any] | None:
+    """The limits in force; None when nobody can say."""
+    try:
+        changes = budgets.limits()
+    except Unavailable:
+        return None
+    return budget_of(rules_of(configured).limits, changes)
+
+
+def _heartbeat(pulse: DynamoPulse) -> dict[str, str | None] | None:
+    """When it came last; None when nobody can say."""
+    try:
+        last = pulse.last()
+    except Unavailable:
+        return None
+    return {"at": None if last is None else last.isoformat()}
