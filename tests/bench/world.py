@@ -16,7 +16,8 @@ from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity

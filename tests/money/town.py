@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from opencrab.actions import Group, Registry
-from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent, Profile

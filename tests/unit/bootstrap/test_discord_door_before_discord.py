@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.discord.door import local_door
+from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.document import INSTALLATION_FACTS, Fact
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.interactions import acks

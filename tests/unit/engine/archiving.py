@@ -10,7 +10,8 @@ from pathlib import Path
 
 from opencrab.actions import Registry
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul

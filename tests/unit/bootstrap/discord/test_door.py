@@ -10,7 +10,7 @@ import pytest
 from opencrab.adapters.discord.client import USER_AGENT as OF_THE_WORKER
 from opencrab.adapters.door.discord import USER_AGENT as OF_THE_DOOR
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.discord.door import (
     ACKNOWLEDGE_SECONDS,
     KEEP_SECONDS,
@@ -18,6 +18,7 @@ from opencrab.bootstrap.discord.door import (
     door_of,
     local_door,
 )
+from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.document import INSTALLATION_FACTS, Fact
 from opencrab.domain.errors import Invalid
 from opencrab.engine.runtime import Runtime

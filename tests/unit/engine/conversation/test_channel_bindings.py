@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.conversation.session import PARTICIPANTS, Hearing, Mode, Session, SessionStatus
 from opencrab.domain.errors import Conflict, NotFound

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.conversation.line import LineKind

@@ -9,7 +9,8 @@ import pytest
 
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+from opencrab.bootstrap.consequences import CONSEQUENCES
+from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
 from opencrab.domain.agents.identity import Identity

@@ -7,15 +7,12 @@ from typing import Any
 
 from opencrab.engine.approvals.consequence import ApprovalConsequence
 from opencrab.engine.autonomy.heartbeat_end import HeartbeatConsequence
-from opencrab.engine.consequence import BackgroundJob, TurnConsequence
+from opencrab.engine.consequence import TurnConsequence
 from opencrab.engine.discussion.turn_taking import DiscussionConsequence
 from opencrab.engine.goals.after_turn import GoalConsequence
-from opencrab.engine.learning.report.wording import WordingJob
 from opencrab.engine.learning.signals import SignalsConsequence
 from opencrab.engine.memory.compaction.trigger import CompactionConsequence
-from opencrab.engine.memory.compaction.turn import SummaryJob
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.work import Job
 
 CONSEQUENCES: tuple[TurnConsequence[Runtime, Any], ...] = (
     GoalConsequence(),
@@ -25,6 +22,3 @@ CONSEQUENCES: tuple[TurnConsequence[Runtime, Any], ...] = (
     HeartbeatConsequence(),
     SignalsConsequence(),
 )
-
-JOBS: tuple[BackgroundJob[Runtime, Job], ...] = (WordingJob(), SummaryJob())
-"""The kinds of background turns; a wording is told by its group, a summary is whatever is left."""

@@ -1,9 +1,6 @@
 """How ids are made: sortable ones from time and randomness, stable ones from their causes."""
 
 import hashlib
-from typing import Annotated
-
-from pydantic import StringConstraints
 
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 _LENGTH = 26
@@ -45,6 +42,3 @@ def turn_id(*, source: str, principal: str, source_id: str, agent_id: str) -> st
 def content_hash(content: bytes) -> str:
     """Content identity, used wherever two bodies must be proven equal: SHA-256, in hex."""
     return hashlib.sha256(content).hexdigest()
-
-
-GoalId = Annotated[str, StringConstraints(pattern=r"^G[1-9][0-9]{0,5}$")]

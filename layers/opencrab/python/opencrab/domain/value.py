@@ -145,3 +145,6 @@ Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 Signed = Annotated[float, Field(ge=-1.0, le=1.0)]
 MicroUsd = int
 """Money: integer millionths of a US dollar."""
+
+
+GoalId = Annotated[str, StringConstraints(pattern=r"^G[1-9][0-9]{0,5}$")]

@@ -28,9 +28,9 @@ from opencrab.domain.goals.goal import (
 from opencrab.domain.goals.plan import PLAN, plan_key, replanned
 from opencrab.domain.goals.selection import PROMISES, require_deadline, require_room, room
 from opencrab.domain.goals.value_estimate import Horizon, Worth
-from opencrab.domain.identifier import GoalId, stable_id
+from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.action import ActionResult, Effect, GoalBegun
-from opencrab.domain.value import ShortText, Value
+from opencrab.domain.value import GoalId, ShortText, Value
 from opencrab.ports.turn.action import ActionContext
 
 group = Group("planning")

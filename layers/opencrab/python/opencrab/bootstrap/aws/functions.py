@@ -4,6 +4,7 @@ Nothing here asks AWS anything before the first request needs it.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from opencrab.bootstrap.aws.environment import journalist_of, named, table_of
 from opencrab.bootstrap.aws.models import thinking
 from opencrab.bootstrap.aws.search import search_of
 from opencrab.bootstrap.aws.status import setup_of
-from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.discord.channel import discord_of
 from opencrab.bootstrap.rules import rules_of
 from opencrab.bootstrap.world import world_of
@@ -33,6 +34,7 @@ from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price
 from opencrab.domain.turn.turn import Turn
+from opencrab.engine.consequence import BackgroundJob
 from opencrab.engine.runtime import Nothing, Runtime
 from opencrab.ports.access.keys import Keys
 from opencrab.ports.access.secrets import Secrets
@@ -163,8 +165,8 @@ def models_of(
     )
 
 
-def worker() -> "Worker":
-    """What the functions behind queues and schedule do."""
+def worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
+    """What the functions behind queues and schedule do; `jobs` are background turns, if any."""
     from opencrab.gateways.aws.functions import Worker
 
     configured = settings.load({})
@@ -176,15 +178,16 @@ def worker() -> "Worker":
     advice = f"store {{}} in {place.partition(':')[0]}, as docs/deploy.md says"
     stored = home.preferences.get
     models = DeployedModels(lambda: models_of(secrets, stored, clock.now, advice))
-    runtime = _runtime(configured, home, clock, models, secrets)
+    runtime = replace(_runtime(configured, home, clock, models, secrets), jobs=jobs)
     return Worker(runtime, journalist, DynamoPulse(table_of(configured)).beat)
 
 
 def compactor() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
     """What the function does that makes summaries; no other one loads what that takes."""
+    from opencrab.bootstrap.jobs import JOBS
     from opencrab.engine.turn.background import run_background
 
-    made = worker()
+    made = worker(JOBS)
     return lambda event, context: made.compactions(event, context, run_background)
 
 
@@ -230,7 +233,7 @@ def admitting(configured: "Settings", clock: SystemClock) -> Runtime:
         models=models,
         rules=rules_of(configured),
         consequences=CONSEQUENCES,
-        jobs=JOBS,
+        jobs=(),
         **parts,
     )
 
@@ -251,7 +254,7 @@ def _runtime(
         secrets=secrets,
         world=world_of(configured, secrets),
         consequences=CONSEQUENCES,
-        jobs=JOBS,
+        jobs=(),
         **vars(acting(configured, search_of(configured, clock), _transport)),
         **vars(discord_of(configured, secrets, clock, home.facts)),
     )

@@ -123,8 +123,9 @@ def _runtime(
     from opencrab.adapters.sqlite.home import home_on
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.actions import acting
-    from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+    from opencrab.bootstrap.consequences import CONSEQUENCES
     from opencrab.bootstrap.discord.channel import discord_of
+    from opencrab.bootstrap.jobs import JOBS
     from opencrab.bootstrap.local.search import local_search
     from opencrab.bootstrap.rules import rules_of
     from opencrab.bootstrap.vectors import vectors_of

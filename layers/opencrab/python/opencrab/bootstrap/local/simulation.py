@@ -73,7 +73,8 @@ def installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]
     from opencrab.adapters.skill_files import FileSkills
     from opencrab.adapters.sqlite.home import open_home
     from opencrab.adapters.system_clock import FakeClock
-    from opencrab.bootstrap.consequences import CONSEQUENCES, JOBS
+    from opencrab.bootstrap.consequences import CONSEQUENCES
+    from opencrab.bootstrap.jobs import JOBS
     from opencrab.bootstrap.rules import rules_of
     from opencrab.engine.runtime import Runtime
 

@@ -4,11 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from opencrab.domain.identifier import GoalId
 from opencrab.domain.memory.memory import CoreMemory
 from opencrab.domain.models.traffic_split import MIXES, Mix
 from opencrab.domain.skills.skill import IndexedSkill, SkillName, StandardSkill
-from opencrab.domain.value import Value
+from opencrab.domain.value import GoalId, Value
 
 MIND = "mind"
 """Kind and id of this fact."""

@@ -9,9 +9,8 @@ from pydantic import Field, model_validator
 from opencrab.domain.conversation.loop_guard import ALIKE, NEARLY, likeness
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import Conflict
-from opencrab.domain.identifier import GoalId
 from opencrab.domain.models.routing import ModelReference, Use
-from opencrab.domain.value import Identifier, MicroUsd, Name, ShortText, Value
+from opencrab.domain.value import GoalId, Identifier, MicroUsd, Name, ShortText, Value
 
 PARTICIPANTS = 20
 """Most agents in one session: one message to all of them is one transaction of at most 25 items."""

@@ -13,9 +13,9 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.errors import Invalid
 from opencrab.domain.goals.value_estimate import Horizon, Satisfaction, Worth
-from opencrab.domain.identifier import GoalId
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import (
+    GoalId,
     Identifier,
     MicroUsd,
     Received,

@@ -14,8 +14,7 @@ from opencrab.domain.goals.goal import (
     goal_key,
     numbered,
 )
-from opencrab.domain.identifier import GoalId
-from opencrab.domain.value import ShortText, Value
+from opencrab.domain.value import GoalId, ShortText, Value
 
 PLAN = "plan"
 """Kind of the facts that hold plans that were given up; their ids are `plan_key`s."""
