@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
@@ -102,6 +102,21 @@ def strict_json(content: bytes) -> Any:
     if not is_json(value):
         raise _unusual(value)
     return value
+
+
+async def _bytes(request: Request) -> bytes:
+    return await request.body()
+
+
+Bytes = Annotated[bytes, Depends(_bytes)]
+"""A body that is a file, as it came; `BYTES_BODY` says so in the OpenAPI document."""
+
+BYTES_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 
 
 class _Strictly:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from opencrab.domain.identifier import content_hash
@@ -11,6 +11,7 @@ from opencrab.domain.value import Identifier, Value
 from opencrab.engine.memory.archive.export import Wanted, export
 from opencrab.engine.memory.archive.restore import take_in
 from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
@@ -20,11 +21,6 @@ router = APIRouter(prefix="/api/agents/{agent_id}/memory", tags=["memory"])
 
 _ZIP: dict[str, Any] = {
     "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
-}
-
-
-_BYTES: dict[str, Any] = {
-    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 }
 
 
@@ -83,22 +79,18 @@ def export_memory(
     return Response(content, headers=headers, media_type="application/zip")
 
 
-async def _content(request: Request) -> bytes:
-    return await request.body()
-
-
 @router.post(
     "/import",
     summary="Import what an agent is to remember",
     operation_id="import_memory",
-    openapi_extra={"requestBody": {"required": True, **_BYTES}},
+    openapi_extra=BYTES_BODY,
 )
 def import_memory(
     api: Api,
     _caller: Owner,
     agent_id: Id,
     query: Annotated[ImportQuery, Query()],
-    content: Annotated[bytes, Depends(_content)],
+    content: Bytes,
     _once: Repeatable,
 ) -> TakenView:
     """Take in memories, experiences, impressions and knowledge of an exported zip.

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Response
 from pydantic import Field
 
 from opencrab.domain.errors import Invalid, NotFound
@@ -12,6 +12,7 @@ from opencrab.domain.value import Value
 from opencrab.domain.workspace.path import workspace_path
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
 from opencrab.gateways.rest.http.view import View
@@ -21,9 +22,6 @@ LISTING = "files"
 
 router = APIRouter(prefix="/api/agents/{agent_id}", tags=["workspace"])
 
-_BYTES: dict[str, Any] = {
-    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-}
 _FILE: dict[str, Any] = {
     "description": "The file's bytes: text/plain when they are UTF-8. ETag holds its version.",
     "content": {
@@ -112,15 +110,11 @@ def read(
     return Response(content, headers=headers, media_type=_media_type(content))
 
 
-async def _content(request: Request) -> bytes:
-    return await request.body()
-
-
 @router.put(
     "/workspace/{path:path}",
     summary="Write a file",
     operation_id="write_file",
-    openapi_extra={"requestBody": {"required": True, **_BYTES}},
+    openapi_extra=BYTES_BODY,
 )
 def write(
     *,
@@ -128,7 +122,7 @@ def write(
     _caller: Owner,
     agent_id: Id,
     path: str,
-    content: Annotated[bytes, Depends(_content)],
+    content: Bytes,
     if_match: Annotated[str | None, Header(alias="If-Match", max_length=200)] = None,
     if_none_match: Annotated[str | None, Header(alias="If-None-Match", max_length=200)] = None,
 ) -> FileView:
