@@ -6,7 +6,7 @@ from typing import Any
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.account import CallAccount, StepAccount, TurnAccount
-from opencrab.domain.turn.record import Answer, Record, Reflection
+from opencrab.domain.turn.record import Record, Reflection
 from opencrab.domain.turn.turn import Stop, Trigger, Turn, TurnStatus
 from opencrab.domain.value import Value
 
@@ -99,41 +99,38 @@ def _header(turn: Turn) -> dict[str, Any]:
 
 
 def _step(number: int, step: StepAccount, *, private: bool) -> StepView:
-    calls = tuple(_call(call) if private else _public(call) for call in step.calls)
-    shown = StepView(
-        number=number,
-        model=step.intent.model,
-        state="running",
-        reserved_micro_usd=step.intent.reserved,
-        calls=calls,
-    )
-    if step.result is None:
-        return shown
-    shown = shown.replaced(
-        state=step.result.state.value,
-        usage=step.answer.usage if step.answer else None,
-        cost_micro_usd=step.result.cost,
-        latency_ms=step.result.latency_ms,
-    )
-    answer = step.answer or Answer()
-    return (
-        shown
-        if not private
-        else shown.replaced(
-            text=answer.text or None,
-            thought=answer.thought,
-            memory_update=answer.memory_update,
-            error=step.result.error,
-        )
-    )
+    shown: dict[str, Any] = {
+        "number": number,
+        "model": step.intent.model,
+        "state": "running",
+        "reserved_micro_usd": step.intent.reserved,
+        "calls": tuple(_call(call, private=private) for call in step.calls),
+    }
+    result = step.result
+    if result is not None:
+        answer = result.answer
+        shown |= {
+            "state": result.state.value,
+            "usage": answer.usage if answer else None,
+            "cost_micro_usd": result.cost,
+            "latency_ms": result.latency_ms,
+        }
+        if private:
+            shown["error"] = result.error
+        if private and answer:
+            shown |= {"text": answer.text or None, "thought": answer.thought}
+            shown["memory_update"] = answer.memory_update
+    return StepView(**shown)
 
 
-def _call(told: CallAccount) -> CallView:
-    shown = _public(told).replaced(arguments=told.call.arguments, approval=_approval(told))
-    if told.result is None:
-        return shown
-    result = told.result.result
-    return shown.replaced(success=result.success, data=result.data, error=result.error)
+def _call(told: CallAccount, *, private: bool) -> CallView:
+    shown: dict[str, Any] = {"id": told.call.id, "name": told.call.name, "state": told.state}
+    if private:
+        shown |= {"arguments": told.call.arguments, "approval": _approval(told)}
+    if private and told.result is not None:
+        result = told.result.result
+        shown |= {"success": result.success, "data": result.data, "error": result.error}
+    return CallView(**shown)
 
 
 def _approval(told: CallAccount) -> ApprovalView | None:
@@ -144,7 +141,3 @@ def _approval(told: CallAccount) -> ApprovalView | None:
     if decided is None:
         return view
     return view.replaced(approved=decided.approved, by=decided.by, reason=decided.reason or None)
-
-
-def _public(told: CallAccount) -> CallView:
-    return CallView(id=told.call.id, name=told.call.name, state=told.state)
