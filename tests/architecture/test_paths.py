@@ -1,0 +1,76 @@
+"""The documents name paths of the code that exist."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source import PACKAGE
+from tests.conftest import ROOT
+
+LAYERS = "domain|ports|engine|actions|adapters|gateways|bootstrap"
+BESIDE = "tests|config|infra|functions"
+NAMED = re.compile(
+    r"(?<![\w./-])(?:layers/opencrab/python/opencrab/)?"
+    rf"((?:{LAYERS}|{BESIDE})/[\w/-]*\w(?:\.\w+)*)"
+)
+
+# Decisions are frozen, and the changelog tells of what was.
+DOCUMENTS = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"))
+    if path.parent.name != "adr"
+)
+
+
+def named_in(text: str) -> Iterator[str]:
+    """Every path of a folder, a module or something in a module that a text names."""
+    return (found[1] for found in NAMED.finditer(text))
+
+
+def is_there(named: str, folder: Path) -> bool:
+    """Whether a path is a file or a folder, or names something that its module defines."""
+    path = folder / named
+    if path.exists() or path.with_name(f"{path.name}.py").is_file():
+        return True
+    module, _, symbol = named.partition(".")
+    source = folder / f"{module}.py"
+    return bool(symbol) and source.is_file() and _defines(source, symbol)
+
+
+def _folder(named: str) -> Path:
+    return ROOT if named.partition("/")[0] in BESIDE.split("|") else PACKAGE
+
+
+def _defines(source: Path, symbol: str) -> bool:
+    text = source.read_text(encoding="utf-8")
+    return re.search(rf"^(?:(?:def|class) )?{re.escape(symbol)}\b", text, re.M) is not None
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_path_that_a_document_names_exists(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    assert not sorted({named for named in named_in(text) if not is_there(named, _folder(named))})
+
+
+def test_documents_do_name_paths() -> None:
+    texts = ((ROOT / document).read_text(encoding="utf-8") for document in DOCUMENTS)
+    assert sum(len(set(named_in(text))) for text in texts) > 80
+
+
+def test_a_path_is_found_in_prose_and_code_and_told_from_others() -> None:
+    text = "`engine/turn/run.run_turn`, domain/errors.py. (ports/) my/tests/x docs/engine/x"
+    assert list(named_in(text)) == ["engine/turn/run.run_turn", "domain/errors.py"]
+
+
+def test_what_is_gone_is_noticed(tmp_path: Path) -> None:
+    module = tmp_path / "engine" / "turn" / "run.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("LIMIT = 1\ndef run_turn(): ...\n", encoding="utf-8")
+    for named in ("engine/turn", "engine/turn/", "engine/turn/run", "engine/turn/run.py"):
+        assert is_there(named, tmp_path), named
+    for named in ("engine/turn/run.run_turn", "engine/turn/run.LIMIT"):
+        assert is_there(named, tmp_path), named
+    for named in ("engine/close", "engine/run.py", "engine/turn/run.close", "engine/turn/close.py"):
+        assert not is_there(named, tmp_path), named
