@@ -31,12 +31,12 @@ HEAVY = {
 
 OURS = {
     "opencrab",
-    *("opencrab.adapters", "opencrab.adapters.door.aws", "opencrab.adapters.door.signature"),
-    *("opencrab.adapters.discord", "opencrab.adapters.door.discord"),
-    "opencrab.adapters.door.http",
-    *("opencrab.bootstrap", "opencrab.bootstrap.discord.door"),
+    *("opencrab.adapters", "opencrab.adapters.door", "opencrab.adapters.door.discord"),
+    *("opencrab.adapters.door.aws", "opencrab.adapters.door.http"),
+    "opencrab.adapters.door.signature",
+    *("opencrab.bootstrap", "opencrab.bootstrap.discord", "opencrab.bootstrap.discord.door"),
     *("opencrab.domain", "opencrab.domain.errors"),
-    *("opencrab.gateways", "opencrab.gateways.discord"),
+    *("opencrab.gateways", "opencrab.gateways.discord", "opencrab.gateways.discord.interactions"),
     *("opencrab.gateways.discord.interactions.acks", "opencrab.gateways.discord.interactions.door"),
 }
 

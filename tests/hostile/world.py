@@ -310,10 +310,11 @@ class World:
     def has_work(self) -> bool:
         """Whether a worker would receive a message now."""
         now = milliseconds(self.clock.now())
-        return any(
-            cast(Any, queue)._ready(now)
-            for queue in (self.raw.turns, self.raw.deliveries, self.raw.compactions)
-        )
+        visible = "SELECT 1 FROM queue WHERE visible_at<=? AND queue IN (?, ?, ?)"
+        queues = (self.raw.turns, self.raw.deliveries, self.raw.compactions)
+        names = [cast(Any, queue)._name for queue in queues]
+        with self.database.reading() as items:
+            return items.execute(visible, (now, *names)).fetchone() is not None
 
     def alive(self, act: Callable[[], object]) -> bool:
         """Do something that may be killed; False when it was."""

@@ -5,14 +5,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opencrab import settings
-from opencrab.adapters.providers.catalogue.configuration import models_settings
-from opencrab.adapters.providers.catalogue.connection import address
-from opencrab.adapters.providers.wire.address import is_this_machine
 from opencrab.ports.access.secrets import Secrets
 
 if TYPE_CHECKING:
     from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
     from opencrab.settings import Settings
+
+_ELSEWHERE = "kept-where-the-workers-read-it"
 
 
 def thinking(load: Callable[..., "Settings"], secrets: Secrets | None) -> "ModelsSettings":
@@ -20,6 +19,8 @@ def thinking(load: Callable[..., "Settings"], secrets: Secrets | None) -> "Model
 
     Nothing takes the place of a default that cannot work: a turn that needs it says what it lacks.
     """
+    from opencrab.adapters.providers.catalogue.configuration import models_settings
+
     if secrets is not None:
         secrets.forget()
     secret = _somewhere if secrets is None else secrets.get
@@ -44,10 +45,10 @@ def _somewhere(name: str) -> str:
 
 def _reachable(provider: "ProviderSettings") -> "ProviderSettings":
     """The provider; absent where its address would be the function itself."""
+    from opencrab.adapters.providers.catalogue.connection import address
+    from opencrab.adapters.providers.wire.address import is_this_machine
+
     url = address(provider)
     if not url or not is_this_machine(url):
         return provider
     return replace(provider, problem="its base_url is the machine on which the function runs")
-
-
-_ELSEWHERE = "kept-where-the-workers-read-it"
