@@ -34,6 +34,18 @@ def test_a_claim_opens_a_new_epoch_and_counts_the_delivery(home: Home) -> None:
         assert home.journal.load("t1").turn == turn
 
 
+def test_a_claim_keeps_the_crashes_that_a_change_has_counted(home: Home) -> None:
+    current = running(home)
+    counted = current.replaced(crashes=2, deliveries=0)
+    assert home.journal.commit(step(counted, result(1, "c1"))).crashes == 2
+    claimed = home.journal.claim("t1", lease_until=later(120), receipt="newer")
+    assert claimed is not None
+    assert (claimed.turn.crashes, claimed.turn.deliveries) == (2, 1)
+    assert home.journal.load("t1").turn == claimed.turn
+    assert home.journal.commit(step(claimed.turn.replaced(crashes=0), result(2, "c2"))).crashes == 0
+    assert home.journal.header("t1").crashes == 0
+
+
 def test_a_claim_brings_all_records_in_order(home: Home) -> None:
     turn = running(home)
     for n in range(1, 13):

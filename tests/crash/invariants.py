@@ -109,10 +109,10 @@ def _answers(world: World, rest: Rest, cast: Cast) -> Iterator[str]:
     """Each message has as many turns as participants, and each turn has ended, or waits rightly.
 
     A turn may be given up after three deliveries; a sleeper costs two: its own, and that of the
-    worker whose turn it takes when it wakes.
+    worker whose turn it takes when it wakes. One that was given back between two steps costs none.
     """
     scenario, befell = cast.scenario, world.scheduler
-    faults = befell.faults + befell.sleeps + befell.hand_backs
+    faults = befell.faults + befell.sleeps
     turns = {k: t for k, t in rest.turns.items() if t["session_id"] == cast.session_id}
     if len(turns) != scenario.turns:
         yield f"{scenario.name} has {len(turns)} turns"

@@ -22,7 +22,7 @@ from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.line import LineKind
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.domain.turn.crash import CrashRule
+from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.domain.turn.record import Answer
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
@@ -76,7 +76,8 @@ class Machine:
     """One data directory and the processes that live on it, one after another.
 
     A model call takes `call_seconds`, a start `boot_seconds`. The agents in `deadly` kill their
-    process so many seconds after their model call began.
+    process so many seconds after their model call began. A `rule` of its own and a machine that
+    does not isolate are for seeded bugs.
     """
 
     folder: Path
@@ -84,6 +85,8 @@ class Machine:
     boot_seconds: float = 0.5
     deadly: dict[str, float] = field(default_factory=dict)
     rules: Rules = RICH
+    rule: CrashRule = CRASH_RULE
+    isolates: bool = True
 
     def __post_init__(self) -> None:
         self.clock = FakeClock(START)
@@ -100,8 +103,9 @@ class Machine:
         self.clock.advance(self.boot_seconds / 2)
         self._database = Database(self.folder / FILE, durable=False)
         files, blobs = LocalFiles(self.folder / "agents"), LocalBlobs(self.folder)
-        rule = CrashRule(fair_seconds=self.rules.model_timeout_seconds)
-        self.home: Home = home_on(self._database, self.clock, files=files, blobs=blobs, rule=rule)
+        self.home: Home = home_on(
+            self._database, self.clock, files=files, blobs=blobs, rule=self.rule
+        )
         provider = Provider(self.scripts)
         provider.wrap = lambda model: cast(ChatModel, Slow(model, self._think))
         self.runtime = Runtime(
@@ -164,7 +168,7 @@ class Machine:
                 break
             self._held.append(delivery)
         for delivery in list(self._held):
-            suspect = is_suspect(self.runtime, delivery)
+            suspect = self.isolates and is_suspect(self.runtime, delivery)
             if self._alone is not None or (suspect and self._running):
                 continue
             self._held.remove(delivery)

@@ -1,12 +1,14 @@
 """Restarts and poison, on machines of any speed: who is failed, and who is answered."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from opencrab.domain.turn.crash import CRASH_RULE
+from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.domain.turn.turn import (
     CRASHES_WITHOUT_PROGRESS,
     DELIVERIES_WITHOUT_PROGRESS,
@@ -30,8 +32,8 @@ Build = Callable[..., Machine]
 def machine(tmp_path: Path) -> Iterator[Build]:
     machines: list[Machine] = []
 
-    def build(call_seconds: float, **fields: object) -> Machine:
-        machines.append(Machine(tmp_path, call_seconds, **fields))  # type: ignore[arg-type]
+    def build(call_seconds: float, **fields: Any) -> Machine:
+        machines.append(Machine(tmp_path / str(len(machines)), call_seconds, **fields))
         return machines[-1]
 
     yield build
@@ -119,6 +121,54 @@ def test_two_poisons_are_told_apart_from_six_bystanders(machine: Build) -> None:
     assert settled(up, [*bad, *good]) == {TurnStatus.FAILED, TurnStatus.COMPLETED}
     assert {up.turn(turn).status for turn in bad} == {TurnStatus.FAILED}
     assert {up.turn(turn).status for turn in good} == {TurnStatus.COMPLETED}
+
+
+class EverybodyCounted(CrashRule):
+    """Seeded bug: a death counts against all who ran, as it once did."""
+
+    def judged(self, running: Iterable[Turn], died_at: datetime) -> tuple[Turn, ...]:
+        before = tuple(running)
+        after = super().judged(before, died_at)
+        both = zip(before, after, strict=True)
+        return tuple(new.replaced(deliveries=old.deliveries) for old, new in both)
+
+
+class BystandersSuspected(CrashRule):
+    """Seeded bug: who stood aside while a suspect ran alone is blamed with it."""
+
+    def judged(self, running: Iterable[Turn], died_at: datetime) -> tuple[Turn, ...]:
+        turns = tuple(turn.replaced(crashes=turn.crashes or 1) for turn in running)
+        return super().judged(turns, died_at)
+
+
+class NobodyCounted(CrashRule):
+    """Seeded bug: a death alone is no evidence either."""
+
+    def judged(self, running: Iterable[Turn], died_at: datetime) -> tuple[Turn, ...]:
+        after = super().judged(running, died_at)
+        return tuple(turn.replaced(crashes=1, deliveries=0) for turn in after)
+
+
+BUGS: dict[str, dict[str, Any]] = {
+    "everybody is counted": {"rule": EverybodyCounted()},
+    "bystanders are suspected": {"rule": BystandersSuspected()},
+    "nobody is counted": {"rule": NobodyCounted()},
+    "no pause": {"rule": CrashRule(pause_seconds=0)},
+    "suspects have company": {"isolates": False},
+}
+
+
+def looked(machine: Build) -> None:
+    """What notices a wrong rule."""
+    test_kills_as_soon_as_it_is_ready_fail_nobody(machine, 15.0, boot_seconds=5.0, kills=10)
+    test_a_process_that_lives_too_shortly_for_any_answer_fails_nobody(machine, lives=3.0)
+    test_a_poison_message_is_buried_with_its_reason_and_takes_nobody_with_it(machine, 0.0)
+
+
+@pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS.keys())
+def test_a_seeded_bug_of_the_rule_is_noticed(machine: Build, bug: dict[str, Any]) -> None:
+    with pytest.raises(AssertionError):
+        looked(partial(machine, **bug))
 
 
 def test_a_turn_given_back_between_steps_is_never_given_up(house: House) -> None:

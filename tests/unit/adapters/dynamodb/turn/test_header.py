@@ -46,6 +46,7 @@ TURNS = st.builds(
     sequence=COUNTS,
     attempts=COUNTS,
     deliveries=COUNTS,
+    crashes=COUNTS,
     lease_until=st.none() | TIMES,
     receipt=st.none() | TEXT,
     stop=st.none() | st.builds(Stop, by=TEXT, reason=TEXT, at=TIMES),
@@ -72,7 +73,7 @@ def test_any_turn_comes_back_exactly(given_turn: Turn) -> None:
 
 def test_what_is_as_usual_takes_no_room() -> None:
     absent = {"stop", "blocks", "receipt", "taint", "hops", "allowance", "spent", "note", "channel"}
-    assert not (absent | {"scopes"}) & to_item(turn()).keys()
+    assert not (absent | {"scopes", "crashes"}) & to_item(turn()).keys()
 
 
 def test_a_header_from_before_there_were_scopes_is_read() -> None:
