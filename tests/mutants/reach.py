@@ -6,8 +6,9 @@ when every file that reaches it has passed, and every file that the map does not
 
 import ast
 import json
+import subprocess
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -87,13 +88,14 @@ class Reach:
         ]
         return sorted(files, key=lambda file: self._order(mutant, file))
 
-    def _order(self, mutant: Mutant, file: str) -> tuple[int, int, float, str]:
-        """The last killer, then what is named like the module, then what is quick."""
-        *folders, name = mutant.module.split(".")[1:]
-        mirrored = f"tests/unit/{'/'.join(folders)}/test_{name}"
+    def _order(self, mutant: Mutant, file: str) -> tuple[int, int, int, float, str]:
+        """The last killer first, then what is named like the module, of its layer, or quick."""
+        layer, *folders, name = mutant.module.split(".")[1:]
+        mirrored = f"tests/unit/{'/'.join((layer, *folders))}/test_{name}"
         alike = sum((file.startswith(mirrored), f"_{name}" in file, f"/{name}" in file))
+        near = file.startswith(("tests/e2e/", "tests/contract/", f"tests/unit/{layer}/"))
         is_last = file == self.killers.get(mutant.id)
-        return -is_last, -alike, self.seconds.get(file, 1.0), file
+        return -is_last, -alike, -near, self.seconds.get(file, 1.0), file
 
 
 def default_files() -> list[str]:
@@ -114,7 +116,7 @@ def mapped(parent: Path, mutants: Iterable[Mutant], jobs: int, killers: dict[str
     probe = Path(SOURCES, f"{_PROBE}.py")
     tree.write(probe, _PROBE_SOURCE)
     spread = ("-n", str(jobs), "--dist", "loadfile", "--no-loadscope-reorder")
-    run = tree.start((*spread, "--tb=no", f"--junitxml={report}"))
+    run = tree.start((*spread, "--tb=no", f"--junitxml={report}"), stdout=subprocess.PIPE)
     said, _ = run.communicate()
     print(said[-2_000:])
     reach = Reach(seconds=_seconds(report), killers=killers)
@@ -124,7 +126,26 @@ def mapped(parent: Path, mutants: Iterable[Mutant], jobs: int, killers: dict[str
         if file:
             reach.reached.setdefault(file, set()).add(name)
     reach.seconds = {file: reach.seconds.get(file, 1.0) for file in reach.reached}
+    reach.reached = shared(reach.reached)
     return reach
+
+
+def shared(reached: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """What files reach whose folder shares a server for the session: what any of them does there.
+
+    Such a server knows only the test that started it.
+    """
+    sharing = {
+        path.parent.relative_to(ROOT).as_posix()
+        for path in (ROOT / "tests").rglob("conftest.py")
+        if path.parent != ROOT / "tests" and 'scope="session"' in path.read_text(encoding="utf-8")
+    }
+    after = dict(reached)
+    for folder in sharing:
+        there = [file for file in reached if file.startswith(f"{folder}/")]
+        together = set[str]().union(*(reached[file] for file in there))
+        after |= {file: after[file] | together for file in there}
+    return after
 
 
 def _probed(source: str, mutants: Iterable[Mutant]) -> str:

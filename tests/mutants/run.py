@@ -10,8 +10,9 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -19,14 +20,13 @@ from queue import SimpleQueue
 from tests.mutants.mutant import Mutant
 from tests.mutants.mutants import MUTANTS
 from tests.mutants.reach import Reach, mapped
-from tests.mutants.tree import Tree
+from tests.mutants.tree import Testing, Tree
 
-FIRST = 3
-"""Files that a mutant meets first: likely to fail, and quick to collect."""
+_PATIENCE = 10
+"""So many times what tests take usually they may take here, and two minutes more."""
 
-_GROWTH = 4
-_PATIENCE = 8
-_START_SECONDS = 240
+_START_SECONDS = 120.0
+_CAUGHT, _TIMEOUT, _SURVIVED = "caught", "timeout", "SURVIVED"
 
 
 @dataclass(frozen=True)
@@ -40,30 +40,6 @@ class Found:
 
     def __str__(self) -> str:
         return f"{self.mutant.id:<32} {self.state:<9} {self.seconds:7.1f} s  {self.killer}"
-
-
-class Judge:
-    """Lets tests judge mutants, but for `unsound` ones, which fail without any."""
-
-    def __init__(self, reach: Reach, unsound: Collection[str] = ()) -> None:
-        self._reach = reach
-        self._unsound = unsound
-
-    def judged(self, tree: Tree, mutant: Mutant) -> Found:
-        """Whether any test notices a mutant."""
-        began = time.monotonic()
-        mutated = mutant.mutated(mutant.source())
-        for files in _batches(self._reach, self._reach.files_for(mutant)):
-            usual = sum(self._reach.seconds.get(file, 1.0) for file in files)
-            with tree.changed(mutant.path, mutated):
-                verdict = tree.test(
-                    files, seconds=_START_SECONDS + _PATIENCE * usual, but=self._unsound
-                )
-            if verdict.killer is not None or verdict.timed_out:
-                state = "timeout" if verdict.timed_out else "caught"
-                took = time.monotonic() - began
-                return Found(mutant, state, took, verdict.killer or files[0])
-        return Found(mutant, "SURVIVED", time.monotonic() - began)
 
 
 def main() -> int:
@@ -80,10 +56,10 @@ def main() -> int:
         if wanted.map:
             mapped(Path(folder), MUTANTS, wanted.jobs, reach.killers).write()
             return 0
-        found = _sound(chosen, reach, Path(folder), wanted.jobs)
-    survived = [each for each in found if each.state == "SURVIVED"]
+        found = _judged(chosen, reach, Path(folder), min(wanted.jobs, len(chosen)))
+    survived = [each for each in found if each.state == _SURVIVED]
     if wanted.record:
-        caught = (each for each in found if each.state == "caught")
+        caught = (each for each in found if each.state == _CAUGHT)
         reach.killers |= {each.mutant.id: each.killer.partition("::")[0] for each in caught}
         reach.write()
     for each in survived:
@@ -92,49 +68,60 @@ def main() -> int:
     return 1 if survived else 0
 
 
-def _sound(mutants: Sequence[Mutant], reach: Reach, folder: Path, jobs: int) -> list[Found]:
+def _judged(mutants: Sequence[Mutant], reach: Reach, folder: Path, jobs: int) -> list[Found]:
     """What becomes of the mutants, judged again where the test that failed does so without them."""
-    trees = [Tree(folder, str(n)) for n in range(min(jobs, len(mutants)))]
-    found = {each.id: Found(each, "", 0) for each in mutants}
+    files = sorted({file for mutant in mutants for file in reach.files_for(mutant)})
+    found: dict[str, Found] = {}
     unsound: set[str] = set()
-    while pending := [each.mutant for each in found.values() if not each.state]:
-        new = _all(pending, Judge(reach, unsound), trees)
-        caught = {each.killer for each in new if each.state == "caught"}
-        failing = trees[0].failing(caught) - unsound
-        for test in sorted(failing):
-            print(f"fails without a mutant, and is left out: {test}", flush=True)
-        unsound |= failing
-        found |= {each.mutant.id: each for each in new if each.killer not in failing}
-    return list(found.values())
+    with ExitStack() as opened:
+        trees = [Tree(folder, str(n)) for n in range(jobs)]
+        testing = [opened.enter_context(Testing(tree, files)) for tree in trees]
+        while pending := [each for each in mutants if each.id not in found]:
+            new = _all(pending, reach, testing, unsound)
+            killers = sorted({each.killer for each in new if each.state == _CAUGHT})
+            seconds = _START_SECONDS + _PATIENCE * len(killers)
+            failing = {*testing[0].failures(killers, seconds=seconds).failed} - unsound
+            for test in sorted(failing):
+                print(f"fails without a mutant, and is left out: {test}", flush=True)
+            unsound |= failing
+            found |= {each.mutant.id: each for each in new if each.killer not in failing}
+    return [found[each.id] for each in mutants]
 
 
-def _all(mutants: Sequence[Mutant], judge: Judge, trees: Sequence[Tree]) -> list[Found]:
+def _all(
+    mutants: Sequence[Mutant], reach: Reach, testing: Sequence[Testing], but: Collection[str]
+) -> list[Found]:
     """What becomes of each mutant, several at once, told as it is known."""
-    free = SimpleQueue[Tree]()
-    for tree in trees:
-        free.put(tree)
+    free = SimpleQueue[Testing]()
+    for each in testing:
+        free.put(each)
 
     def one(mutant: Mutant) -> Found:
-        tree = free.get()
+        there = free.get()
         try:
-            found = judge.judged(tree, mutant)
+            found = _met(mutant, reach, there, but)
         finally:
-            free.put(tree)
+            free.put(there)
         print(found, flush=True)
         return found
 
-    with ThreadPoolExecutor(len(trees)) as pool:
+    with ThreadPoolExecutor(len(testing)) as pool:
         return list(pool.map(one, mutants))
 
 
-def _batches(reach: Reach, files: Sequence[str]) -> Iterator[Sequence[str]]:
-    """A few files, then more and more at once: most mutants need no more than the first."""
-    start, size, limit = 0, 0.0, 5.0
-    for place, file in enumerate(files, 1):
-        size += reach.seconds.get(file, 1.0)
-        if place == FIRST or (place > FIRST and size > limit) or place == len(files):
-            yield files[start:place]
-            start, size, limit = place, 0.0, limit * _GROWTH
+def _met(mutant: Mutant, reach: Reach, testing: Testing, but: Collection[str]) -> Found:
+    """Whether any test notices a mutant; one that ends its process has noticed it, too."""
+    files = reach.files_for(mutant)
+    usual = sum(reach.seconds.get(file, 1.0) for file in files)
+    began = time.monotonic()
+    seconds = _START_SECONDS + _PATIENCE * usual
+    verdict = testing.first_failure(mutant, files, but=but, seconds=seconds)
+    took = time.monotonic() - began
+    if verdict.failed:
+        return Found(mutant, _CAUGHT, took, verdict.failed[0])
+    if verdict.late:
+        return Found(mutant, _TIMEOUT, took)
+    return Found(mutant, "died" if verdict.died else _SURVIVED, took)
 
 
 def _wanted() -> argparse.Namespace:

@@ -1,23 +1,19 @@
 """A copy of the checkout in which modules are changed and tests are run: the checkout stays."""
 
+import json
 import os
-import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 
 from tests.conftest import ROOT
-from tests.mutants.mutant import SOURCES
-
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", re.M)
-_FAILURES = 1
-_NO_FAILURE = {0, 5}
-"""What pytest answers when all passed, and when there was nothing to run."""
+from tests.mutants.mutant import SOURCES, Mutant
+from tests.mutants.server import PIPES, READY
 
 _TEST_SECONDS = 60
 _UNTRACKED = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
@@ -25,11 +21,11 @@ _UNTRACKED = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run of tests said: the first failure, or that it took too long."""
+    """What tests said: those that failed, and whether they took too long or ended their process."""
 
-    seconds: float
-    killer: str | None = None
-    timed_out: bool = False
+    failed: tuple[str, ...] = ()
+    late: bool = False
+    died: bool = False
 
 
 class Tree:
@@ -47,16 +43,6 @@ class Tree:
         # The recordings of the wire lie beside a checkout.
         (self.root.parent / "shared").symlink_to(ROOT.parent / "shared")
 
-    @contextmanager
-    def changed(self, path: Path, text: str) -> Iterator[None]:
-        """While this lasts, a module is another."""
-        before = (self.root / path).read_text(encoding="utf-8")
-        self.write(path, text)
-        try:
-            yield
-        finally:
-            self.write(path, before)
-
     def write(self, path: Path, text: str) -> None:
         """Write a module, and drop its bytecode, which tells versions of one second not apart."""
         target = self.root / path
@@ -64,56 +50,88 @@ class Tree:
         for stale in target.parent.glob(f"__pycache__/{target.stem}.*.pyc"):
             stale.unlink()
 
-    def test(self, names: Sequence[str], *, seconds: float, but: Iterable[str] = ()) -> Verdict:
-        """Run tests until the first one fails, for so many seconds at most."""
-        deselected = (f"--deselect={name}" for name in but)
-        began = time.monotonic()
-        try:
-            code, said = self._said(("-x", *deselected, *names), seconds)
-        except subprocess.TimeoutExpired:
-            return Verdict(time.monotonic() - began, timed_out=True)
-        if code in _NO_FAILURE:
-            return Verdict(time.monotonic() - began)
-        failed = _FAILED.search(said)
-        return Verdict(time.monotonic() - began, failed[1] if failed else names[0])
-
-    def failing(self, names: Collection[str]) -> set[str]:
-        """Which of these tests, or files of tests, fail."""
-        if not names:
-            return set()
-        code, said = self._said(names, None)
-        if code in _NO_FAILURE:
-            return set()
-        if code != _FAILURES:
-            # One of them is not there, or ends everything: that says nothing about the others.
-            alone = len(names) == 1
-            return set(names) if alone else set().union(*(self.failing((x,)) for x in names))
-        failed = {found[1] for found in _FAILED.finditer(said)}
-        return {
-            name for name in names if any(x == name or x.startswith(f"{name}::") for x in failed)
-        }
-
-    def _said(self, arguments: Iterable[str], seconds: float | None) -> tuple[int, str]:
-        options = ("--tb=no", "-rfE", f"--timeout={_TEST_SECONDS}", "--hypothesis-seed=0")
-        run = self.start((*options, *arguments))
-        try:
-            said, _ = run.communicate(timeout=seconds)
-        finally:
-            _end(run)
-        return run.returncode, said
-
-    def start(self, arguments: Iterable[str]) -> subprocess.Popen[str]:
+    def start(self, arguments: Iterable[str], **more: Any) -> subprocess.Popen[str]:
         """Start pytest in the tree, in a group of processes of its own."""
-        sources = str(self.root / SOURCES)
+        options = ("-q", "-p", "no:cacheprovider", f"--basetemp={self.root.parent / 'tmp'}")
+        more.setdefault("env", {})
+        environment = {**os.environ, "PYTHONPATH": str(self.root / SOURCES), **more.pop("env")}
         return subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+            [sys.executable, "-m", "pytest", *options, *arguments],
             cwd=self.root,
-            env={**os.environ, "PYTHONPATH": sources, "COLUMNS": "1000"},
-            stdout=subprocess.PIPE,
+            env=environment,
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            **more,
         )
+
+
+class Testing:
+    """A tree in which tests of some files are run, in forks of one process that has loaded them."""
+
+    def __init__(self, tree: Tree, files: Iterable[str]) -> None:
+        self._tree = tree
+        asking, answering = os.pipe(), os.pipe()
+        self._log = (tree.root.parent / "log").open("w")
+        options = ("-p", "tests.mutants.server", "-n", "0", "--tb=no", "--hypothesis-seed=0")
+        self._process = tree.start(
+            (*options, f"--timeout={_TEST_SECONDS}", *files),
+            env={PIPES: f"{asking[0]},{answering[1]}"},
+            pass_fds=(asking[0], answering[1]),
+            stdout=self._log,
+        )
+        os.close(asking[0])
+        os.close(answering[1])
+        self._questions = os.fdopen(asking[1], "w")
+        self._answers = os.fdopen(answering[0])
+        self._is_ready = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._questions.close()
+        self._answers.close()
+        self._log.close()
+        _end(self._process)
+
+    def first_failure(
+        self, mutant: Mutant, tests: Sequence[str], *, but: Collection[str], seconds: float
+    ) -> Verdict:
+        """Run tests with a mutant until the first one fails, for so many seconds at most."""
+        self._wait_until_ready()
+        before = mutant.source(self._tree.root)
+        after = mutant.mutated(before)
+        self._tree.write(mutant.path, after)
+        try:
+            changed = {"module": mutant.module, "before": before, "after": after}
+            return self._asked(tests, seconds, but=[*but], first=True, **changed)
+        finally:
+            self._tree.write(mutant.path, before)
+
+    def failures(self, tests: Sequence[str], *, seconds: float) -> Verdict:
+        """Which of these tests fail without any mutant."""
+        return self._asked(tests, seconds, but=[], first=False, module="")
+
+    def _wait_until_ready(self) -> None:
+        """Change no file before all are read."""
+        if not self._is_ready:
+            self._is_ready = self._answered() == READY
+
+    def _asked(self, tests: Sequence[str], seconds: float, **more: Any) -> Verdict:
+        self._wait_until_ready()
+        asked = {"tests": list(tests), "seconds": seconds, **more}
+        self._questions.write(json.dumps(asked) + "\n")
+        self._questions.flush()
+        said = self._answered()
+        return Verdict(tuple(said["failed"]), said["late"], not (said["ended"] or said["late"]))
+
+    def _answered(self) -> Any:
+        line = self._answers.readline()
+        if not line:
+            log = (self._tree.root.parent / "log").read_text(encoding="utf-8")
+            raise RuntimeError(f"pytest has ended: {log[-2_000:]}")
+        return json.loads(line)
 
 
 def _end(run: subprocess.Popen[str]) -> None:
