@@ -9,7 +9,7 @@ TIMES = 10
 
 COUNTS: dict[str, tuple[int, int]] = {
     "examples of a property": (100, 1_000),
-    "requests of schemathesis for each operation": (2, 100),
+    "requests of schemathesis for each operation": (8, 100),
     "random schedules of the crash explorer": (400, 4_000),
     "random schedules of the crash explorer on AWS": (6, 300),
     "hostile questions to a limited search": (1_500, 100_000),

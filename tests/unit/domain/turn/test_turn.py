@@ -262,15 +262,15 @@ def test_what_is_drawn_from_every_budget_was_spent_or_is_given_back(
         cost = amount * percent // 100
         header = header.reserving(amount, block).settled(reserved=amount, cost=cost)
     back = header.returns(DAYS[0])
+    too_old = max(header.allowance - sum(block.micro_usd for block in header.blocks[-2:]), 0)
     assert len({(draw.scope, draw.day) for draw in back}) == len(back), "each budget once"
     assert all(draw.limit_micro_usd is None for draw in back), "never refused"
     for draw in back:
         drawn[draw.scope, draw.day] += draw.micro_usd
     assert all(left >= 0 for left in drawn.values()), "no day gets more than it gave"
     for scope in scopes:
-        kept = sum(left for (name, _), left in drawn.items() if name == scope) - header.spent
-        # Only the last two days get back what is left of them.
-        assert kept == 0 or (kept > 0 and len(header.blocks) > 2)
+        kept = sum(left for (name, _), left in drawn.items() if name == scope)
+        assert kept == header.spent + too_old, "all but what was left of days before the last two"
     assert {scope for scope, _ in drawn} == scopes
 
 

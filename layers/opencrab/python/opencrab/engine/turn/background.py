@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.consequence import BackgroundJob
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolved
@@ -87,13 +87,18 @@ def _go_on(runtime: Runtime, message: Mapping[str, str]) -> None:
     if turn_id := message.get("turn"):
         _after(runtime, runtime.home.journal.header(turn_id))
         return
-    for job in runtime.jobs:
-        if job.opens(runtime, message):
-            return
+    if not any(job.opens(runtime, message) for job in runtime.jobs):
+        raise Invalid(f"no background job takes a message about {', '.join(message)}")
 
 
 def _job_of(runtime: Runtime, turn: Turn) -> TurnJob | None:
-    return next((job for job in runtime.jobs if job.serves(turn)), None)
+    """What a turn is for; None for vectors, whose asker waits. Raises Invalid for no known kind."""
+    if turn.trigger is Trigger.EMBEDDING:
+        return None
+    for job in runtime.jobs:
+        if job.serves(turn):
+            return job
+    raise Invalid(f"no background job serves turn {turn.id!r}")
 
 
 def _after(runtime: Runtime, turn: Turn) -> None:

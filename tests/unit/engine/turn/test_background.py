@@ -1,0 +1,43 @@
+"""Background turns: what no registered job takes is kept for the operator, never dropped."""
+
+import dataclasses
+from pathlib import Path
+
+from opencrab.engine.turn.background import run_background
+from opencrab.engine.turn.pace import Outcome, Pace
+from tests.e2e.house import House
+from tests.unit.engine.compacting import EVERY, ask, grow, house, summaries
+
+
+def carried(made: House, *, jobs: bool) -> Outcome:
+    """The next message, by a worker that knows the jobs, or none of them."""
+    queue = made.home.compactions
+    delivery = queue.receive(visibility_seconds=60, wait_seconds=0)
+    assert delivery is not None
+    runtime = made.runtime if jobs else dataclasses.replace(made.runtime, jobs=())
+    outcome = run_background(runtime, delivery, Pace())
+    if outcome is Outcome.FINISHED:
+        queue.done(delivery.receipt)
+    return outcome
+
+
+def test_a_wish_that_no_job_takes_lies_among_the_dead_letters(tmp_path: Path) -> None:
+    made, _ = house(tmp_path)
+    grow(made, EVERY)
+    ask(made)
+    assert carried(made, jobs=False) is Outcome.FINISHED
+    ((_, reason),) = made.home.compactions.dead(10)
+    assert "no background job" in reason
+    made.close()
+
+
+def test_a_turn_that_no_job_serves_ends_as_failed_and_is_kept(tmp_path: Path) -> None:
+    made, _ = house(tmp_path)
+    grow(made, EVERY)
+    ask(made)
+    carried(made, jobs=True)
+    carried(made, jobs=False)
+    ((_, reason),) = made.home.compactions.dead(10)
+    assert "no background job serves turn" in reason
+    assert not summaries(made)
+    made.close()
