@@ -68,9 +68,6 @@ class Following:
     spare: Fact | None = None
 
 
-NOTHING_FOLLOWS = Following()
-
-
 class TurnConsequence(Generic[R_contra, W_contra]):
     """The hooks of one capability; each does nothing unless it is overridden."""
 
@@ -93,14 +90,14 @@ class TurnConsequence(Generic[R_contra, W_contra]):
 
     def on_close(self, work: W_contra, ending: Ending) -> Following:  # noqa: ARG002 - the hook's
         """What follows from the turn's end; asked again with fresh reads when facts have moved."""
-        return NOTHING_FOLLOWS
+        return Following()
 
     def after_close(self, work: W_contra) -> None:
         """The end is committed; a crash may prevent this, and somebody must make up for it."""
 
     def on_abandon(self, runtime: R_contra, turn: Turn, why: str) -> Following:  # noqa: ARG002
         """What follows where a turn ends because what it needs cannot be read any more."""
-        return NOTHING_FOLLOWS
+        return Following()
 
 
 class BackgroundJob(Protocol[R_contra, Job_co]):

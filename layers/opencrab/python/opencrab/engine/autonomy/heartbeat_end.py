@@ -17,8 +17,7 @@ from opencrab.engine.agents.vital_signs import LONG_AGO, put_to_sleep, stored_si
 from opencrab.engine.agents.working_memory import cleared
 from opencrab.engine.consequence import Ending, Following
 from opencrab.engine.goals.self_goals import gives_up
-from opencrab.engine.turn.consequences import Consequence
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import Consequence, Work
 
 _LESSONS = frozenset({"learn_from_experience", "learn_from_peer", "reflect_and_learn"})
 """Actions that keep a new experience."""

@@ -24,9 +24,8 @@ from opencrab.engine.discussion.after_turn import asking, settle
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.consequences import Consequence
 from opencrab.engine.turn.session_change import session_change
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import Consequence, Work
 
 PATIENCE = timedelta(seconds=60)
 """So long the floor waits for agents that have not answered a human's message yet."""

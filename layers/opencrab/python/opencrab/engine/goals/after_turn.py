@@ -34,8 +34,7 @@ from opencrab.engine.goals.pausing import as_its_goal, goal_fact, pause
 from opencrab.engine.goals.queue import Board, line_up, released
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.consequences import Consequence
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import Consequence, Work
 from opencrab.ports.turn.action import one_line
 
 _GOOD = {TurnStatus.COMPLETED, TurnStatus.IDLE}

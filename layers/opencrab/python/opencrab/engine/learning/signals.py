@@ -33,8 +33,7 @@ from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.usage.ledger import row_id
 from opencrab.engine.consequence import Ending, Following
 from opencrab.engine.skills.offering import used
-from opencrab.engine.turn.consequences import Consequence
-from opencrab.engine.turn.work import NO_DEEDS, Work
+from opencrab.engine.turn.work import NO_DEEDS, Consequence, Work
 
 MEMORIES = 50
 """Found memories that are told of one turn, the first ones."""

@@ -20,7 +20,7 @@ from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, called
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
-from opencrab.engine.consequence import ExtraWrites
+from opencrab.engine.consequence import ExtraWrites, TurnConsequence
 from opencrab.engine.models.assignment import lots
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import stored_form
@@ -317,6 +317,10 @@ def _items(change: Change) -> int:
         change.usage * 3,
     )
     return 1 + sum(len(part) for part in parts) + (change.session is not None)
+
+
+Consequence = TurnConsequence[Runtime, Work]
+"""What a capability derives its own from."""
 
 
 def send_utterance(runtime: Runtime, utterance: Utterance, *, again: str = "") -> None:

@@ -6,8 +6,7 @@ from contextlib import suppress
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.identifier import stable_id
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.consequences import Consequence
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import Consequence, Work
 
 
 class CompactionConsequence(Consequence):
