@@ -100,6 +100,27 @@ class TurnConsequence(Generic[R_contra, W_contra]):
         return Following()
 
 
+class Consequences(Generic[R_contra, W_contra]):
+    """The hooks of all that is registered, in its order; those that do nothing are not among them.
+
+    Which they are is found out once, so that the core asks nobody in vain.
+    """
+
+    def __init__(self, *registered: TurnConsequence[R_contra, W_contra]) -> None:
+        def those_with(hook: str) -> list[TurnConsequence[R_contra, W_contra]]:
+            nothing = getattr(TurnConsequence, hook)
+            return [each for each in registered if getattr(type(each), hook) is not nothing]
+
+        self.on_message = [each.on_message for each in those_with("on_message")]
+        self.on_begin = [each.on_begin for each in those_with("on_begin")]
+        self.is_resumed = [each.is_resumed for each in those_with("is_resumed")]
+        self.on_save = [each.on_save for each in those_with("on_save")]
+        self.writes_on_close = [each.writes_on_close for each in those_with("writes_on_close")]
+        self.on_close = [each.on_close for each in those_with("on_close")]
+        self.after_close = [each.after_close for each in those_with("after_close")]
+        self.on_abandon = [each.on_abandon for each in those_with("on_abandon")]
+
+
 class BackgroundJob(Protocol[R_contra, Job_co]):
     """One kind of background turn, which asks a model one question and answers nobody."""
 

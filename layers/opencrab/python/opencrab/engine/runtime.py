@@ -11,7 +11,7 @@ from opencrab.domain.learning.settings import Trials
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.skills.skill import StandardSkill
 from opencrab.domain.turn.turn import MAX_STEPS
-from opencrab.engine.consequence import BackgroundJob, TurnConsequence
+from opencrab.engine.consequence import BackgroundJob, Consequences
 from opencrab.engine.world_outbox import Post
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
@@ -93,7 +93,7 @@ class Runtime:
     clock: Clock
     models: Models
     actions: Actions
-    consequences: tuple[TurnConsequence["Runtime", Any], ...] = field(kw_only=True)
+    consequences: Consequences["Runtime", Any] = field(kw_only=True)
     jobs: tuple[BackgroundJob["Runtime", Any], ...] = field(kw_only=True)
     channels: Mapping[str, Channel] = field(default_factory=dict)
     rules: Rules = field(default_factory=Rules)

@@ -62,8 +62,8 @@ def admit(
     stored = runtime.home.journal.admit(Admission(message_id, body_hash, turns, line))
     from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
     if from_owner and not stored[0].status.is_end:
-        for consequence in runtime.consequences:
-            consequence.on_message(runtime, session, message)
+        for on_message in runtime.consequences.on_message:
+            on_message(runtime, session, message)
     for turn in stored:
         enqueue(runtime, turn)
     return stored

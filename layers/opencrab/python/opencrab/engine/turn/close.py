@@ -49,7 +49,7 @@ def close(
         work.job.failed(work, status, records, turn or work.turn, note or notice)
         return
     following = work.runtime.consequences
-    if work.carried and any(each.writes_on_close(work) for each in following):
+    if work.carried and any(writes(work) for writes in following.writes_on_close):
         # Their items and the carried results together could pass the 25 of one transaction.
         work.save(work.turn, progress=True)
     # `Changed`: somebody else wrote a fact that a consequence has read. The turn is still this
@@ -59,8 +59,8 @@ def close(
             _close(work, status, records, turn or work.turn, _Words(speech, notice, note))
         except Changed:
             continue
-        for each in following:
-            each.after_close(work)
+        for after_close in following.after_close:
+            after_close(work)
         return
     raise Unavailable(f"the goal of turn {work.turn.id!r} is changed by others all the time")
 
@@ -103,8 +103,8 @@ def _close(
 def _following(work: Work, ending: Ending) -> Following:
     """All that follows from the end, in the order in which the consequences are registered."""
     merged = Following()
-    for consequence in work.runtime.consequences:
-        added = consequence.on_close(work, replace(ending, facts=merged.facts))
+    for on_close in work.runtime.consequences.on_close:
+        added = on_close(work, replace(ending, facts=merged.facts))
         merged = Following(
             facts=(*merged.facts, *added.facts),
             due=(*merged.due, *added.due),

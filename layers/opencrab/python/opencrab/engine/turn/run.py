@@ -99,7 +99,7 @@ def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
         status=TurnStatus.FAILED, ended_at=now, lease_until=None, note=why, allowance=0
     )
     for _ in range(_TRIES):
-        after = [each.on_abandon(runtime, turn, why) for each in runtime.consequences]
+        after = [on_abandon(runtime, turn, why) for on_abandon in runtime.consequences.on_abandon]
         change = Change(
             turn=ended,
             expected=turn.sequence,
@@ -147,8 +147,8 @@ def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
 
 def _begin(work: Work, delivery: Delivery) -> None:
     """Do what comes before the first step, which may end the turn already."""
-    for consequence in work.runtime.consequences:
-        consequence.on_begin(work)
+    for on_begin in work.runtime.consequences.on_begin:
+        on_begin(work)
     work.resend()
     if work.turn.note == _PAUSED and work.turn.stop is None:
         work.turn = work.turn.replaced(note="")
@@ -216,7 +216,7 @@ def _wait_or_stop(work: Work, stop: Stop) -> None:
     if not stop.pause:
         close(work, TurnStatus.STOPPED, notice=phrase("stopped", language))
         return
-    if any(each.is_resumed(work) for each in work.runtime.consequences):
+    if any(is_resumed(work) for is_resumed in work.runtime.consequences.is_resumed):
         return
     done = "; ".join(_deeds(work)) or phrase("nothing_yet", language)
     text = phrase("paused", language, label=work.turn.task or work.turn.id, done=done)

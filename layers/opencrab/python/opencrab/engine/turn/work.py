@@ -212,8 +212,8 @@ class Work:
                 self.goal = fact
         for utterance in utterances:
             send_utterance(self.runtime, utterance)
-        for consequence in self.runtime.consequences:
-            consequence.on_save(self, turn, beside.facts)
+        for on_save in self.runtime.consequences.on_save:
+            on_save(self, turn, beside.facts)
 
     def _usage(
         self, turn: Turn, records: tuple[Record, ...], now: datetime

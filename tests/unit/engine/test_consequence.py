@@ -1,0 +1,34 @@
+"""Consequences: the core asks those that do something, in the order in which they are registered."""
+
+from opencrab.engine.consequence import Consequences, TurnConsequence
+
+
+class Noted(TurnConsequence[list[str], list[str]]):
+    """Notes that it was asked."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def on_begin(self, work: list[str]) -> None:
+        work.append(self._name)
+
+
+class Later(Noted):
+    """Inherits its hook, and has one more."""
+
+    def after_close(self, work: list[str]) -> None:
+        work.append(f"{self._name} after")
+
+
+def test_whoever_has_a_hook_is_asked_in_order() -> None:
+    registered, asked = Consequences(Noted("b"), Later("a")), list[str]()
+    for hook in (*registered.on_begin, *registered.after_close):
+        hook(asked)
+    assert asked == ["b", "a", "a after"]
+
+
+def test_a_hook_that_does_nothing_is_not_asked() -> None:
+    registered = Consequences(Noted("b"), TurnConsequence[list[str], list[str]]())
+    assert len(registered.on_begin) == 1
+    assert not (registered.on_message or registered.is_resumed or registered.on_save)
+    assert not (registered.writes_on_close or registered.on_close or registered.on_abandon)
