@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Any, cast
 
-from opencrab.adapters.sqlite.agents import session_row, stored_session
+from opencrab.adapters.sqlite.agents import session_row
 from opencrab.adapters.sqlite.database import Batch, Database
+from opencrab.domain.conversation.session import Session
 from opencrab.domain.turn.record import ActionIntent, CallState, ModelResult, Record, record_key
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.queueing import enqueue
@@ -239,7 +240,7 @@ class SessionChangedTwice(BadAdapter):
             if change.session is not None and change.at is not None:
                 with file_of(self.world).writing() as items:
                     body = items.get(f"SESSION#{turn.session_id}", "S")
-                    session = stored_session(turn.session_id, body)
+                    session = Session.read(turn.session_id, body)
                     row = session_row(session.after(change.session, change.at))
                     items.write(Batch(put=[row]))
             return turn

@@ -83,8 +83,8 @@ MUTANTS = (
     Mutant(
         id="sqlite-session-unchanged",
         module="opencrab.adapters.sqlite.journal",
-        old="stored_session(session_id, body).after(change.session, change.at)",
-        new="stored_session(session_id, body)",
+        old="Session.read(session_id, body).after(change.session, change.at)",
+        new="Session.read(session_id, body)",
         fault="a session does not count what was said in it",
     ),
     Mutant(

@@ -117,12 +117,7 @@ def _profile(parts: dict[str, Item]) -> Profile | None:
         return None
     mind = facts.from_item(parts[facts.MIND_KEY]).read(Mind) if facts.MIND_KEY in parts else Mind()
     bodies = {name: SCHEMA.fields(parts[name])["body"] for name in (AGENT, IDENTITY, SOUL)}
-    return Profile(
-        agent=Agent.model_validate_json(bodies[AGENT]),
-        identity=Identity.model_validate_json(bodies[IDENTITY]),
-        soul=Soul.model_validate_json(bodies[SOUL]),
-        mind=mind,
-    )
+    return Profile.read(bodies[AGENT], bodies[SOUL], bodies[IDENTITY], mind)
 
 
 def _agent_item(agent: Agent) -> Item:

@@ -1,6 +1,5 @@
 """Agents and sessions on SQLite."""
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from opencrab.adapters.sqlite.database import AlreadyThere, Batch, Database, Row
@@ -18,6 +17,7 @@ _PAGE = """
         SELECT pk FROM item WHERE listing='agent' AND pk>? ORDER BY pk LIMIT ?
     ) AND sk>='A' AND sk<'Z' ORDER BY pk, sk
 """
+_AGENT, _SOUL, _IDENTITY = "A", "SOUL", "IDENTITY"
 _TIMES = {"created_at", "updated_at"}
 
 
@@ -29,11 +29,10 @@ class SqliteAgents:
 
     def create(self, profile: Profile) -> Profile:
         with self._database.writing() as items:
-            parts = items.between(f"AGENT#{profile.agent.id}", "A", "Z")
-            stored = _profile(dict(parts))
-            if stored is None:
+            if items.get(f"AGENT#{profile.agent.id}", _AGENT) is None:
                 items.add(*_rows(profile.agent, profile.soul, profile.identity))
                 return profile
+        stored = self.get(profile.agent.id)
         if _shape(stored) != _shape(profile):
             raise Conflict(
                 f"agent {profile.agent.id!r} exists already with other content",
@@ -44,11 +43,11 @@ class SqliteAgents:
 
     def get(self, agent_id: str) -> Profile:
         with self._database.reading() as items:
-            parts = items.between(f"AGENT#{agent_id}", "A", "Z")
-        profile = _profile(dict(parts))
-        if profile is None:
+            parts = dict(items.between(f"AGENT#{agent_id}", "A", "Z"))
+        if _AGENT not in parts:
             raise NotFound(f"there is no agent {agent_id!r}", cure="list them with GET /api/agents")
-        return profile
+        mind = Fact.model_validate_json(parts[MIND_KEY]).read(Mind) if MIND_KEY in parts else None
+        return Profile.read(parts[_AGENT], parts[_SOUL], parts[_IDENTITY], mind)
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
         with self._database.reading() as items:
@@ -56,21 +55,23 @@ class SqliteAgents:
         partitions: dict[str, dict[str, str]] = {}
         for pk, sk, body in rows:
             partitions.setdefault(pk, {})[sk] = body
-        profiles = (_profile(parts) for parts in partitions.values())
-        return tuple(one.replaced(mind=Mind()) for one in profiles if one is not None)
+        return tuple(
+            Profile.read(parts[_AGENT], parts[_SOUL], parts[_IDENTITY])
+            for parts in partitions.values()
+        )
 
     def save(
         self, agent: Agent, *, soul: Soul | None = None, identity: Identity | None = None
     ) -> Agent:
         with self._database.writing() as items:
-            parts = items.between(f"AGENT#{agent.id}", "A", "Z")
-            stored = _profile(dict(parts))
-            if stored is None:
+            body = items.get(f"AGENT#{agent.id}", _AGENT)
+            if body is None:
                 raise NotFound(f"there is no agent {agent.id!r}")
-            if stored.agent.version != agent.version:
+            stored = Agent.model_validate_json(body)
+            if stored.version != agent.version:
                 raise Conflict(
                     f"agent {agent.id!r} was changed meanwhile "
-                    f"(version {stored.agent.version}, not {agent.version})",
+                    f"(version {stored.version}, not {agent.version})",
                     cure="load it again and repeat the change",
                 )
             saved = agent.replaced(version=agent.version + 1)
@@ -85,11 +86,12 @@ class SqliteSessions:
         self._database = database
 
     def create(self, session: Session) -> Session:
+        row = session_row(session)
         with self._database.writing() as items:
             try:
-                items.add(session_row(session))
+                items.add(row)
             except AlreadyThere:
-                stored = stored_session(session.id, items.get(f"SESSION#{session.id}", "S"))
+                stored = Session.read(session.id, items.get(row.pk, row.sk))
                 if (stored.agent_ids, stored.theme) == (session.agent_ids, session.theme):
                     return stored
                 raise Conflict(
@@ -102,7 +104,7 @@ class SqliteSessions:
     def get(self, session_id: str) -> Session:
         with self._database.reading() as items:
             body = items.get(f"SESSION#{session_id}", "S")
-        return stored_session(session_id, body)
+        return Session.read(session_id, body)
 
     def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
         with self._database.reading() as items:
@@ -111,7 +113,7 @@ class SqliteSessions:
 
     def seat(self, session_id: str, agent_ids: tuple[str, ...], now: datetime) -> Session:
         with self._database.writing() as items:
-            session = stored_session(session_id, items.get(f"SESSION#{session_id}", "S"))
+            session = Session.read(session_id, items.get(f"SESSION#{session_id}", "S"))
             if session.agent_ids != agent_ids or session.status is SessionStatus.ENDED:
                 session = session.seated(agent_ids, now)
                 items.write(Batch(put=[session_row(session)]))
@@ -119,7 +121,7 @@ class SqliteSessions:
 
     def end(self, session_id: str, now: datetime) -> Session:
         with self._database.writing() as items:
-            session = stored_session(session_id, items.get(f"SESSION#{session_id}", "S"))
+            session = Session.read(session_id, items.get(f"SESSION#{session_id}", "S"))
             if session.status is SessionStatus.ENDED:
                 return session
             session = session.ended(now)
@@ -131,33 +133,14 @@ def _shape(profile: Profile) -> dict[str, object]:
     return profile.model_dump(exclude={"agent": _TIMES | {"version"}, "mind": True})
 
 
-def _profile(parts: Mapping[str, str]) -> Profile | None:
-    if "A" not in parts:
-        return None
-    mind = parts.get(MIND_KEY)
-    return Profile(
-        agent=Agent.model_validate_json(parts["A"]),
-        identity=Identity.model_validate_json(parts["IDENTITY"]),
-        soul=Soul.model_validate_json(parts["SOUL"]),
-        mind=Mind() if mind is None else Fact.model_validate_json(mind).read(Mind),
-    )
-
-
 def _rows(agent: Agent, soul: Soul | None, identity: Identity | None) -> list[Row]:
     pk = f"AGENT#{agent.id}"
-    rows = [Row(pk, "A", agent.model_dump_json(), listing="agent")]
+    rows = [Row(pk, _AGENT, agent.model_dump_json(), listing="agent")]
     if soul is not None:
-        rows.append(Row(pk, "SOUL", soul.model_dump_json()))
+        rows.append(Row(pk, _SOUL, soul.model_dump_json()))
     if identity is not None:
-        rows.append(Row(pk, "IDENTITY", identity.model_dump_json()))
+        rows.append(Row(pk, _IDENTITY, identity.model_dump_json()))
     return rows
-
-
-def stored_session(session_id: str, body: str | None) -> Session:
-    """A session from its body; raises NotFound where there is none."""
-    if body is None:
-        raise NotFound(f"there is no session {session_id!r}")
-    return Session.model_validate_json(body)
 
 
 def session_row(session: Session) -> Row:

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from opencrab.adapters.sqlite import board as boards
 from opencrab.adapters.sqlite import counters
 from opencrab.adapters.sqlite import usage as ledger
-from opencrab.adapters.sqlite.agents import session_row, stored_session
+from opencrab.adapters.sqlite.agents import session_row
 from opencrab.adapters.sqlite.database import (
     AlreadyThere,
     Batch,
@@ -25,7 +25,7 @@ from opencrab.adapters.sqlite.database import (
 from opencrab.adapters.sqlite.documents import add_facts, places_of
 from opencrab.adapters.sqlite.outbox import due_row
 from opencrab.domain.conversation.line import Instruction, Line
-from opencrab.domain.conversation.session import SessionStatus
+from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Conflict, NotFound, Stopped, Superseded
@@ -96,10 +96,10 @@ class SqliteJournal:
 
     def commit(self, change: Change) -> Turn:
         turn = change.turn
+        places = _read_for(change)
         counts = counters.counted(change.usage) if change.usage else []
-        places = _read_for(change, counts)
         with self._database.writing() as items:
-            stored = items.several(places)
+            stored = items.several([*places, *(one.place for one in counts)])
             last = None
             if change.lines:
                 last = items.last_key(f"SESSION#{turn.session_id}", "L#", "L$")
@@ -107,8 +107,14 @@ class SqliteJournal:
             _check(before, change)
             # A stop is not the worker's to write: one that came meanwhile stays (ADR 0009).
             turn = turn.replaced(stop=before.stop)
-            batch = _written(change, stored, counts, last)
+            batch = Batch()
+            # The feed tells of facts first, then of lines, then of the turn that wrote both.
+            if change.facts:
+                add_facts(batch, change.facts, stored)
+            if change.lines:
+                _add_lines(batch, change.lines, last)
             _add_turn(batch, turn, before=before.status)
+            _add_others(batch, change, stored, counts)
             try:
                 items.write(batch)
             except AlreadyThere as error:
@@ -281,44 +287,37 @@ def _add_turn(
         batch.feed.append(Entry(moment, "turn", turn.session_id, turn.id, turn.status.value))
 
 
-def _read_for(change: Change, counts: list[counters.Counted]) -> list[Place]:
-    """Where everything is kept that a change depends on, lines aside."""
+def _read_for(change: Change) -> list[Place]:
+    """Where everything is kept that a change depends on, lines and tallies aside."""
     places = [(f"TURN#{change.turn.id}", "H")]
     if change.draws:
         places += boards.drawn_from(change.draws)
     if change.facts:
         places += places_of(change.facts)
-    places += (one.place for one in counts)
     if change.session is not None:
         places.append((f"SESSION#{change.turn.session_id}", "S"))
     return places
 
 
-def _written(
-    change: Change, stored: Mapping[Place, str], counts: list[counters.Counted], last: str | None
-) -> Batch:
-    """What a change writes beside its header; raises Exhausted, Changed or NotFound."""
-    batch = Batch()
-    if change.draws:
-        boards.add_draws(batch, change.draws, stored)
-    if change.facts:
-        add_facts(batch, change.facts, stored)
+def _add_others(
+    batch: Batch, change: Change, stored: Mapping[Place, str], counts: list[counters.Counted]
+) -> None:
+    """Add what a change writes that the feed does not tell of; raises Exhausted or NotFound."""
     # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
     pk = f"TURN#{change.turn.id}"
     batch.new += [Row(pk, record_key(each), each.model_dump_json()) for each in change.records]
     batch.new += [_utterance_row(utterance) for utterance in change.utterances]
+    if change.draws:
+        boards.add_draws(batch, change.draws, stored)
     if change.usage:
         batch.new += map(ledger.stored_row, change.usage)
         counters.add_counts(batch, counts, stored)
-    if change.lines:
-        _add_lines(batch, change.lines, last)
     batch.put += map(due_row, change.due)
     if change.session is not None and change.at is not None:
         session_id = change.turn.session_id
         body = stored.get((f"SESSION#{session_id}", "S"))
-        session = stored_session(session_id, body).after(change.session, change.at)
+        session = Session.read(session_id, body).after(change.session, change.at)
         batch.put.append(session_row(session))
-    return batch
 
 
 def _utterance_row(utterance: Utterance) -> Row:
@@ -371,6 +370,6 @@ def _add_lines(batch: Batch, lines: tuple[Line, ...], last: str | None) -> tuple
 
 
 def _require_active(session_id: str, stored: Mapping[Place, str]) -> None:
-    session = stored_session(session_id, stored.get((f"SESSION#{session_id}", "S")))
+    session = Session.read(session_id, stored.get((f"SESSION#{session_id}", "S")))
     if session.status is SessionStatus.ENDED:
         raise Conflict(f"session {session_id!r} has ended", cure="create a new session")

@@ -73,3 +73,13 @@ class Profile(Value):
     soul: Soul
     identity: Identity
     mind: Mind = Mind()
+
+    @classmethod
+    def read(cls, agent: str, soul: str, identity: str, mind: Mind | None = None) -> "Profile":
+        """A profile whose parts are stored as JSON each."""
+        return cls(
+            agent=Agent.model_validate_json(agent),
+            soul=Soul.model_validate_json(soul),
+            identity=Identity.model_validate_json(identity),
+            mind=mind or Mind(),
+        )

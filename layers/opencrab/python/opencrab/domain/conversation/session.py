@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from opencrab.domain.conversation.loop_guard import ALIKE, NEARLY, likeness
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
-from opencrab.domain.errors import Conflict
+from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.value import GoalId, Identifier, MicroUsd, Name, ShortText, Value
 
@@ -173,6 +173,13 @@ class Session(Value):
         if self.facilitator_id is not None and self.facilitator_id not in ids:
             raise ValueError("facilitator_id must be one of the participants")
         return self
+
+    @classmethod
+    def read(cls, session_id: str, stored: str | None) -> "Session":
+        """A session that is stored as JSON; raises NotFound where there is none."""
+        if stored is None:
+            raise NotFound(f"there is no session {session_id!r}")
+        return cls.model_validate_json(stored)
 
     @property
     def agent_ids(self) -> tuple[str, ...]:
