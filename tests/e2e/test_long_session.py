@@ -9,11 +9,11 @@ import pytest
 
 from opencrab.domain.conversation.line import Line
 from opencrab.domain.models.routing import Manner
+from opencrab.domain.text.tokens import estimated_tokens
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.engine.turn.observe import observe
 from opencrab.engine.turn.prompt.request import build_request, high_water
-from opencrab.engine.turn.prompt.tokens import estimated_tokens
 from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
 from tests.crash.outside import Reply
 from tests.e2e.house import House

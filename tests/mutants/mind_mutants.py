@@ -229,9 +229,9 @@ MUTANTS = (
     ),
     Mutant(
         id="observe-agents-trusted",
-        module="opencrab.engine.turn.line_visibility",
-        old="return line.from_agent or taints(line.authority)",
-        new="return taints(line.authority)",
+        module="opencrab.domain.conversation.line",
+        old="return self.from_agent or taints(self.authority)",
+        new="return taints(self.authority)",
         fault="words of another agent do not taint the turn that reads them",
     ),
     Mutant(

@@ -8,10 +8,10 @@ import pytest
 from opencrab.domain.conversation.line import Audience, LineKind
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Manner
+from opencrab.domain.text.tokens import estimated_tokens
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.request import build_request, high_water, input_limit, output_limit
-from opencrab.engine.turn.prompt.tokens import estimated_tokens
 from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import ChatRequest, ModelInfo, Returned, Said
 from tests.unit.engine.known_world import INFO, World

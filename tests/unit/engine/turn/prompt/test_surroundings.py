@@ -24,6 +24,7 @@ from opencrab.domain.memory.peer import Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief, with_peer
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.models.routing import Manner
+from opencrab.domain.text.tokens import estimated_tokens
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
 from opencrab.engine.turn.admission import admit
@@ -31,7 +32,6 @@ from opencrab.engine.turn.prompt.request import build_request
 from opencrab.engine.turn.prompt.surroundings import EVENTS_READ, look_around, orientation
 from opencrab.engine.turn.prompt.surroundings_text import Moment, oriented
 from opencrab.engine.turn.prompt.system_text import system_text
-from opencrab.engine.turn.prompt.tokens import estimated_tokens
 from opencrab.engine.turn.prompt.truncation import capped
 from opencrab.engine.turn.prompt_cache import Around
 from opencrab.engine.turn.work import Work

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.authority import Authority, taints
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.value import Value
 
@@ -71,6 +71,19 @@ class Line(Value):
     def opens(self) -> bool:
         """Whether it is the first line of its group."""
         return self.group_line is None or self.group_line == self.sequence
+
+    def is_visible_to(self, agent_id: str) -> bool:
+        """Whether an agent may see it: everybody's, the agents', and its own private ones."""
+        return self.audience is not Audience.SELF or self.speaker_id == agent_id
+
+    def taints_reader(self, agent_id: str) -> bool:
+        """Whether its words come from outside: from another agent, or from a public sender.
+
+        An agent's own line does so when it was written after such words had been read.
+        """
+        if self.taint or self.speaker_id == agent_id:
+            return self.taint
+        return self.from_agent or taints(self.authority)
 
     def erased(self) -> "Line":
         """What is left when it is forgotten: its place, its group, its kind and when it was."""

@@ -19,7 +19,6 @@ from opencrab.domain.memory.search_row import EVERYTHING, Clearance
 from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
 from opencrab.domain.value import Value
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.line_visibility import visible
 from opencrab.ports.memory.search import Found, Query
 
 _SCANNED = 100
@@ -134,7 +133,7 @@ def lines(
         rows = runtime.home.journal.lines(
             session_id, after=after, before=before, limit=size, newest_first=newest_first
         )
-        found.extend(line for line in rows if visible(line, agent_id))
+        found.extend(line for line in rows if line.is_visible_to(agent_id))
         if len(found) > limit:
             return found[:limit], found[limit - 1].sequence
         if len(rows) < size:

@@ -6,7 +6,6 @@ from opencrab.domain.goals.goal import GOAL, goal_key, goal_of
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.line_visibility import taints_reader, visible
 from opencrab.engine.turn.prompt.surroundings import foreign, look_around
 from opencrab.engine.turn.prompt_cache import PromptCache
 from opencrab.engine.turn.work import Work
@@ -29,7 +28,7 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
         goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_of(turn.task)))
-    read = any(taints_reader(line, turn.agent_id) for line in history)
+    read = any(line.taints_reader(turn.agent_id) for line in history)
     declared = any(effect.kind == "declared_done" for effect in transcript.effects)
     return Work(
         runtime=runtime,
@@ -81,4 +80,4 @@ def _belongs(line: Line, turn: Turn) -> bool:
     if line.audience is Audience.SELF and taints(turn.authority) and not taints(line.authority):
         # What it found out for those it trusts is not told to a turn of the public or of a peer.
         return False
-    return visible(line, turn.agent_id) and line.turn_id != turn.id
+    return line.is_visible_to(turn.agent_id) and line.turn_id != turn.id

@@ -27,7 +27,6 @@ from opencrab.domain.value import Value
 from opencrab.engine.memory.archive.file import MANIFEST, Manifest, packed, rows_of
 from opencrab.engine.memory.reading import session_of
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.line_visibility import visible
 
 KINDS: dict[str, type[Value]] = {
     MEMORY: Memory,
@@ -120,7 +119,9 @@ def _lines(runtime: Runtime, agent_id: str, session_id: str, wanted: Wanted) -> 
     after = 0
     while True:
         page = runtime.home.journal.lines(session_id, after=after, limit=_PAGE)
-        yield from (each for each in page if visible(each, agent_id) and wanted.covers(each.at))
+        yield from (
+            each for each in page if each.is_visible_to(agent_id) and wanted.covers(each.at)
+        )
         if len(page) < _PAGE:
             return
         after = page[-1].sequence

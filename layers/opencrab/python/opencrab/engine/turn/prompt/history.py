@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable
 from opencrab.domain.conversation.line import Audience, Line, LineKind
 from opencrab.domain.memory.search_row import Row, RowKind, clearance
 from opencrab.domain.memory.summary import COMPACTION, Compaction, Topic
+from opencrab.domain.text.tokens import estimated_tokens
 from opencrab.domain.value import Language
-from opencrab.engine.turn.line_visibility import taints_reader
 from opencrab.engine.turn.prompt.system_text import dropped, named_topic
-from opencrab.engine.turn.prompt.tokens import estimated_tokens
 from opencrab.engine.turn.prompt_cache import Earlier, Group, Shown
 from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import Said
@@ -139,7 +138,7 @@ def _first_line(work: Work) -> Line | None:
     if line is None or line.sequence != 1 or line.forgotten:
         return None
     heard = line.kind is LineKind.SPEECH and line.audience is Audience.ALL
-    foreign = taints_reader(line, work.turn.agent_id) and not work.turn.taint
+    foreign = line.taints_reader(work.turn.agent_id) and not work.turn.taint
     return line if heard and not foreign else None
 
 

@@ -13,6 +13,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.learning.holdout import withheld
 from opencrab.domain.memory.search_row import clearance, row_of_core
 from opencrab.domain.models.routing import Manner
+from opencrab.domain.text.tokens import estimated_tokens
 from opencrab.domain.turn.record import Call, CallResult
 from opencrab.domain.turn.transcript import Step
 from opencrab.domain.value import Language
@@ -29,7 +30,6 @@ from opencrab.engine.turn.prompt.system_text import (
     system_text,
     volatile,
 )
-from opencrab.engine.turn.prompt.tokens import estimated_tokens
 from opencrab.engine.turn.prompt_cache import Earlier, Group, Shown
 from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said

@@ -2,8 +2,8 @@
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Manner
+from opencrab.domain.text.tokens import estimated_tokens
 from opencrab.engine.turn.prompt.request import input_limit
-from opencrab.engine.turn.prompt.tokens import estimated_tokens
 from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
 

@@ -1,7 +1,7 @@
 """Shares: a text within its share of the prompt, cut at a line and saying so."""
 
+from opencrab.domain.text.tokens import estimated_tokens
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.tokens import estimated_tokens
 
 _CUT = {Language.JA: "…(ここまで。残りは省略)", Language.EN: "… (cut here)"}
 _CHARACTER = 1.65

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.engine.turn.prompt.tokens import ASCII_PER_TOKEN, OTHER_TOKENS, estimated_tokens
+from opencrab.domain.text.tokens import ASCII_PER_TOKEN, OTHER_TOKENS, estimated_tokens
 
 kana = st.characters(min_codepoint=0x3041, max_codepoint=0x30FE)
 kanji = st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)
