@@ -12,6 +12,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.observe import observe
 from opencrab.engine.turn.prompt.request import build_request
+from opencrab.ports.turn.journal import Boundary
 from tests.crash.outside import Reply, Script
 from tests.crash.scenarios import LONG, TEXT, WRITE
 from tests.crash.scheduling import Killed
@@ -175,7 +176,7 @@ def test_two_renders_a_minute_apart_differ_only_in_their_last_part(house: House)
     renders = []
     for _ in range(2):
         work = observe(house.runtime, recorded.turn, Transcript.of(recorded.records))
-        renders.append(build_request(work, model.info, Manner(), ()))
+        renders.append(build_request(work, model.info, Manner(), work.look(Boundary(None, ()))))
         house.clock.advance(60)
     first, second = renders
     assert len(first.turns) > 10

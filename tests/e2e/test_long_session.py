@@ -15,6 +15,7 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.engine.turn.observe import observe
 from opencrab.engine.turn.prompt.request import build_request, high_water
 from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
+from opencrab.ports.turn.journal import Boundary
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.searching import searching
@@ -85,7 +86,11 @@ def test_two_renders_a_minute_apart_share_their_prefix_byte_for_byte(tmp_path: P
     renders = []
     for _ in range(2):
         work = observe(made.runtime, turn, Transcript())
-        renders.append(build_request(work, ModelInfo(name="fake:mika"), Manner(), ()))
+        renders.append(
+            build_request(
+                work, ModelInfo(name="fake:mika"), Manner(), work.look(Boundary(None, ()))
+            )
+        )
         made.clock.advance(60)
     first, second = renders
     assert (first.actions, first.system) == (second.actions, second.system)

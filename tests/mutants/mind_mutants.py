@@ -33,14 +33,14 @@ MUTANTS = (
     ),
     Mutant(
         id="discussion-endless",
-        module="opencrab.engine.turn.session_change",
+        module="opencrab.domain.turn.session_change",
         old="heard=None if header.source in _NO_ROUND else header.group,",
         new="heard=header.group,",
         fault="agents' own words begin new rounds, and a discussion never ends",
     ),
     Mutant(
         id="discussion-cost-untold",
-        module="opencrab.engine.turn.session_change",
+        module="opencrab.domain.turn.session_change",
         old="spent_micro_usd=header.spent,",
         new="spent_micro_usd=0,",
         fault="a session does not know what it has cost",

@@ -105,8 +105,8 @@ MUTANTS = (
     Mutant(
         id="close-waiter-forgotten",
         module="opencrab.engine.turn.close",
-        old="return work.utterance(text, work.transcript.speeches, closes=True)",
-        new="return work.utterance(text, work.transcript.speeches, closes=False)",
+        old="return work.utterance(text, work.transcript.speeches, closes=True, at=now)",
+        new="return work.utterance(text, work.transcript.speeches, closes=False, at=now)",
         fault="whoever waits for a turn's end is not told that these were its last words",
     ),
     Mutant(

@@ -22,7 +22,7 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language, Value
-from opencrab.engine.skills.offering import index_text
+from opencrab.engine.skills.offering import had, index
 from opencrab.engine.turn.prompt.system_text import system_text
 from opencrab.ports.turn.action import Action, ActionContext
 from tests.cases import for_each
@@ -79,7 +79,7 @@ def _bytes(registry: Registry, mind: Mind, language: Language) -> int:
         updated_at=NOW,
     )
     schemas = registry.schemas(agent, ROUTING, Authority.OWNER, mind)
-    system = system_text(profile, session, index_text(SKILLS, mind, language))
+    system = system_text(profile, session, index(had(SKILLS, mind), language).text)
     return len(system.encode()) + sum(len(each.model_dump_json().encode()) for each in schemas)
 
 

@@ -33,7 +33,10 @@ from opencrab.engine.turn.admission import admit
 from opencrab.engine.turn.observe import observe
 from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import ChatModel, ModelInfo
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import Boundary, Change
+
+QUIET = Boundary(frozen=None, instructions=())
+"""A boundary where nobody wants anything."""
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 INFO = ModelInfo(name="scripted:rules", max_input_tokens=32_000, max_output_tokens=4_000)

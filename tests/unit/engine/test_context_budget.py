@@ -14,14 +14,14 @@ from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.request import build_request, high_water, input_limit, output_limit
 from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import ChatRequest, ModelInfo, Returned, Said
-from tests.unit.engine.known_world import INFO, World
+from tests.unit.engine.known_world import INFO, QUIET, World
 
 SMALL = ModelInfo(name="openai:small", max_input_tokens=6_000, max_output_tokens=1_000)
 LONG = {"ja": "海の話をしましょう。" * 10, "en": "Let us talk about the sea. " * 10}
 
 
 def request(work: Work, info: ModelInfo = SMALL) -> ChatRequest:
-    return build_request(work, info, Manner(), ())
+    return build_request(work, info, Manner(), work.look(QUIET))
 
 
 def texts(made: ChatRequest) -> list[str]:

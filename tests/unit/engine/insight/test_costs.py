@@ -15,7 +15,6 @@ from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
 from opencrab.domain.turn.turn import Block, Trigger, Turn
 from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow
 from opencrab.engine.insight.costs import Ground, explain, report, shares
-from opencrab.engine.usage.ledger_row import unknown, usage_row
 from opencrab.ports.turn.journal import Change
 from opencrab.ports.usage.ledger import UsageLedger
 from tests.unit.engine.known_world import NOW, World
@@ -110,7 +109,7 @@ def began(world: World, reserved: int = 30, drew: int = 100) -> tuple[Turn, Mode
 def settled(world: World, turn: Turn, result: ModelResult, intent: ModelIntent) -> Turn:
     """The turn after its call had a result, with its row."""
     after = turn.settled(reserved=intent.reserved, cost=result.cost).replaced(sequence=3)
-    written = usage_row(after, intent, result, NOW)
+    written = UsageRow.of_call(after, intent, result, NOW)
     change = Change(turn=after, expected=turn.sequence, records=(result,), usage=(written,), at=NOW)
     return world.runtime.home.journal.commit(change)
 
@@ -129,7 +128,7 @@ def test_a_running_call_holds_its_reservation(world: World) -> None:
 
 def test_a_call_whose_worker_died_is_charged_in_full_and_says_so(world: World) -> None:
     turn, intent = began(world)
-    settled(world, turn, unknown(intent), intent)
+    settled(world, turn, ModelResult.unknown(intent), intent)
     found = explain(world.runtime, turn.id)
     assert found.calls[0].ground is Ground.UNKNOWN
     assert (found.spent_micro_usd, found.held_micro_usd, found.adds_up) == (30, 70, True)
@@ -137,7 +136,7 @@ def test_a_call_whose_worker_died_is_charged_in_full_and_says_so(world: World) -
 
 def test_a_call_without_a_row_is_missed(world: World) -> None:
     turn, intent = began(world)
-    result = unknown(intent)
+    result = ModelResult.unknown(intent)
     after = turn.settled(reserved=30, cost=30).replaced(sequence=3)
     change = Change(turn=after, expected=turn.sequence, records=(result,), at=NOW)
     world.runtime.home.journal.commit(change)
@@ -148,7 +147,7 @@ def test_a_call_without_a_row_is_missed(world: World) -> None:
 def test_rows_of_other_turns_are_left_out(world: World) -> None:
     first, second = began(world), began(world)
     for turn, intent in (first, second):
-        settled(world, turn, unknown(intent), intent)
+        settled(world, turn, ModelResult.unknown(intent), intent)
     found = explain(world.runtime, first[0].id)
     assert [call.metrics_id for call in found.calls if first[0].id in (call.metrics_id or "")]
     assert len(found.calls) == 1
@@ -181,7 +180,7 @@ class Long:
 @pytest.mark.parametrize("others", [500, 10_500])
 def test_a_long_turns_calls_are_found_behind_many_others(world: World, others: int) -> None:
     turn, intent = began(world)
-    settled(world, turn, unknown(intent), intent)
+    settled(world, turn, ModelResult.unknown(intent), intent)
     home = world.runtime.home
     world.runtime = replace(world.runtime, home=replace(home, usage=Long(home.usage, others)))
     found = explain(world.runtime, turn.id)
@@ -196,7 +195,7 @@ def test_a_report_reads_so_many_rows_and_says_if_there_were_more(
 ) -> None:
     for _ in range(3):
         turn, intent = began(world)
-        settled(world, turn, unknown(intent), intent)
+        settled(world, turn, ModelResult.unknown(intent), intent)
     found = report(world.runtime, "mika", Period.ALL, (Grouping.MODEL,), most=most)
     assert (found.total.calls, found.complete) == (most, complete)
     assert found.groups[Grouping.MODEL]["openai:gpt"].unknown == most
@@ -204,7 +203,7 @@ def test_a_report_reads_so_many_rows_and_says_if_there_were_more(
 
 def test_a_report_begins_where_its_period_does(world: World) -> None:
     turn, intent = began(world)
-    settled(world, turn, unknown(intent), intent)
+    settled(world, turn, ModelResult.unknown(intent), intent)
     world.clock.advance(timedelta(hours=2).total_seconds())
     hour, day = (
         report(world.runtime, "mika", period, ()) for period in (Period.LAST_HOUR, Period.LAST_DAY)

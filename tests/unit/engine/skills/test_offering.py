@@ -17,8 +17,8 @@ from opencrab.engine.skills.offering import (
     INDEX_BYTES,
     TEXT_BYTES,
     fitting,
-    index_text,
-    offered,
+    had,
+    index,
     text_of,
     used,
 )
@@ -52,31 +52,31 @@ def facts(tmp_path: Path) -> Iterator[Facts]:
 
 @pytest.mark.parametrize("language", Language)
 def test_the_index_of_all_shipped_skills_is_short(language: Language) -> None:
-    text = index_text(SHIPPED, EVERYTHING, language)
+    text = index(had(SHIPPED, EVERYTHING), language).text
     assert len(text.encode()) <= 1_536
     assert len(text.splitlines()) == 7
-    assert len(index_text(SHIPPED, Mind(), language).encode()) <= 600
-    assert "autonomous" not in index_text(SHIPPED, Mind(), language)
+    assert len(index(had(SHIPPED, Mind()), language).text.encode()) <= 600
+    assert "autonomous" not in index(had(SHIPPED, Mind()), language).text
 
 
 def test_who_has_no_skills_is_told_of_none() -> None:
     nothing = Mind(disabled=tuple(each.name for each in SHIPPED.all()))
-    assert index_text(SHIPPED, nothing, Language.JA) == ""
-    assert offered(SHIPPED, nothing) == ()
+    assert index(had(SHIPPED, nothing), Language.JA).text == ""
+    assert index(had(SHIPPED, nothing), Language.EN).names == ()
 
 
 def test_a_skill_that_was_switched_off_is_neither_offered_nor_loaded() -> None:
     off = Mind(disabled=("workspace-management",))
-    assert "workspace-management" not in offered(SHIPPED, off)
-    assert fitting(SHIPPED, off, "このファイルを保存して") == ()
-    assert fitting(SHIPPED, Mind(), "このファイルを保存して") == ("workspace-management",)
+    assert "workspace-management" not in index(had(SHIPPED, off), Language.EN).names
+    assert fitting(had(SHIPPED, off), "このファイルを保存して") == ()
+    assert fitting(had(SHIPPED, Mind()), "このファイルを保存して") == ("workspace-management",)
 
 
 def test_a_skill_that_was_shipped_since_takes_the_place_of_a_learned_one(facts: Facts) -> None:
     learned_first = skill("task-execution", "Never plan.")
     facts.commit(new_fact("mika", SKILL, "task-execution", learned_first))
     known = indexed(Mind(), learned_first)
-    assert offered(SHIPPED, known).count("task-execution") == 1
+    assert index(had(SHIPPED, known), Language.EN).names.count("task-execution") == 1
     text = text_of("task-execution", SHIPPED, facts, "mika", Language.EN)
     assert text != "Never plan."
 
@@ -87,11 +87,11 @@ def test_the_index_is_capped_and_says_how_many_are_missing(language: Language) -
     for number in range(50):
         settled = promoted(skill(f"s-{number:02}"), NOW)
         full = indexed(full, settled.replaced(description="あ" * 300))
-    text = index_text(SHIPPED, full, language)
+    text = index(had(SHIPPED, full), language).text
     told = len(text.splitlines()) - 2
     assert len(text.encode()) <= INDEX_BYTES
     assert str(56 - told) in text.splitlines()[-1]
-    assert len(offered(SHIPPED, full)) == 56
+    assert len(index(had(SHIPPED, full), Language.EN).names) == 56
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_the_index_is_capped_and_says_how_many_are_missing(language: Language) -
     ],
 )  # fmt: skip
 def test_a_skill_is_loaded_where_it_fits(message: str, names: list[str]) -> None:
-    assert list(fitting(SHIPPED, EVERYTHING, message)) == names
+    assert list(fitting(had(SHIPPED, EVERYTHING), message)) == names
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_skill_is_loaded_where_it_fits(message: str, names: list[str]) -> None
     ],
 )
 def test_small_talk_loads_nothing(message: str) -> None:
-    assert fitting(SHIPPED, EVERYTHING, message) == ()
+    assert fitting(had(SHIPPED, EVERYTHING), message) == ()
 
 
 @pytest.mark.parametrize(
@@ -145,21 +145,21 @@ def test_small_talk_loads_nothing(message: str) -> None:
 def test_an_acquired_skill_fits_by_its_situation_or_its_words(
     description: str, pattern: str, message: str
 ) -> None:
-    assert fitting(SHIPPED, mind(description, pattern), message) == ("own",)
-    assert fitting(SHIPPED, mind(description, pattern), "こんにちは hello") == ()
+    assert fitting(had(SHIPPED, mind(description, pattern)), message) == ("own",)
+    assert fitting(had(SHIPPED, mind(description, pattern)), "こんにちは hello") == ()
 
 
 @pytest.mark.parametrize("pattern", ["", "|", "a|e|の", " | |", "it is|you are"])
 def test_a_situation_that_says_nothing_fits_nothing(pattern: str) -> None:
-    assert fitting(SHIPPED, mind("x", pattern), "it is the one that you are, の話") == ()
+    assert fitting(had(SHIPPED, mind("x", pattern)), "it is the one that you are, の話") == ()
 
 
 def test_only_the_best_are_loaded_in_the_same_order_every_time() -> None:
     message = "ノートをファイルに保存して、教訓を覚えて、計画を立てて"
-    found = fitting(SHIPPED, EVERYTHING, message, limit=3)
+    found = fitting(had(SHIPPED, EVERYTHING), message, limit=3)
     assert len(found) == 3
-    assert fitting(SHIPPED, EVERYTHING, message) == found[:2]
-    assert fitting(SHIPPED, EVERYTHING, message, limit=0) == ()
+    assert fitting(had(SHIPPED, EVERYTHING), message) == found[:2]
+    assert fitting(had(SHIPPED, EVERYTHING), message, limit=0) == ()
 
 
 def test_of_skills_that_fit_alike_one_that_proved_itself_comes_before_one_on_trial() -> None:
@@ -168,12 +168,12 @@ def test_of_skills_that_fit_alike_one_that_proved_itself_comes_before_one_on_tri
         for name, new in (("another", True), ("better", False))
     ]
     for message in ("友だちが泣いている", "my friend is crying"):
-        assert fitting(SHIPPED, Mind(skills=tuple(both)), message) == ("better", "another")
-        assert fitting(SHIPPED, Mind(skills=tuple(both)), message, limit=1) == ("better",)
+        assert fitting(had(SHIPPED, Mind(skills=tuple(both))), message) == ("better", "another")
+        assert fitting(had(SHIPPED, Mind(skills=tuple(both))), message, limit=1) == ("better",)
 
 
 def test_a_long_message_is_read_from_its_beginning() -> None:
-    assert fitting(SHIPPED, Mind(), "あ" * 1_000_000 + "ファイル") == ()
+    assert fitting(had(SHIPPED, Mind()), "あ" * 1_000_000 + "ファイル") == ()
 
 
 @pytest.mark.parametrize("language", Language)
@@ -203,14 +203,20 @@ def test_only_live_skills_have_a_text(facts: Facts) -> None:
 def test_a_skill_on_trial_is_told_of_nowhere_and_comes_where_it_fits(language: Language) -> None:
     fitting_one = skill().replaced(situation_pattern="請求書")
     trying = indexed(Mind(), fitting_one)
-    assert index_text(SHIPPED, trying, language) == index_text(SHIPPED, Mind(), language)
-    assert offered(SHIPPED, trying) == offered(SHIPPED, Mind())
-    assert fitting(SHIPPED, trying, "この請求書を見て") == ("good-questions",)
+    assert index(had(SHIPPED, trying), language).text == index(had(SHIPPED, Mind()), language).text
+    assert (
+        index(had(SHIPPED, trying), Language.EN).names
+        == index(had(SHIPPED, Mind()), Language.EN).names
+    )
+    assert fitting(had(SHIPPED, trying), "この請求書を見て") == ("good-questions",)
     settled = indexed(trying, promoted(fitting_one, NOW))
-    assert "good-questions" in index_text(SHIPPED, settled, language)
-    assert offered(SHIPPED, settled)[-1] == "good-questions"
+    assert "good-questions" in index(had(SHIPPED, settled), language).text
+    assert index(had(SHIPPED, settled), Language.EN).names[-1] == "good-questions"
     shipped_since = indexed(Mind(), skill("task-execution"))
-    assert offered(SHIPPED, shipped_since) == offered(SHIPPED, Mind())
+    assert (
+        index(had(SHIPPED, shipped_since), Language.EN).names
+        == index(had(SHIPPED, Mind()), Language.EN).names
+    )
 
 
 def test_a_long_text_is_cut_and_says_so(facts: Facts) -> None:

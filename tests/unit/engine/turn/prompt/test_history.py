@@ -20,7 +20,7 @@ from opencrab.engine.turn.prompt.request import build_request
 from opencrab.engine.turn.prompt.system_text import CORE_BYTES, core_text
 from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import ChatRequest, ModelInfo, Said
-from tests.unit.engine.known_world import INFO, NOW, World
+from tests.unit.engine.known_world import INFO, NOW, QUIET, World
 
 SMALL = ModelInfo(name="openai:small", max_input_tokens=8_000, max_output_tokens=1_000)
 GUEST: dict[str, Any] = {
@@ -33,7 +33,7 @@ READ: dict[str, Any] = {"kind": LineKind.ACTION, "audience": Audience.SELF}
 
 
 def request(work: Work, info: ModelInfo = INFO, share: float = 1.0) -> ChatRequest:
-    return build_request(work, info, Manner(), (), share)
+    return build_request(work, info, Manner(), work.look(QUIET), share)
 
 
 def texts(made: ChatRequest) -> list[str]:

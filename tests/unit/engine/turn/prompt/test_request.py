@@ -15,14 +15,15 @@ from opencrab.engine.turn.prompt.request import build_request, rendered
 from opencrab.engine.turn.prompt.system_text import system_text, volatile
 from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import ChatRequest, Returned, Said
-from tests.unit.engine.known_world import INFO, NOW, World, line, took_step
+from opencrab.ports.turn.journal import Boundary
+from tests.unit.engine.known_world import INFO, NOW, QUIET, World, line, took_step
 
 WRITE = Call(id="c1_0", name="ws_write", arguments={"path": "メモ.md", "content": "海"})
 READ = Call(id="c1_1", name="ws_read", arguments={"path": "メモ.md"})
 
 
 def request(work: Work, *instructions: Instruction) -> ChatRequest:
-    return build_request(work, INFO, Manner(), instructions)
+    return build_request(work, INFO, Manner(), work.look(Boundary(None, instructions)))
 
 
 def instruction(text: str, key: str = "i1") -> Instruction:
@@ -63,7 +64,7 @@ def test_the_order_is_schemas_system_history_steps_and_the_facts_of_the_moment(
         Said("assistant", "書きます", calls=(WRITE,)),
         Returned("c1_0", "ws_write", '{"ok": 1}'),
         Said("user", "[オーナーからの指示] 急いで"),
-        Said("user", volatile(work)),
+        Said("user", volatile(work, work.look(QUIET))),
     )
 
 

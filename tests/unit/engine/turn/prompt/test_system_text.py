@@ -21,7 +21,7 @@ from opencrab.engine.turn.prompt.system_text import (
     system_text,
     volatile,
 )
-from tests.unit.engine.known_world import NOW, WEBHOOK, World
+from tests.unit.engine.known_world import NOW, QUIET, WEBHOOK, World
 
 
 def profile(language: Language, **fields: Any) -> Profile:
@@ -90,11 +90,11 @@ def test_braces_in_a_purpose_stay_what_they_are(language: Language, words: str) 
 
 def test_the_facts_of_the_moment_are_said_in_the_agents_language(world: World) -> None:
     mika, ken = (world.work(turn) for turn in world.say("こんにちは"))
-    assert volatile(mika) == (
+    assert volatile(mika, mika.look(QUIET)) == (
         "[状況の控え。誰の発言でもありません] 現在時刻 2026-02-17 09:00 UTC / 経路 rest / "
         "残りの思考回数 10 / この番の残り予算 $0.50 / models: scripted:rules"
     )
-    assert volatile(ken) == (
+    assert volatile(ken, ken.look(QUIET)) == (
         "[Facts of the moment, said by nobody] now 2026-02-17 09:00 UTC / via rest / "
         "model calls left 10 / budget left for this turn $0.50 / models: scripted:rules"
     )
@@ -104,8 +104,8 @@ def test_the_facts_of_the_moment_move_on(world: World) -> None:
     work = world.begun(channel=WEBHOOK)
     work.turn = work.turn.replaced(attempts=3, spent=450_000)
     world.clock.advance(60)
-    assert "09:01 UTC / 経路 webhook:https://example.com/hook" in volatile(work)
-    assert "残りの思考回数 7 / この番の残り予算 $0.05" in volatile(work)
+    assert "09:01 UTC / 経路 webhook:https://example.com/hook" in volatile(work, work.look(QUIET))
+    assert "残りの思考回数 7 / この番の残り予算 $0.05" in volatile(work, work.look(QUIET))
 
 
 def test_the_models_are_named_by_use_with_those_that_may_be_chosen() -> None:

@@ -43,8 +43,9 @@ class DiscordChannel:
         self._clock = clock
 
     def pieces(self, utterance: Utterance) -> int:
-        fits = len(utterance.text.encode()) <= LIMIT
-        reply = None if fits else _read(self._kept(utterance.channel, self._clock.now()))
+        if len(utterance.text.encode()) <= LIMIT:
+            return 1
+        _, reply = self._kept(utterance.channel, self._clock.now())
         return max(len(rendering.messages(utterance, reply)), 1)
 
     def repeatable(self, utterance: Utterance) -> bool:
@@ -53,7 +54,7 @@ class DiscordChannel:
             return True
         now = self._clock.now()
         since = utterance.since or utterance.updated_at
-        reply = _read(self._kept(utterance.channel, now))
+        _, reply = self._kept(utterance.channel, now)
         way = _way(utterance, reply, now)
         if way is not _way(utterance, reply, since):
             return False
@@ -61,10 +62,9 @@ class DiscordChannel:
 
     def send(self, utterance: Utterance) -> None:
         now = self._clock.now()
-        kept = self._kept(utterance.channel, now)
-        reply = _read(kept)
-        way = _way(utterance, reply, now)
+        kept, reply = self._kept(utterance.channel, now)
         shown = rendering.messages(utterance, reply)
+        way = _way(utterance, reply, now)
         if utterance.piece >= len(shown):
             if reply is not None and way is _Way.ANSWER:
                 self._discord.delete_reply(reply)
@@ -79,8 +79,7 @@ class DiscordChannel:
 
     def show(self, place: Place, panel: Panel) -> None:
         now = self._clock.now()
-        kept = self._kept(place, now)
-        reply = _read(kept)
+        kept, reply = self._kept(place, now)
         if kept is None or reply is None:
             return
         message = rendering.panel(panel)
@@ -127,13 +126,13 @@ class DiscordChannel:
         fact = self._get(PRESENCE, agent_id)
         return None if fact is None else fact.read(Presence)
 
-    def _kept(self, place: Place, now: datetime) -> Fact | None:
+    def _kept(self, place: Place, now: datetime) -> tuple[Fact, Reply] | tuple[None, None]:
         """The way to answer the interaction that an address names, as long as there is one."""
         _, interaction_id = address_of(place)
         kept = None if interaction_id is None else self._get(REPLY, interaction_id)
         if kept is None or (kept.expires_at is not None and kept.expires_at <= now):
-            return None
-        return kept
+            return None, None
+        return kept, kept.read(Reply)
 
     def _get(self, kind: str, fact_id: str) -> Fact | None:
         """A fact, which is read before anything is sent."""
@@ -149,10 +148,6 @@ class DiscordChannel:
                 self._facts.commit(fact)
         except Unavailable as error:
             raise NeverSent(error.message, cure=error.cure) from error
-
-
-def _read(kept: Fact | None) -> Reply | None:
-    return None if kept is None else kept.read(Reply)
 
 
 def _way(utterance: Utterance, reply: Reply | None, at: datetime) -> _Way:

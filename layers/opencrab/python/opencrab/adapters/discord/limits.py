@@ -44,11 +44,11 @@ class Limits:
 
     def wait(self, route: Route) -> float:
         """Seconds until a request may be sent; 0 takes one of those that are left."""
-        now = self._clock.now()
         with self._lock:
+            key, now = self._key(route), self._clock.now()
             if route.as_bot and now < self._everything:
                 return (self._everything - now).total_seconds()
-            bucket = self._buckets.get(self._key(route))
+            bucket = self._buckets.get(key)
             if bucket is None or now >= bucket.until:
                 return 0.0
             if bucket.left > 0:
@@ -66,29 +66,28 @@ class Limits:
         with self._lock:
             if name:
                 self._names[route.kind] = name
-            self._put(route, _Bucket(int(left), self._after(seconds)))
+            self._put(route, int(left), seconds)
 
     def refused(self, route: Route, seconds: float, *, everything: bool) -> None:
         """Remember that nothing is taken for so long: on this route, or at all."""
-        until = self._after(seconds)
         with self._lock:
-            self._put(route, _Bucket(0, until))
+            until = self._put(route, 0, seconds)
             if everything:
                 self._everything = max(self._everything, until)
 
-    def _put(self, route: Route, bucket: _Bucket) -> None:
+    def _put(self, route: Route, left: int, seconds: float) -> datetime:
+        """Keep what is left of a bucket for so many seconds; answers until when that is."""
+        key, now = self._key(route), self._clock.now()
+        until = now + timedelta(seconds=seconds)
         if len(self._buckets) >= _KEPT:
-            now = self._clock.now()
             self._buckets = {
                 key: known for key, known in self._buckets.items() if known.until > now
             }
-        self._buckets[self._key(route)] = bucket
+        self._buckets[key] = _Bucket(left, until)
+        return until
 
     def _key(self, route: Route) -> tuple[str, str]:
         return self._names.get(route.kind, route.kind), route.major
-
-    def _after(self, seconds: float) -> datetime:
-        return self._clock.now() + timedelta(seconds=seconds)
 
 
 def _number(text: str | None) -> float | None:

@@ -140,6 +140,11 @@ class ModelResult(Value):
     latency_ms: int = 0
     at: datetime | None = None
 
+    @classmethod
+    def unknown(cls, intent: ModelIntent) -> "ModelResult":
+        """How a call ended whose worker died: perhaps it was billed, so it cost all it could."""
+        return cls(n=intent.n, state=CallState.UNKNOWN, cost=intent.reserved)
+
 
 class ActionIntent(Value):
     """A keyed or once action is about to run; `prepared` is its condition, fixed beforehand."""

@@ -11,9 +11,9 @@ from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Price, Usage
-from opencrab.domain.turn.record import CallState
+from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
 from opencrab.domain.turn.task_type import level
-from opencrab.domain.turn.turn import Trigger
+from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import MicroUsd, ShortText, Unit, Value
 
 
@@ -66,6 +66,48 @@ class UsageRow(Value):
     self_evaluation: ShortText | None = None
     would_use_again: bool | None = None
     better_model_suggestion: ShortText | None = None
+
+    @classmethod
+    def of_call(
+        cls,
+        turn: Turn,
+        intent: ModelIntent,
+        result: ModelResult,
+        at: datetime,
+        *,
+        opens: bool = False,
+    ) -> "UsageRow":
+        """The row of a call that has ended: at the time that its result tells, else at that given.
+
+        So its id is known before it is written, whoever writes it. `opens` is whether the agent
+        begins a session with it.
+        """
+        provider, _, model = intent.model.partition(":")
+        answer = result.answer
+        return cls(
+            agent_id=turn.agent_id,
+            session_id=turn.session_id,
+            turn_id=turn.id,
+            n=intent.n,
+            at=result.at or at,
+            trigger=turn.trigger,
+            provider=provider,
+            model=model,
+            purpose=intent.purpose,
+            task_type=intent.task_type,
+            complexity=intent.complexity,
+            tier=intent.tier,
+            chosen_by=intent.chosen_by,
+            state=result.state,
+            fault=result.fault,
+            usage=answer.usage if answer else result.usage or Usage(),
+            reserved=intent.reserved,
+            cost=result.cost,
+            price=intent.price,
+            latency_ms=None if result.state is CallState.UNKNOWN else result.latency_ms,
+            first_token_ms=answer.first_token_ms if answer else None,
+            opens=opens,
+        )
 
     def judged(self, judgement: Judgement) -> "UsageRow":
         """The row with what its agent thinks of the answer; raises Conflict for another opinion."""

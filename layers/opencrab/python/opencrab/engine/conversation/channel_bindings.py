@@ -53,7 +53,7 @@ def fewest(*hearings: Hearing) -> Hearing:
 
 def session_at(runtime: Runtime, place: str) -> Session | None:
     """The session of a place that still takes messages, or None."""
-    return _session(runtime, _bound(runtime, place))
+    return _session(runtime, runtime.home.facts.get(INSTALLATION_FACTS, PLACE, place))
 
 
 def settle(runtime: Runtime, place: str, opening: Opening, *, key: str = "") -> Session:
@@ -70,7 +70,7 @@ def settle(runtime: Runtime, place: str, opening: Opening, *, key: str = "") -> 
             raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
     started = stable_id("place", place, "started", key) if key else ""
     for _ in range(_TRIES):
-        fact = _bound(runtime, place)
+        fact = runtime.home.facts.get(INSTALLATION_FACTS, PLACE, place)
         session = _session(runtime, fact)
         if session is None or _is_other(session, opening, started):
             follows = opening if session is None or started else _closer(session, opening)
@@ -112,10 +112,6 @@ def _closer(session: Session, opening: Opening) -> Opening:
     together = tuple(dict.fromkeys((*session.agent_ids, *opening.agent_ids)))
     require_room(len(together))
     return opening.replaced(agent_ids=together, opened_by=session.created_by)
-
-
-def _bound(runtime: Runtime, place: str) -> Fact | None:
-    return runtime.home.facts.get(INSTALLATION_FACTS, PLACE, place)
 
 
 def _session(runtime: Runtime, fact: Fact | None) -> Session | None:

@@ -44,11 +44,12 @@ def _delivered(runtime: Runtime, delivery: Delivery, utterance: Utterance) -> Ou
     if (died or utterance.since is not None) and not channel.repeatable(utterance):
         why = "a worker died while sending" if died else utterance.error
         return _ended(runtime, utterance, DeliveryState.INDETERMINATE, why)
-    sending = _sending(
-        runtime,
-        utterance,
+    now = runtime.clock.now()
+    sending = utterance.replaced(
+        state=DeliveryState.SENDING,
         attempts=utterance.attempts + 1,
-        since=utterance.since or runtime.clock.now(),
+        since=utterance.since or now,
+        updated_at=now,
     )
     if not runtime.home.outbox.mark(sending, utterance.state):
         return Outcome.FINISHED
@@ -73,13 +74,9 @@ def _send(
             channel.send(utterance)
             if utterance.piece + 1 >= pieces:
                 break
-            following = _sending(
-                runtime,
-                utterance,
-                piece=utterance.piece + 1,
-                attempts=1,
-                since=runtime.clock.now(),
-                error="",
+            now = runtime.clock.now()
+            following = utterance.replaced(
+                piece=utterance.piece + 1, attempts=1, since=now, updated_at=now, error=""
             )
             if not runtime.home.outbox.mark(following, DeliveryState.SENDING):
                 return Outcome.FINISHED
@@ -102,13 +99,11 @@ def _again(
     if utterance.attempts >= ATTEMPTS:
         lost = DeliveryState.FAILED if utterance.since is None else DeliveryState.INDETERMINATE
         return _ended(runtime, utterance, lost, error.message)
-    waiting = _moved(runtime, utterance, DeliveryState.QUEUED, error=error.message[:500])
+    waiting = utterance.replaced(
+        state=DeliveryState.QUEUED, updated_at=runtime.clock.now(), error=error.message[:500]
+    )
     runtime.home.outbox.mark(waiting, DeliveryState.SENDING)
     return _later(runtime, delivery, utterance.attempts)
-
-
-def _sending(runtime: Runtime, utterance: Utterance, **changes: object) -> Utterance:
-    return _moved(runtime, utterance, DeliveryState.SENDING, **changes)
 
 
 def _shown(runtime: Runtime, delivery: Delivery) -> Outcome:
@@ -131,12 +126,6 @@ def _later(runtime: Runtime, delivery: Delivery, attempts: int) -> Outcome:
 
 
 def _ended(runtime: Runtime, utterance: Utterance, state: DeliveryState, error: str) -> Outcome:
-    ended = _moved(runtime, utterance, state, error=error[:500])
+    ended = utterance.replaced(state=state, updated_at=runtime.clock.now(), error=error[:500])
     runtime.home.outbox.mark(ended, utterance.state)
     return Outcome.FINISHED
-
-
-def _moved(
-    runtime: Runtime, utterance: Utterance, state: DeliveryState, **changes: object
-) -> Utterance:
-    return utterance.replaced(state=state, updated_at=runtime.clock.now(), **changes)

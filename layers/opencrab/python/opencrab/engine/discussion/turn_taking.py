@@ -17,6 +17,7 @@ from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.discussion.turn_taking import Contender, first, hazard, is_named, ready_at
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.due_item import DueItem
+from opencrab.domain.turn.session_change import session_change
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.agents.vital_signs import stir
 from opencrab.engine.consequence import Ending, Following
@@ -24,7 +25,6 @@ from opencrab.engine.discussion.after_turn import asking, settle
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit
-from opencrab.engine.turn.session_change import session_change
 from opencrab.engine.turn.work import Consequence, Work
 
 PATIENCE = timedelta(seconds=60)
@@ -56,7 +56,14 @@ def _opened(work: Work, speech: str) -> DueItem | None:
     if session.status is SessionStatus.ENDED:
         return None
     spoke = bool(speech) or work.transcript.speeches > 0
-    change = session_change(work, work.turn, speech, now if spoke else None)
+    change = session_change(
+        work.session,
+        work.transcript,
+        work.turn,
+        speech,
+        spoke_at=now if spoke else None,
+        declared_done=work.declared_done,
+    )
     after = session.after(change, now)
     if after.status is SessionStatus.ENDED:
         return _item(work, after, CONCLUSION, now)

@@ -21,10 +21,10 @@ from opencrab.domain.models.routing import Basis, Use
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus, draws_for
+from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.models import router
 from opencrab.engine.runtime import Rules
-from opencrab.engine.usage.ledger_row import usage_row
 from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.search import Meant
@@ -249,7 +249,7 @@ class MeteredEmbedder:
             expected=turn.sequence,
             records=(result,),
             draws=settled.returns(now.strftime("%Y-%m-%d")),
-            usage=(usage_row(turn, intent, result, now),),
+            usage=(UsageRow.of_call(turn, intent, result, now),),
             at=now,
         )
         self._journal.commit(change)

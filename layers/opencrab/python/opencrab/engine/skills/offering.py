@@ -1,9 +1,10 @@
 """Skills in a turn: what every prompt tells of them, which fit a message, and what they say."""
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from opencrab.domain.agents.agent_state import Mind, is_enabled
 from opencrab.domain.errors import Changed
@@ -43,45 +44,81 @@ _CUT = {
 }
 
 
-def offered(standard: StandardSkills, mind: Mind) -> tuple[str, ...]:
-    """The names of the skills that an agent is told of: standard ones first, each kind by name."""
-    return tuple(name for name, _, _ in _listed(standard, mind))
+class Had(NamedTuple):
+    """A skill that counts for an agent: how it is told of, and in which situations it fits."""
+
+    name: str
+    descriptions: Mapping[Language, str]
+    pattern: str
+    on_trial: bool
+    is_shipped: bool
 
 
-def index_text(standard: StandardSkills, mind: Mind, language: Language) -> str:
+class Index(NamedTuple):
+    """What every prompt tells of skills: the names, standard ones first, and the text."""
+
+    names: tuple[str, ...]
+    text: str
+
+
+def had(standard: StandardSkills, mind: Mind) -> tuple[Had, ...]:
+    """The skills that count: standard ones that are switched on, then those that were acquired."""
+    trying = {skill.name for skill in mind.skills if skill.on_trial}
+    shipped = [
+        Had(one.name, one.descriptions, one.situation_pattern, one.name in trying, is_shipped=True)
+        for one in standard.all()
+        if is_enabled(one, mind)
+    ]
+    acquired = [
+        Had(
+            skill.name,
+            {Language.EN: skill.description},
+            skill.situation_pattern,
+            skill.name in trying,
+            is_shipped=False,
+        )
+        for skill in mind.skills
+        # A skill that was shipped since under the same name takes its place.
+        if standard.find(skill.name) is None
+    ]
+    return (*shipped, *acquired)
+
+
+def index(skills: Iterable[Had], language: Language) -> Index:
     """Names and descriptions of the skills that an agent has, but for those on trial.
 
     Those come where they fit, so that withholding one changes nothing of what is said here.
     """
-    had = tuple(_listed(standard, mind))
-    if not had:
-        return ""
+    told = [skill for skill in skills if skill.is_shipped or not skill.on_trial]
+    if not told:
+        return Index((), "")
     lines = [_HEAD[language]]
     room = INDEX_BYTES - len(lines[0].encode()) - len(_MORE[language].encode())
-    for place, (name, descriptions, _) in enumerate(had):
-        told = descriptions.get(language) or next(iter(descriptions.values()))
-        line = f"- {name}: {_within(told, _LINE_BYTES)}"
+    for place, skill in enumerate(told):
+        text = skill.descriptions.get(language) or next(iter(skill.descriptions.values()))
+        line = f"- {skill.name}: {_within(text, _LINE_BYTES)}"
         room -= len(line.encode()) + 1
         if room < 0:
-            lines.append(_MORE[language].format(count=len(had) - place))
+            lines.append(_MORE[language].format(count=len(told) - place))
             break
         lines.append(line)
-    return "\n".join(lines)
+    return Index(tuple(skill.name for skill in told), "\n".join(lines))
 
 
-def fitting(standard: StandardSkills, mind: Mind, text: str, limit: int = 2) -> tuple[str, ...]:
+def fitting(skills: Iterable[Had], text: str, limit: int = 2) -> tuple[str, ...]:
     """The skills that fit a message by their descriptions and situations, best first.
 
     Of those that fit alike, one that is on trial comes after all others.
     """
-    trying = {skill.name for skill in mind.skills if skill.on_trial}
     read = text[:_READ_CHARACTERS]
     heard, folded = telling(read), _folded(read)
     scored = (
-        (_score(heard, folded, descriptions.values(), pattern), name)
-        for name, descriptions, pattern in _had(standard, mind)
+        (_score(heard, folded, skill.descriptions.values(), skill.pattern), skill)
+        for skill in skills
     )
-    found = sorted((-score, name in trying, name) for score, name in scored if score >= _ENOUGH)
+    found = sorted(
+        (-score, skill.on_trial, skill.name) for score, skill in scored if score >= _ENOUGH
+    )
     return tuple(name for _, _, name in found[:limit])
 
 
@@ -113,25 +150,6 @@ def used(facts: Facts, agent_id: str, names: Iterable[str], now: datetime) -> No
             except Changed:
                 continue
             break
-
-
-def _listed(standard: StandardSkills, mind: Mind) -> Iterator[tuple[str, dict[Language, str], str]]:
-    """The same of those that are not on trial."""
-    trying = {skill.name for skill in mind.skills if skill.on_trial}
-    for had in _had(standard, mind):
-        if had[0] not in trying or standard.find(had[0]) is not None:
-            yield had
-
-
-def _had(standard: StandardSkills, mind: Mind) -> Iterator[tuple[str, dict[Language, str], str]]:
-    """Name, descriptions and situation of every skill that counts."""
-    for shipped in standard.all():
-        if is_enabled(shipped, mind):
-            yield shipped.name, shipped.descriptions, shipped.situation_pattern
-    for skill in mind.skills:
-        # A skill that was shipped since under the same name takes its place.
-        if standard.find(skill.name) is None:
-            yield skill.name, {Language.EN: skill.description}, skill.situation_pattern
 
 
 def _score(heard: frozenset[str], folded: str, descriptions: Iterable[str], pattern: str) -> int:

@@ -25,6 +25,7 @@ from opencrab.domain.turn.record import (
     CallResult,
     CallState,
     ModelIntent,
+    ModelResult,
     called,
     called_with,
 )
@@ -37,7 +38,6 @@ from opencrab.engine.turn.call import Ready, checked, context_of, ended
 from opencrab.engine.turn.close import close, shortened
 from opencrab.engine.turn.large_result import within
 from opencrab.engine.turn.work import ASKING, Work
-from opencrab.engine.usage.ledger_row import unknown
 from opencrab.ports.turn.action import one_line
 
 _LINE_ARGUMENTS = 1_000
@@ -98,7 +98,7 @@ def settle_unknown(work: Work, *, progress: bool = True) -> None:
     intent, call = work.transcript.open_intent, work.transcript.pending
     if isinstance(intent, ModelIntent):
         turn = work.turn.settled(reserved=intent.reserved, cost=intent.reserved)
-        work.save(turn, unknown(intent))
+        work.save(turn, ModelResult.unknown(intent))
     elif isinstance(intent, ActionIntent) and call is not None:
         failed = ActionResult.failed(
             "outcome unknown: the worker ended while this ran; check before you do it again"

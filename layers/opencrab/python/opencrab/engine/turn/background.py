@@ -18,7 +18,6 @@ from opencrab.engine.turn.act import settle_unknown
 from opencrab.engine.turn.close import close
 from opencrab.engine.turn.decide import decide
 from opencrab.engine.turn.pace import Outcome, Pace
-from opencrab.engine.turn.prompt_cache import PromptCache
 from opencrab.engine.turn.run import abandon
 from opencrab.engine.turn.work import Job, Work
 from opencrab.ports.turn.journal import Recorded
@@ -165,5 +164,4 @@ def _prepared(runtime: Runtime, claimed: Recorded, job: TurnJob) -> Work:
         next_n=turn.sequence,
         limits=runtime.rules.limits,
         job=question,
-        prompt=PromptCache(skills=(), guidance=()),
     )

@@ -1,16 +1,17 @@
 """Close: end a turn in one transaction, with its last words and what is left of its money."""
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from opencrab.domain.access.authority import Source
 from opencrab.domain.conversation.line import LineKind
 from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.turn.record import Record
+from opencrab.domain.turn.session_change import session_change
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.consequence import Ending, ExtraWrites, Following
-from opencrab.engine.turn.session_change import session_change
 from opencrab.engine.turn.work import Work
 
 DRAWS_BESIDE_CARRIED = 7
@@ -36,14 +37,16 @@ def close(
     speech: str = "",
     notice: str = "",
     note: str = "",
+    at: datetime | None = None,
 ) -> None:
     """End the turn.
 
     `speech` is the agent's answer; `notice` a sentence that OpenCrab says in its place; a turn
     that ends without either delivers nothing. What a heartbeat began delivers no notice: nobody
-    waits for it, and the session has it. `records` and `turn` are the result that ended it.
-    What follows for each capability is part of the same transaction, but for what is only written
-    where there is room left. A turn with a job ends as one that failed at it.
+    waits for it, and the session has it. `records` and `turn` are the result that ended it; `at` is
+    when, if that is known. What follows for each capability is part of the same transaction, but
+    for what is only written where there is room left. A turn with a job ends as one that failed at
+    it.
     """
     if work.job is not None:
         work.job.failed(work, status, records, turn or work.turn, note or notice)
@@ -54,9 +57,11 @@ def close(
         work.save(work.turn, progress=True)
     # `Changed`: somebody else wrote a fact that a consequence has read. The turn is still this
     # worker's (its epoch holds), so the end is worked out anew from fresh reads (ADR 0015).
+    words = _Words(speech, notice, note)
     for _ in range(_TRIES):
         try:
-            _close(work, status, records, turn or work.turn, _Words(speech, notice, note))
+            now = at or work.runtime.clock.now()
+            _close(work, status, records, turn or work.turn, words, now=now)
         except Changed:
             continue
         for after_close in following.after_close:
@@ -66,9 +71,14 @@ def close(
 
 
 def _close(
-    work: Work, status: TurnStatus, records: tuple[Record, ...], header: Turn, words: "_Words"
+    work: Work,
+    status: TurnStatus,
+    records: tuple[Record, ...],
+    header: Turn,
+    words: _Words,
+    *,
+    now: datetime,
 ) -> None:
-    now = work.runtime.clock.now()
     draws = header.returns(now.strftime("%Y-%m-%d"))
     if len(draws) > DRAWS_BESIDE_CARRIED and work.carried:
         work.save(work.turn, progress=True)
@@ -79,24 +89,29 @@ def _close(
         status=status, ended_at=now, note=words.note or words.notice, allowance=0
     )
     after = _following(work, Ending(ended, status, speech, spoke, records))
+    change = session_change(
+        work.session,
+        work.transcript,
+        header,
+        speech,
+        spoke_at=now if spoke else None,
+        declared_done=work.declared_done,
+    )
+    asked = _asked(work, after.asked, now)
+    last_words = _last_words(work, text if _is_heard(work, speech) else "", now)
     kind = LineKind.SPEECH if speech else LineKind.SYSTEM
-    told = (work.line(LineKind.SYSTEM, shortened(after.told)),) if after.told else ()
+    said = (work.line(kind, text, at=now),) if text else ()
+    told = (work.line(LineKind.SYSTEM, shortened(after.told), at=now),) if after.told else ()
     work.save(
         ended,
         *records,
-        lines=(*((work.line(kind, text),) if text else ()), *told),
-        utterances=(
-            *_last_words(work, text if _is_heard(work, speech) else ""),
-            *_asked(work, after.asked),
-        ),
+        lines=(*said, *told),
+        utterances=(*last_words, *asked),
         beside=ExtraWrites(
-            draws=draws,
-            facts=after.facts,
-            due=after.due,
-            session=session_change(work, header, speech, now if spoke else None),
-            spare=after.spare,
+            draws=draws, session=change, facts=after.facts, due=after.due, spare=after.spare
         ),
         progress=True,
+        at=now,
     )
 
 
@@ -120,20 +135,20 @@ def _is_heard(work: Work, speech: str) -> bool:
     return bool(speech) or work.turn.source is not Source.HEARTBEAT
 
 
-def _last_words(work: Work, text: str) -> tuple[Utterance, ...]:
+def _last_words(work: Work, text: str, now: datetime) -> tuple[Utterance, ...]:
     """What its channel hears at a turn's end; of a silent one nothing, unless somebody waits."""
     channel = work.turn.channel
     if text or (channel is not None and channel.awaited and not work.was_heard):
-        return work.utterance(text, work.transcript.speeches, closes=True)
+        return work.utterance(text, work.transcript.speeches, closes=True, at=now)
     return ()
 
 
-def _asked(work: Work, asked: str) -> tuple[Utterance, ...]:
+def _asked(work: Work, asked: str, now: datetime) -> tuple[Utterance, ...]:
     """What an agent needs its owner for, on its way to where its heartbeat speaks."""
     channel = work.profile.agent.heartbeat.channel
     if channel is None or not asked:
         return ()
-    return work.utterance(shortened(asked), work.transcript.speeches + 1, to=channel)
+    return work.utterance(shortened(asked), work.transcript.speeches + 1, to=channel, at=now)
 
 
 def shortened(text: str) -> str:

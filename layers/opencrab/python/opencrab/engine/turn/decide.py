@@ -2,13 +2,14 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from opencrab.domain.access.authority import taints
 from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Stopped, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.models.health import Health, failed
-from opencrab.domain.models.routing import Manner
+from opencrab.domain.models.routing import Basis, Manner
 from opencrab.domain.money.budget import Draw, Limits
 from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult
 from opencrab.domain.turn.task_type import ThinkContext, think_context
@@ -19,15 +20,14 @@ from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
 from opencrab.engine.money.reservation import reservation
 from opencrab.engine.phrases import budget_phrase, phrase
-from opencrab.engine.skills.offering import offered
 from opencrab.engine.turn.close import close
-from opencrab.engine.turn.prompt.request import build_request, skills_that_fit
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.prompt.request import build_request
+from opencrab.engine.turn.work import Look, Work
 from opencrab.ports.models.model import ChatModel, ChatRequest
 from opencrab.ports.turn.journal import Boundary
 
-_SHARES = (0.5, 0.25, 0.0)
-"""How much of the usual history is shown where the turn's budget could not pay for all of it."""
+_LEAST_SHARE = 0.25
+"""How much of the usual history is shown at least, before none is that a turn cannot pay for."""
 
 _TOLD = 300
 """Characters of each model's error that a person is told."""
@@ -35,12 +35,16 @@ _TOLD = 300
 
 @dataclass(frozen=True)
 class _Call:
-    """A model call that is about to be made: to whom, what for, and how its provider fares."""
+    """A model call that is about to be made: to whom, what for, and how its provider fares.
+
+    `amount` is the most that it can cost.
+    """
 
     model: ChatModel
     listed: tuple[ChatModel, ...]
     request: ChatRequest
     body: bytes
+    amount: MicroUsd
     context: ThinkContext
     chosen_by: str
     health: Health | None
@@ -75,28 +79,29 @@ def decide(work: Work) -> int | None:
 def _next(work: Work, boundary: Boundary) -> int | None:
     """Ask whoever is to be asked now, or say how long to wait."""
     models, context = work.runtime.models, _context(work)
+    work.limits = _limits(work, boundary)
+    look = work.look(boundary)
     leader, chosen_by = router.leader(
-        models, context.use, work.basis, work.transcript.choices, context.task_type.value
+        models, context.use, look.basis, work.transcript.choices, context.task_type.value
     )
     listed = router.candidates(models, leader, work.profile.agent)
     manner = models.routing.manner(context.use)
-    work.limits = _limits(work, boundary)
     _hear(work, boundary)
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
-        picked = _picked(work, listed, boundary)
+        picked = _picked(work, listed, look)
         if wished is not None and (seconds := router.wait_seconds(picked, work.turn.id, wished)):
             return seconds
         try:
-            request, body = _request(work, picked.model, manner, boundary)
+            request, body, amount = _request(work, picked.model, manner, look)
         except Invalid:
             if picked.model.info.name == leader.info.name:
                 raise
             listed = tuple(other for other in listed if other.info.name != picked.model.info.name)
             continue
         by = chosen_by if picked.model.info.name == leader.info.name else "fallback"
-        call = _Call(picked.model, listed, request, body, context, by, picked.health)
-        _ask(work, call, _reserved(work, call, picked, boundary))
+        call = _Call(picked.model, listed, request, body, amount, context, by, picked.health)
+        _ask(work, call, _reserved(work, call, picked, look))
         return None
 
 
@@ -119,30 +124,31 @@ def _limits(work: Work, boundary: Boundary) -> Limits:
 
 
 def _request(
-    work: Work, model: ChatModel, manner: Manner, boundary: Boundary
-) -> tuple[ChatRequest, bytes]:
-    """The request and its bytes, with less history where the turn could not pay for more."""
+    work: Work, model: ChatModel, manner: Manner, look: Look
+) -> tuple[ChatRequest, bytes, MicroUsd]:
+    """The request, its bytes and its reservation, with as much history as the turn can pay for."""
     if work.job is not None:
         request = work.job.request(work, model.info, manner)
-        return request, model.encode(request)
-    room = work.limits.turn_micro_usd - work.turn.spent
-    request = build_request(work, model.info, manner, boundary.instructions)
-    body = model.encode(request)
-    for share in _SHARES:
-        if reservation(model.info, request, body) <= room:
-            break
-        request = build_request(work, model.info, manner, boundary.instructions, share)
         body = model.encode(request)
-    return request, body
+        return request, body, reservation(model.info, request, body)
+    room = work.limits.turn_micro_usd - work.turn.spent
+    share = 1.0
+    while True:
+        request = build_request(work, model.info, manner, look, share)
+        body = model.encode(request)
+        amount = reservation(model.info, request, body)
+        if amount <= room or not share:
+            return request, body, amount
+        share = share / 2 if share > _LEAST_SHARE else 0.0
 
 
-def _reserved(work: Work, call: _Call, picked: router.Pick, boundary: Boundary) -> ModelIntent:
+def _reserved(work: Work, call: _Call, picked: router.Pick, look: Look) -> ModelIntent:
     """Reserve for the call; whoever cannot leaves the probe of a provider to somebody else."""
     heard = set(work.transcript.heard)
-    told = () if work.job is not None else boundary.instructions
+    told = () if work.job is not None else look.boundary.instructions
     fresh = tuple(item.id for item in told if item.id not in heard)
     try:
-        return _reserve(work, call, fresh)
+        return _reserve(work, call, look, fresh)
     except (Exhausted, Stopped):
         if picked.probe is not None and picked.health is not None:
             _noted(work, call.model.info.provider, picked.probe, picked.health)
@@ -156,26 +162,24 @@ def _context(work: Work) -> ThinkContext:
     return think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
 
 
-def _picked(work: Work, listed: tuple[ChatModel, ...], boundary: Boundary) -> router.Pick:
+def _picked(work: Work, listed: tuple[ChatModel, ...], look: Look) -> router.Pick:
     """Whom to ask; a provider whose pause is over is tried by one caller, the others go on.
 
     Raises Invalid when the choice of models has changed since the last one failed, so that nobody
     is left.
     """
-    now = work.runtime.clock.now()
-    attempts = work.transcript.attempts
-    picked = router.pick(listed, attempts, boundary.health, now)
+    now, attempts, health = look.at, work.transcript.attempts, look.boundary.health
+    picked = router.pick(listed, attempts, health, now)
     if picked is not None and picked.probe is not None:
         provider = picked.model.info.provider
         probed = picked.probe.probed(now)
         if _noted(work, provider, probed, picked.probe):
             return replace(picked, health=probed)
-        health = {**boundary.health, provider: probed}
-        picked = router.pick(listed, attempts, health, now)
+        picked = router.pick(listed, attempts, {**health, provider: probed}, now)
     if picked is None:
         told = _last_words(work) or "there is no model left to ask"
         raise Invalid(told, cure="the choice of models was changed meanwhile: send it again")
-    return replace(picked, health=boundary.health.get(picked.model.info.provider))
+    return replace(picked, health=health.get(picked.model.info.provider))
 
 
 def _noted(work: Work, provider: str, health: Health, before: Health | None) -> bool:
@@ -185,47 +189,45 @@ def _noted(work: Work, provider: str, health: Health, before: Health | None) -> 
     return True
 
 
-def _reserve(work: Work, call: _Call, heard: tuple[str, ...]) -> ModelIntent:
+def _reserve(work: Work, call: _Call, look: Look, heard: tuple[str, ...]) -> ModelIntent:
     """Write the intent with its reservation, drawing a block from the day's budgets if needed."""
     info, context = call.model.info, call.context
-    amount = reservation(info, call.request, call.body)
     intent = ModelIntent(
         n=work.next_n,
         model=info.name,
         request_hash=content_hash(call.body),
-        reserved=amount,
+        reserved=call.amount,
         heard=heard,
         purpose=context.use,
         task_type=context.task_type.value,
         complexity=context.complexity,
         tier=context.tier,
         chosen_by=call.chosen_by,
-        probability=_probability(work, call),
+        probability=_probability(call, look.basis),
         price=info.price,
-        basis=work.basis if work.transcript.basis is None else None,
-        skills=skills_that_fit(work),
+        basis=look.basis if work.transcript.basis is None else None,
+        skills=work.prompt.skills,
         skills_held=work.prompt.skills_held,
-        skills_offered=() if work.job else offered(work.runtime.skills, work.profile.mind),
+        skills_offered=work.prompt.skills_offered,
     )
-    day = work.runtime.clock.now().strftime("%Y-%m-%d")
-    block = work.turn.block_for(amount, day, work.limits)
+    block = work.turn.block_for(call.amount, look.at.strftime("%Y-%m-%d"), work.limits)
     try:
-        _intend(work, intent, block)
+        _intend(work, intent, block, look.at)
     except Exhausted:
-        missing = amount - work.turn.allowance
+        missing = call.amount - work.turn.allowance
         if block is None or block.micro_usd <= missing:
             raise
-        _intend(work, intent, block.replaced(micro_usd=missing))
+        _intend(work, intent, block.replaced(micro_usd=missing), look.at)
     return intent
 
 
-def _probability(work: Work, call: _Call) -> float:
+def _probability(call: _Call, basis: Basis) -> float:
     """How likely the model was; what was not left to chance was certain."""
-    lot = work.basis.lot(call.context.use, call.context.task_type.value)
+    lot = basis.lot(call.context.use, call.context.task_type.value)
     return lot.probability if lot is not None and call.chosen_by == "learned" else 1.0
 
 
-def _intend(work: Work, intent: ModelIntent, block: Block | None) -> None:
+def _intend(work: Work, intent: ModelIntent, block: Block | None, at: datetime) -> None:
     draws: tuple[Draw, ...] = ()
     if block is not None:
         own = work.profile.agent.day_limit_micro_usd
@@ -235,6 +237,7 @@ def _intend(work: Work, intent: ModelIntent, block: Block | None) -> None:
         intent,
         beside=ExtraWrites(draws=draws),
         unless_stopped=True,
+        at=at,
     )
 
 
@@ -246,7 +249,7 @@ def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
     except Unanswered as error:
         _unanswered(work, call, intent, error, round(clock.monotonic_ms() - started))
         return
-    latency_ms = round(clock.monotonic_ms() - started)
+    latency_ms, ended_at = round(clock.monotonic_ms() - started), clock.now()
     cost = _cost(answer, intent)
     result = ModelResult(
         n=intent.n,
@@ -254,7 +257,7 @@ def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
         answer=_named(answer, intent.n),
         cost=cost,
         latency_ms=latency_ms,
-        at=clock.now(),
+        at=ended_at,
     )
     _answered(work, result, work.turn.settled(reserved=intent.reserved, cost=cost))
     # Only now: an answer that was paid for is saved before anything else can go wrong.
@@ -282,14 +285,14 @@ def _answered(work: Work, result: ModelResult, turn: Turn) -> None:
         return
     answer = result.answer or Answer()
     if answer.calls:
-        work.save(turn, result, progress=True)
+        work.save(turn, result, progress=True, at=result.at)
         return
     text = answer.text.strip()
     if text:
-        close(work, TurnStatus.COMPLETED, result, turn=turn, speech=text)
+        close(work, TurnStatus.COMPLETED, result, turn=turn, speech=text, at=result.at)
         return
     status = TurnStatus.COMPLETED if work.transcript.speeches else TurnStatus.IDLE
-    close(work, status, result, turn=turn, note="the model had nothing to say")
+    close(work, status, result, turn=turn, note="the model had nothing to say", at=result.at)
 
 
 def _unanswered(
@@ -312,14 +315,14 @@ def _unanswered(
         latency_ms=latency_ms,
         at=now,
     )
-    if _is_last(work, call, result):
+    if _is_last(work, call, result, now):
         told = _told(work, call, error)
         if error.fault is Fault.NONSENSE and work.job is None:
             _leave(work, told, result, turn)
         else:
             _fail(work, told, result, turn=turn)
         return
-    work.save(turn, result, progress=True)
+    work.save(turn, result, progress=True, at=now)
     work.retry_after_seconds = error.retry_after_seconds or 0.0
 
 
@@ -353,11 +356,10 @@ def _lasting(error: Unanswered) -> Fault:
     return Fault.QUOTA_SPENT if too_late else error.fault
 
 
-def _is_last(work: Work, call: _Call, result: ModelResult) -> bool:
+def _is_last(work: Work, call: _Call, result: ModelResult, now: datetime) -> bool:
     """Whether nobody is left to ask after this failure."""
     assert result.fault is not None  # noqa: S101  - a failed call has one
     attempts = (*work.transcript.attempts, Attempt(call.model.info.name, result.fault))
-    now = work.runtime.clock.now()
     return router.pick(call.listed, attempts, {}, now) is None
 
 

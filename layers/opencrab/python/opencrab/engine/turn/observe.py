@@ -2,7 +2,7 @@
 
 from opencrab.domain.access.authority import taints
 from opencrab.domain.conversation.line import Audience, Line
-from opencrab.domain.goals.goal import GOAL, goal_key, goal_of
+from opencrab.domain.goals.goal import GOAL, Goal, goal_key, goal_of
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Runtime
@@ -40,7 +40,7 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
         next_n=turn.sequence,
         limits=runtime.rules.limits,
         declared_done=declared,
-        goal=goal,
+        served=None if goal is None else goal.read(Goal),
         prompt=PromptCache(
             around=around,
             seen_events=() if around is None else tuple(event.id for event in around.events),

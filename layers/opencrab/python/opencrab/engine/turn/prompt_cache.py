@@ -55,16 +55,18 @@ class Earlier:
 class PromptCache:
     """What was found out for a turn's prompts so far; None is not asked yet.
 
-    `skills` are those that fit the trigger, without `skills_held`, which the trial withholds;
-    `guidance` is their text. `earlier` is what is told of the lines before the history.
-    `seen_events` are the events that the agent was told of.
+    `skill_index` tells of the `skills_offered`; `skills` are those that fit the trigger, without
+    `skills_held`, which the trial withholds; `guidance` is their text. `earlier` is what is told of
+    the lines before the history. `seen_events` are the events that the agent was told of.
     """
 
     shown: tuple[Group, ...] | None = None
     images: tuple[Image, ...] | None = None
-    skills: tuple[str, ...] | None = None
+    skill_index: str | None = None
+    skills_offered: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
     skills_held: tuple[str, ...] = ()
-    guidance: tuple[str, ...] | None = None
+    guidance: tuple[str, ...] = ()
     earlier: Earlier | None = None
     around: Around | None = None
     seen_events: tuple[str, ...] = ()

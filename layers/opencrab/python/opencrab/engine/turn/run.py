@@ -8,9 +8,10 @@ from typing import TypeVar
 from opencrab.domain.conversation.line import LineKind
 from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded
 from opencrab.domain.turn.action import Passed
-from opencrab.domain.turn.record import ModelIntent
+from opencrab.domain.turn.record import ModelIntent, ModelResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
+from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolved
@@ -20,7 +21,6 @@ from opencrab.engine.turn.decide import decide
 from opencrab.engine.turn.observe import observe
 from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.engine.turn.work import Work
-from opencrab.engine.usage.ledger_row import unknown, usage_row
 from opencrab.ports.turn.journal import Change, Recorded
 from opencrab.ports.turn.queue import Delivery
 
@@ -92,8 +92,8 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
 def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
     """End a turn whose world is gone: what it needs cannot be read, only what follows is told."""
     turn, now = claimed.turn, runtime.clock.now()
-    lost = _lost(claimed)
-    for intent in lost:
+    lost = [(intent, ModelResult.unknown(intent)) for intent in _lost(claimed)]
+    for intent, _ in lost:
         turn = turn.settled(reserved=intent.reserved, cost=intent.reserved)
     ended = turn.replaced(
         status=TurnStatus.FAILED, ended_at=now, lease_until=None, note=why, allowance=0
@@ -103,9 +103,9 @@ def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
         change = Change(
             turn=ended,
             expected=turn.sequence,
-            records=tuple(unknown(intent) for intent in lost),
+            records=tuple(result for _, result in lost),
             draws=turn.returns(now.strftime("%Y-%m-%d")),
-            usage=tuple(usage_row(turn, intent, unknown(intent), now) for intent in lost),
+            usage=tuple(UsageRow.of_call(turn, intent, result, now) for intent, result in lost),
             facts=tuple(fact for each in after for fact in each.facts),
             due=tuple(item for each in after for item in each.due),
             at=now,

@@ -11,7 +11,7 @@ from opencrab.domain.conversation.message import Channel
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.document import Fact
-from opencrab.domain.goals.goal import Goal, Receipt
+from opencrab.domain.goals.goal import GOAL, Goal, Receipt, goal_key
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import Basis, Manner
 from opencrab.domain.money.budget import Limits
@@ -25,9 +25,8 @@ from opencrab.engine.models.assignment import lots
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import stored_form
 from opencrab.engine.turn.prompt_cache import PromptCache
-from opencrab.engine.usage.ledger_row import usage_row
 from opencrab.ports.models.model import ChatRequest, ModelInfo
-from opencrab.ports.turn.journal import Change
+from opencrab.ports.turn.journal import Boundary, Change
 
 CARRIED = 6
 """Pure results that may ride in the next transaction; with their lines they stay under 25 items."""
@@ -44,7 +43,6 @@ NO_DEEDS = frozenset({"speech", "planning", "finding"})
 
 _FAILED_SHARE = 4
 """A turn makes at most so many times its steps in model calls, however many of them fail."""
-
 
 NOTHING = ExtraWrites()
 
@@ -70,6 +68,16 @@ class Job(Protocol):
         """End the turn without one."""
 
 
+@dataclass(frozen=True)
+class Look:
+    """What a worker finds before a model call: one answer for all that the call is made of."""
+
+    boundary: Boundary
+    calls_left: int
+    basis: Basis
+    at: datetime
+
+
 @dataclass
 class Work:
     """A turn being run.
@@ -77,9 +85,9 @@ class Work:
     Results of pure calls are `carried`: they reach the journal with the next change, because a
     crash before it only means running them again. `next_n` numbers the next record; a number is
     used up only when its record is carried or saved. `limits` are those of the newest look, and
-    `retry_after_seconds` is what the model call that failed just now wishes for. `goal` is the goal
-    that the turn serves, as it was read or written last. `lines_saved` counts the lines that this
-    worker wrote. With a `job` nobody is answered. `prompt` keeps what its prompts need.
+    `retry_after_seconds` is what the model call that failed just now wishes for. `served` is the
+    goal that the turn serves, as it was read or written last. `lines_saved` counts the lines that
+    this worker wrote. With a `job` nobody is answered. `prompt` keeps what its prompts need.
     """
 
     runtime: Runtime
@@ -94,7 +102,7 @@ class Work:
     declared_done: bool = False
     retry_after_seconds: float | None = None
     limits: Limits = field(default_factory=Limits)
-    goal: Fact | None = None
+    served: Goal | None = None
     lines_saved: int = 0
     job: Job | None = None
     prompt: PromptCache = field(default_factory=PromptCache)
@@ -127,10 +135,9 @@ class Work:
             return 0
         return most - attempts + self.transcript.failed_calls
 
-    @property
-    def served(self) -> Goal | None:
-        """The goal that this turn serves, as far as this worker knows it."""
-        return None if self.goal is None else self.goal.read(Goal)
+    def look(self, boundary: Boundary) -> Look:
+        """What this worker finds before its next model call."""
+        return Look(boundary, self.calls_left, self.basis, self.runtime.clock.now())
 
     @property
     def receipts(self) -> tuple[Receipt, ...]:
@@ -173,20 +180,17 @@ class Work:
         beside: ExtraWrites = NOTHING,
         unless_stopped: bool = False,
         progress: bool = False,
+        at: datetime | None = None,
     ) -> None:
         """Commit one change; on success the work, its transcript and its header have moved on.
 
         A model call that ends with it gets its row in the ledger. `progress` says that this ends
-        something, so that deliveries and crashes count anew.
+        something, so that deliveries and crashes count anew. `at` is when, if that is known.
         """
-        now = self.runtime.clock.now()
-        lease = now + timedelta(seconds=self.runtime.rules.lease_seconds)
+        at = at or self.runtime.clock.now()
         next_n = max([self.next_n, *(record.n + 1 for record in records)])
-        turn = (turn.cleared() if progress or self.carried else turn).replaced(
-            sequence=next_n,
-            lease_until=None if turn.status.is_end else lease,
-        )
-        blobs = self.runtime.home.blobs
+        turn = self._header(turn, next_n, at, progress=progress or bool(self.carried))
+        usage, blobs = self._usage(turn, records, at), self.runtime.home.blobs
         stored = tuple(stored_form(record, blobs) for record in (*self.carried, *records))
         change = Change(
             turn=turn,
@@ -196,32 +200,41 @@ class Work:
             lines=(*self.carried_lines, *lines),
             utterances=utterances,
             draws=beside.draws,
-            usage=self._usage(turn, records, now),
+            usage=usage,
             session=beside.session,
             facts=beside.facts,
             due=beside.due,
-            at=now,
+            at=at,
         )
-        self.turn = self.runtime.home.journal.commit(_small(change, beside.spare))
+        # Whatever the store, all of it is written at once; the spare fact only where it fits in.
+        assert change.items <= ITEMS, change.items  # noqa: S101  - a defect of ours
+        if beside.spare is not None and change.items < ITEMS:
+            change = replace(change, facts=(*change.facts, beside.spare))
+        self.turn = self.runtime.home.journal.commit(change)
         self.lines_saved += len(change.lines)
         self.carried, self.carried_lines, self.next_n = [], [], next_n
         for record in records:
             self.transcript.add(record)
-        for fact in beside.facts:
-            if self.goal is not None and fact.key == self.goal.key:
-                self.goal = fact
+        if self.served is not None:
+            self.served = _as_written(self.served, turn.agent_id, beside.facts)
         for utterance in utterances:
             send_utterance(self.runtime, utterance)
         for on_save in self.runtime.consequences.on_save:
             on_save(self, turn, beside.facts)
 
-    def _usage(
-        self, turn: Turn, records: tuple[Record, ...], now: datetime
-    ) -> tuple[UsageRow, ...]:
+    def _header(self, turn: Turn, sequence: int, at: datetime, *, progress: bool) -> Turn:
+        """A header as it is saved: who has the turn keeps it for as long as a lease."""
+        lease = at + timedelta(seconds=self.runtime.rules.lease_seconds)
+        return (turn.cleared() if progress else turn).replaced(
+            sequence=sequence,
+            lease_until=None if turn.status.is_end else lease,
+        )
+
+    def _usage(self, turn: Turn, records: tuple[Record, ...], at: datetime) -> tuple[UsageRow, ...]:
         """A row for the model call that one of these records ends."""
         intent = self.transcript.open_intent
         return tuple(
-            usage_row(turn, intent, record, now, opens=self._opens(intent))
+            UsageRow.of_call(turn, intent, record, at, opens=self._opens(intent))
             for record in records
             if isinstance(record, ModelResult) and isinstance(intent, ModelIntent)
         )
@@ -243,7 +256,9 @@ class Work:
         stored = self.runtime.home.journal.header(self.turn.id)
         self.turn = self.turn.replaced(stop=stored.stop)
 
-    def line(self, kind: LineKind, text: str, **details: Any) -> Line:
+    def line(
+        self, kind: LineKind, text: str, *, at: datetime | None = None, **details: Any
+    ) -> Line:
         """A line of this agent in this turn's group."""
         details.setdefault("audience", Audience.ALL)
         return Line(
@@ -258,12 +273,18 @@ class Work:
             text=text,
             turn_id=self.turn.id,
             taint=self.turn.taint,
-            at=self.runtime.clock.now(),
+            at=at or self.runtime.clock.now(),
             **details,
         )
 
     def utterance(
-        self, text: str, ordinal: int, *, to: Channel | None = None, **details: Any
+        self,
+        text: str,
+        ordinal: int,
+        *,
+        to: Channel | None = None,
+        at: datetime | None = None,
+        **details: Any,
     ) -> tuple[Utterance, ...]:
         """The speech on its way to a channel that pushes; nothing for doors that fetch.
 
@@ -273,7 +294,7 @@ class Work:
         channel = to or self.turn.channel
         if channel is None:
             return ()
-        now = self.runtime.clock.now()
+        at = at or self.runtime.clock.now()
         utterance = Utterance(
             channel=channel,
             turn_id=self.turn.id,
@@ -283,8 +304,8 @@ class Work:
             text=text,
             nonce=stable_id("nonce", self.turn.id, str(ordinal))[:22],
             opens=channel.awaited and not self.was_heard and (ordinal == 0 or ordinal >= ASKING),
-            created_at=now,
-            updated_at=now,
+            created_at=at,
+            updated_at=at,
             **details,
         )
         return (utterance,)
@@ -295,28 +316,10 @@ class Work:
         return self.transcript.speeches > 0 or self.transcript.approval is not None
 
 
-def _small(change: Change, spare: Fact | None) -> Change:
-    """The change, of which every store can write each item at once, the spare one if it can."""
-    items = _items(change)
-    assert items <= ITEMS, items  # noqa: S101  - a defect of ours
-    if spare is None or items == ITEMS:
-        return change
-    return replace(change, facts=(*change.facts, spare))
-
-
-def _items(change: Change) -> int:
-    """How many items a change writes: its header and all with it."""
-    parts = (
-        change.records,
-        change.lines,
-        change.utterances,
-        change.due,
-        change.facts,
-        change.draws,
-        # A call's row is counted in a tally, and makes its agent an active one.
-        change.usage * 3,
-    )
-    return 1 + sum(len(part) for part in parts) + (change.session is not None)
+def _as_written(goal: Goal, agent_id: str, facts: tuple[Fact, ...]) -> Goal:
+    """A goal as these facts have it, or as it was where it is not among them."""
+    key = (agent_id, GOAL, goal_key(goal.id))
+    return next((fact.read(Goal) for fact in facts if fact.key == key), goal)
 
 
 Consequence = TurnConsequence[Runtime, Work]

@@ -76,6 +76,21 @@ class Change:
     at: datetime | None = None
 
     @property
+    def items(self) -> int:
+        """How many items it writes: its header and all with it."""
+        parts = (
+            self.records,
+            self.lines,
+            self.utterances,
+            self.due,
+            self.facts,
+            self.draws,
+            # A call's row is counted in a tally, and makes its agent an active one.
+            self.usage * 3,
+        )
+        return 1 + sum(len(part) for part in parts) + (self.session is not None)
+
+    @property
     def while_paused(self) -> bool:
         """Whether it lets a turn wait for the end of a pause."""
         stop = self.turn.stop

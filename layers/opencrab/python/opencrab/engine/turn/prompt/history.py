@@ -10,7 +10,10 @@ from opencrab.domain.conversation.line import Audience, Line, LineKind
 from opencrab.domain.memory.search_row import Row, RowKind, clearance
 from opencrab.domain.memory.summary import COMPACTION, Compaction, Topic
 from opencrab.domain.text.tokens import estimated_tokens
+from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
+from opencrab.engine.runtime import Rules
+from opencrab.engine.turn.prompt.surroundings_text import RECENT_PART
 from opencrab.engine.turn.prompt.system_text import dropped, named_topic
 from opencrab.engine.turn.prompt_cache import Earlier, Group, Shown
 from opencrab.engine.turn.work import Work
@@ -26,6 +29,14 @@ OPENING_SHARE = 8
 """The first line takes at most such a part of the room, or it goes like any other."""
 
 _NOTE_TOKENS = 24
+
+
+def recent_room(turn: Turn, rules: Rules) -> int | None:
+    """Most tokens of history that an agent's own session takes; None where others spoke there."""
+    if turn.trigger not in {Trigger.HEARTBEAT, Trigger.SCHEDULE}:
+        return None
+    share = rules.autonomy.shares.recent
+    return share - share // RECENT_PART
 
 
 def earlier_of(work: Work, render: Callable[[Line], Group | None]) -> Earlier:

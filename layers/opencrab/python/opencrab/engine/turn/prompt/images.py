@@ -14,7 +14,7 @@ from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.workspace.path import workspace_path
 from opencrab.engine.turn.prompt_cache import Group
 from opencrab.engine.turn.work import Work
-from opencrab.ports.models.model import Image, ModelInfo, Said
+from opencrab.ports.models.model import Image, Said
 
 IMAGES = 4
 """So many pictures of one message are shown, the first ones."""
@@ -32,16 +32,14 @@ _MARKS = (
 )
 
 
-def seen(work: Work, info: ModelInfo, trigger: Group) -> Group:
-    """The trigger with its pictures, which count as the model counts them."""
-    images = _images(work) if info.vision else ()
+def seen(work: Work, trigger: Group, image_tokens: int) -> Group:
+    """The trigger with its pictures, for a model that counts each as so many tokens."""
+    images = _images(work)
     *before, last = trigger.messages
     if not images or not isinstance(last, Said):
         return trigger
     messages = (*before, replace(last, images=images))
-    return replace(
-        trigger, messages=messages, tokens=trigger.tokens + len(images) * info.image_tokens
-    )
+    return replace(trigger, messages=messages, tokens=trigger.tokens + len(images) * image_tokens)
 
 
 def _images(work: Work) -> tuple[Image, ...]:

@@ -19,10 +19,10 @@ from opencrab.domain.turn.transcript import Step
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.skills.offering import fitting as fitting_skills
-from opencrab.engine.skills.offering import index_text, text_of
-from opencrab.engine.turn.prompt.history import earlier_of, fitting
+from opencrab.engine.skills.offering import had, index, text_of
+from opencrab.engine.turn.prompt.history import earlier_of, fitting, recent_room
 from opencrab.engine.turn.prompt.images import seen
-from opencrab.engine.turn.prompt.surroundings import orientation, recent_room
+from opencrab.engine.turn.prompt.surroundings import orientation
 from opencrab.engine.turn.prompt.system_text import (
     core_text,
     goal_note,
@@ -31,7 +31,7 @@ from opencrab.engine.turn.prompt.system_text import (
     volatile,
 )
 from opencrab.engine.turn.prompt_cache import Earlier, Group, Shown
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import Look, Work
 from opencrab.ports.models.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
 
 CORE_PERCENT = 5
@@ -45,7 +45,7 @@ def build_request(
     work: Work,
     info: ModelInfo,
     manner: Manner,
-    instructions: tuple[Instruction, ...],
+    look: Look,
     share: float = 1.0,
 ) -> ChatRequest:
     """The request for the turn's next model call, asked in the manner of its use.
@@ -56,15 +56,20 @@ def build_request(
     """
     agent, rules = work.profile.agent, work.runtime.rules
     schemas = _schemas(work, info)
-    known = index_text(work.runtime.skills, work.profile.mind, agent.language)
+    _find_skills(work)
     output = output_limit(info, rules)
     most = input_limit(info, output)
     water = high_water(most, rules)
     shares = rules.autonomy.shares if work.turn.unasked else None
     memories = _memories(work, water, shares)
-    system = system_text(work.profile, work.session, known, memories, shares)
-    steps = _steps(work, {item.id: item for item in instructions})
-    last = _last(work, estimated_tokens(memories))
+    system = system_text(
+        work.profile, work.session, work.prompt.skill_index or "", memories, shares
+    )
+    # What is said last stands behind everything that a cache could hold.
+    around = orientation(work, look.at, estimated_tokens(memories))
+    moment = (*work.prompt.guidance, around, goal_note(work), volatile(work, look))
+    last = Said("user", "\n\n".join(filter(None, moment)))
+    steps = _steps(work, {item.id: item for item in look.boundary.instructions})
     if work.prompt.shown is None:
         work.prompt.shown = rendered(work.history, work.turn.agent_id, agent.language)
     shown, trigger = _with_pictures(work, info, work.prompt.shown)
@@ -101,12 +106,6 @@ def _window(work: Work, shown: tuple[Group, ...], trigger: Group | None, room: i
     return fitting(shown, trigger, room, language, lambda: earlier_of(work, one))
 
 
-def _last(work: Work, memory_used: int) -> Said:
-    """What is said last, behind everything that a cache could hold."""
-    parts = (*_guidance(work), orientation(work, memory_used), goal_note(work), volatile(work))
-    return Said("user", "\n\n".join(part for part in parts if part))
-
-
 def _memories(work: Work, water: int, shares: Shares | None) -> str:
     """The core memories of which this turn may hear, within their share of the budget."""
     turn, session = work.turn, work.session
@@ -125,7 +124,7 @@ def _with_pictures(
     trigger = next((group for group in shown if group.place == work.turn.trigger_line), None)
     if trigger is None:
         return shown, None
-    visible = seen(work, info, trigger)
+    visible = seen(work, trigger, info.image_tokens) if info.vision else trigger
     return tuple(visible if group is trigger else group for group in shown), visible
 
 
@@ -137,46 +136,38 @@ def _schemas(work: Work, info: ModelInfo) -> tuple[ActionSchema, ...]:
     return work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, profile.mind)
 
 
-def skills_that_fit(work: Work) -> tuple[str, ...]:
-    """The skills whose text this turn's models are given, because they fit what it is about.
+def _find_skills(work: Work) -> None:
+    """Find out, once for a turn, what its prompts tell of skills, and which of them fit it.
 
     The coin withholds some of those on trial, and no other takes such a place. What was decided
     for a turn's first model call holds for all of it.
     """
-    if work.prompt.skills is None:
-        first = work.transcript.first_call
-        if first is not None:
-            work.prompt.skills, work.prompt.skills_held = first.skills, first.skills_held
-        else:
-            work.prompt.skills, work.prompt.skills_held = _drawn(work)
-    return work.prompt.skills
+    prompt, agent, first = work.prompt, work.profile.agent, work.transcript.first_call
+    if prompt.skill_index is not None:
+        return
+    about, shipped = _about(work), work.runtime.skills
+    skills = had(shipped, work.profile.mind)
+    prompt.skills_offered, prompt.skill_index = index(skills, agent.language)
+    if first is not None:
+        prompt.skills, prompt.skills_held = first.skills, first.skills_held
+    else:
+        percent = work.runtime.rules.trials.skill_percent
+        resting = withheld(work.profile.mind, work.turn.id, percent)
+        # A skill that was shipped since under the name of one on trial is not on trial.
+        resting = frozenset(name for name in resting if shipped.find(name) is None)
+        fit = fitting_skills(skills, about)
+        prompt.skills = tuple(name for name in fit if name not in resting)
+        prompt.skills_held = tuple(name for name in fit if name in resting)
+    facts = work.runtime.home.facts
+    texts = (text_of(name, shipped, facts, agent.id, agent.language) for name in prompt.skills)
+    prompt.guidance = tuple(text for text in texts if text)
 
 
-def _drawn(work: Work) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The skills that fit, given ones and withheld ones."""
+def _about(work: Work) -> str:
+    """What a turn is about: the words that began it, and the task that it serves."""
     trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
-    goal = work.served
-    task = goal.current if goal else None
-    about = [trigger.text if trigger else "", task.name if task else ""]
-    mind, shipped = work.profile.mind, work.runtime.skills
-    fit = fitting_skills(shipped, mind, "\n".join(about))
-    resting = withheld(mind, work.turn.id, work.runtime.rules.trials.skill_percent)
-    # A skill that was shipped since under the name of one on trial is not on trial.
-    resting = frozenset(name for name in resting if shipped.find(name) is None)
-    given = tuple(name for name in fit if name not in resting)
-    return given, tuple(name for name in fit if name in resting)
-
-
-def _guidance(work: Work) -> Iterable[str]:
-    """The texts of the skills that fit."""
-    facts, skills = work.runtime.home.facts, work.runtime.skills
-    agent = work.profile.agent
-    if work.prompt.guidance is None:
-        texts = (
-            text_of(name, skills, facts, agent.id, agent.language) for name in skills_that_fit(work)
-        )
-        work.prompt.guidance = tuple(text for text in texts if text)
-    return work.prompt.guidance
+    task = work.served.current if work.served else None
+    return "\n".join((trigger.text if trigger else "", task.name if task else ""))
 
 
 def high_water(limit: int, rules: Rules) -> int:

@@ -1,5 +1,6 @@
 """Orient: what an agent that acts of its own accord looks at before it decides."""
 
+from datetime import datetime
 from itertools import takewhile
 
 from opencrab.domain.access.authority import Authority
@@ -13,8 +14,8 @@ from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
-from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.prompt.surroundings_text import RECENT_PART, Moment, oriented
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.prompt.surroundings_text import Moment, oriented
 from opencrab.engine.turn.prompt.system_text import heard
 from opencrab.engine.turn.prompt_cache import Around
 from opencrab.engine.turn.work import Work
@@ -85,15 +86,7 @@ def foreign(around: Around | None) -> bool:
     return noted or any(event.tainted for event in around.events)
 
 
-def recent_room(turn: Turn, rules: Rules) -> int | None:
-    """Most tokens of history that an agent's own session takes; None where others spoke there."""
-    if turn.trigger not in {Trigger.HEARTBEAT, Trigger.SCHEDULE}:
-        return None
-    share = rules.autonomy.shares.recent
-    return share - share // RECENT_PART
-
-
-def orientation(work: Work, memory_used: int = 0) -> str:
+def orientation(work: Work, now: datetime, memory_used: int = 0) -> str:
     """What an agent that acts of its own accord is told; "" for every other turn.
 
     `memory_used` are the tokens of its share of memory that core memories take.
@@ -106,7 +99,7 @@ def orientation(work: Work, memory_used: int = 0) -> str:
     beats = turn.trigger is Trigger.HEARTBEAT
     moment = Moment(
         language=agent.language,
-        now=work.runtime.clock.now(),
+        now=now,
         zone="UTC" if hours is None else hours.zone,
         drives=work.profile.soul.weights,
         tainted=turn.taint,

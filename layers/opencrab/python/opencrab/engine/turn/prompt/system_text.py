@@ -13,7 +13,7 @@ from opencrab.domain.text.tokens import estimated_tokens
 from opencrab.domain.value import Language
 from opencrab.engine.phrases import phrase
 from opencrab.engine.turn.prompt.truncation import capped
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import Look, Work
 from opencrab.ports.turn.action import one_line
 
 CORE_BYTES = 4_096
@@ -110,23 +110,22 @@ def _in_order(texts: Sequence[str], room: int, language: Language) -> list[str]:
     return kept
 
 
-def volatile(work: Work) -> str:
+def volatile(work: Work, look: Look) -> str:
     """What changes from call to call, kept behind everything that a cache could hold."""
     turn = work.turn
-    now = work.runtime.clock.now().strftime("%Y-%m-%d %H:%M UTC")
+    now = look.at.strftime("%Y-%m-%d %H:%M UTC")
     left = max(work.limits.turn_micro_usd - turn.spent, 0) / 1_000_000
-    steps = work.calls_left
     routing = work.runtime.models.routing
-    models = models_note(work.profile.agent, routing, work.basis, work.transcript.choices)
+    models = models_note(work.profile.agent, routing, look.basis, work.transcript.choices)
     door = turn.channel.target if turn.channel else turn.source.value
     if work.profile.agent.language is Language.JA:
         return (
             f"[状況の控え。誰の発言でもありません] 現在時刻 {now} / 経路 {door} / "
-            f"残りの思考回数 {steps} / この番の残り予算 ${left:.2f}{models}"
+            f"残りの思考回数 {look.calls_left} / この番の残り予算 ${left:.2f}{models}"
         )
     return (
         f"[Facts of the moment, said by nobody] now {now} / via {door} / "
-        f"model calls left {steps} / budget left for this turn ${left:.2f}{models}"
+        f"model calls left {look.calls_left} / budget left for this turn ${left:.2f}{models}"
     )
 
 

@@ -17,6 +17,7 @@ from opencrab.domain.errors import Changed, Conflict, Invalid, Refused
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.conversation.channel_bindings import settle
+from opencrab.engine.discord.presence import presence_of
 from opencrab.engine.memory.curation import Memories, NewMemory
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit
@@ -153,7 +154,6 @@ def _settled(asked: Asked, seen: Seen) -> Errand:
 def _into(asked: Asked, errand: Errand, text: str, quoting: Person | None) -> None:
     runtime, reply, person = asked.runtime, asked.reply, asked.person
     agent_id = str(errand.agent_id)
-    _, presence = seen_again(runtime, agent_id)
     metadata = {"discord_channel": reply.channel_id}
     if reply.guild_id is not None:
         metadata["discord_guild"] = reply.guild_id
@@ -164,7 +164,7 @@ def _into(asked: Asked, errand: Errand, text: str, quoting: Person | None) -> No
         source_id=reply.id,
         principal_id=person.principal_id,
         sender=Sender(id=person.principal_id, name=person.name),
-        authority=asked.authority(presence),
+        authority=asked.authority(presence_of(runtime, agent_id)),
         parts=(TextPart(text=text),),
         channel=channel_of(reply.channel_id, reply.id, awaited=True),
         metadata=metadata,

@@ -86,13 +86,13 @@ def parse(body: str) -> Interaction:
         return Interaction(
             kind=kind,
             person=person,
-            reply=_reply(raw, kind, person),
             name=name,
             options=options,
             target=_target(data),
             custom_id=_text(data, "custom_id"),
             values=dict(_inputs(data)),
             shown=_shown(_object(raw, "message")),
+            reply=_reply(raw, kind, person),
         )
     except (ValidationError, ValueError, TypeError) as error:
         raise Invalid("an interaction of unknown form") from error
