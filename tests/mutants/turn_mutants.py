@@ -223,8 +223,8 @@ MUTANTS = (
     ),
     Mutant(
         id="work-speech-not-resent",
-        module="opencrab.engine.turn.work",
-        old="for ordinal in range(self.transcript.speeches):",
+        module="opencrab.engine.turn.run",
+        old="for ordinal in range(work.transcript.speeches):",
         new="for ordinal in range(0):",
         fault="words that a dead worker saved and did not send come after what follows them",
     ),

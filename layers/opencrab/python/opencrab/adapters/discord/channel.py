@@ -45,24 +45,22 @@ class DiscordChannel:
     def pieces(self, utterance: Utterance) -> int:
         if len(utterance.text.encode()) <= LIMIT:
             return 1
-        _, reply = self._kept(utterance.channel, self._clock.now())
+        _, _, reply = self._kept(utterance.channel)
         return max(len(rendering.messages(utterance, reply)), 1)
 
     def repeatable(self, utterance: Utterance) -> bool:
         """By its place an answer is, by its nonce a post, as long as Discord remembers it."""
         if not utterance.text.strip():
             return True
-        now = self._clock.now()
         since = utterance.since or utterance.updated_at
-        _, reply = self._kept(utterance.channel, now)
+        now, _, reply = self._kept(utterance.channel)
         way = _way(utterance, reply, now)
         if way is not _way(utterance, reply, since):
             return False
         return way is _Way.ANSWER or (way is _Way.POST and now - since < NONCE_KNOWN)
 
     def send(self, utterance: Utterance) -> None:
-        now = self._clock.now()
-        kept, reply = self._kept(utterance.channel, now)
+        now, kept, reply = self._kept(utterance.channel)
         shown = rendering.messages(utterance, reply)
         way = _way(utterance, reply, now)
         if utterance.piece >= len(shown):
@@ -78,8 +76,7 @@ class DiscordChannel:
             self._answer(utterance, kept, reply, face)
 
     def show(self, place: Place, panel: Panel) -> None:
-        now = self._clock.now()
-        kept, reply = self._kept(place, now)
+        now, kept, reply = self._kept(place)
         if kept is None or reply is None:
             return
         message = rendering.panel(panel)
@@ -126,13 +123,14 @@ class DiscordChannel:
         fact = self._get(PRESENCE, agent_id)
         return None if fact is None else fact.read(Presence)
 
-    def _kept(self, place: Place, now: datetime) -> tuple[Fact, Reply] | tuple[None, None]:
-        """The way to answer the interaction that an address names, as long as there is one."""
+    def _kept(self, place: Place) -> tuple[datetime, Fact | None, Reply | None]:
+        """The way to answer the interaction that an address names, if there is one by now."""
         _, interaction_id = address_of(place)
         kept = None if interaction_id is None else self._get(REPLY, interaction_id)
+        now = self._clock.now()
         if kept is None or (kept.expires_at is not None and kept.expires_at <= now):
-            return None, None
-        return kept, kept.read(Reply)
+            return now, None, None
+        return now, kept, kept.read(Reply)
 
     def _get(self, kind: str, fact_id: str) -> Fact | None:
         """A fact, which is read before anything is sent."""

@@ -86,12 +86,13 @@ def _next(work: Work, boundary: Boundary) -> int | None:
     )
     listed = router.candidates(models, leader, work.profile.agent)
     manner = models.routing.manner(context.use)
-    _hear(work, boundary)
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
-        picked = _picked(work, listed, look)
+        pick = router.pick(listed, work.transcript.attempts, boundary.health, look.at)
+        picked = _picked(work, listed, look, pick)
         if wished is not None and (seconds := router.wait_seconds(picked, work.turn.id, wished)):
             return seconds
+        _hear(work, boundary)
         try:
             request, body, amount = _request(work, picked.model, manner, look)
         except Invalid:
@@ -162,20 +163,22 @@ def _context(work: Work) -> ThinkContext:
     return think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
 
 
-def _picked(work: Work, listed: tuple[ChatModel, ...], look: Look) -> router.Pick:
+def _picked(
+    work: Work, listed: tuple[ChatModel, ...], look: Look, picked: router.Pick | None
+) -> router.Pick:
     """Whom to ask; a provider whose pause is over is tried by one caller, the others go on.
 
     Raises Invalid when the choice of models has changed since the last one failed, so that nobody
     is left.
     """
-    now, attempts, health = look.at, work.transcript.attempts, look.boundary.health
-    picked = router.pick(listed, attempts, health, now)
+    now, health = look.at, look.boundary.health
     if picked is not None and picked.probe is not None:
         provider = picked.model.info.provider
         probed = picked.probe.probed(now)
         if _noted(work, provider, probed, picked.probe):
             return replace(picked, health=probed)
-        picked = router.pick(listed, attempts, {**health, provider: probed}, now)
+        health = {**health, provider: probed}
+        picked = router.pick(listed, work.transcript.attempts, health, now)
     if picked is None:
         told = _last_words(work) or "there is no model left to ask"
         raise Invalid(told, cure="the choice of models was changed meanwhile: send it again")

@@ -20,7 +20,7 @@ from opencrab.engine.turn.close import close
 from opencrab.engine.turn.decide import decide
 from opencrab.engine.turn.observe import observe
 from opencrab.engine.turn.pace import Outcome, Pace
-from opencrab.engine.turn.work import Work
+from opencrab.engine.turn.work import Work, send_utterance
 from opencrab.ports.turn.journal import Change, Recorded
 from opencrab.ports.turn.queue import Delivery
 
@@ -149,13 +149,20 @@ def _begin(work: Work, delivery: Delivery) -> None:
     """Do what comes before the first step, which may end the turn already."""
     for on_begin in work.runtime.consequences.on_begin:
         on_begin(work)
-    work.resend()
+    _resend(work)
     if work.turn.note == _PAUSED and work.turn.stop is None:
         work.turn = work.turn.replaced(note="")
     if work.turn.hopeless:
         _give_up(work, delivery)
     elif work.transcript.pending is not None:
         _stop_if_frozen(work)
+
+
+def _resend(work: Work) -> None:
+    """Queue what a dead worker may have said and not sent, before anything that follows it."""
+    for ordinal in range(work.transcript.speeches):
+        for utterance in work.utterance("", ordinal):
+            send_utterance(work.runtime, utterance)
 
 
 def _stop_if_frozen(work: Work) -> None:

@@ -245,12 +245,6 @@ class Work:
         is_first = intent.basis is not None and own is not None and not own.turns
         return is_first and self.job is None
 
-    def resend(self) -> None:
-        """Queue what a dead worker may have said and not sent, before anything that follows it."""
-        for ordinal in range(self.transcript.speeches):
-            for utterance in self.utterance("", ordinal):
-                send_utterance(self.runtime, utterance)
-
     def hear_stop(self) -> None:
         """Take over the wish to stop that refused an intent; the epoch stays this worker's own."""
         stored = self.runtime.home.journal.header(self.turn.id)

@@ -66,8 +66,9 @@ def build_request(
         work.profile, work.session, work.prompt.skill_index or "", memories, shares
     )
     # What is said last stands behind everything that a cache could hold.
-    around = orientation(work, look.at, estimated_tokens(memories))
-    moment = (*work.prompt.guidance, around, goal_note(work), volatile(work, look))
+    around, used = work.prompt.around, estimated_tokens(memories)
+    found = "" if around is None else orientation(work, around, look.at, used)
+    moment = (*work.prompt.guidance, found, goal_note(work), volatile(work, look))
     last = Said("user", "\n\n".join(filter(None, moment)))
     steps = _steps(work, {item.id: item for item in look.boundary.instructions})
     if work.prompt.shown is None:

@@ -86,14 +86,12 @@ def foreign(around: Around | None) -> bool:
     return noted or any(event.tainted for event in around.events)
 
 
-def orientation(work: Work, now: datetime, memory_used: int = 0) -> str:
-    """What an agent that acts of its own accord is told; "" for every other turn.
+def orientation(work: Work, around: Around, now: datetime, memory_used: int = 0) -> str:
+    """What an agent that acts of its own accord is told of what it found.
 
     `memory_used` are the tokens of its share of memory that core memories take.
     """
-    around, turn, agent = work.prompt.around, work.turn, work.profile.agent
-    if around is None:
-        return ""
+    turn, agent = work.turn, work.profile.agent
     autonomy, hours = work.runtime.rules.autonomy, agent.heartbeat.active_hours
     woke = next((line for line in work.history if line.sequence == turn.trigger_line), None)
     beats = turn.trigger is Trigger.HEARTBEAT
