@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.actions.vault.templates import SHIPPED
+from opencrab.actions.vault.create import SHIPPED
 from opencrab.actions.workspace.provenance import is_foreign
 from opencrab.domain.value import Language
 from opencrab.domain.workspace.note import note_of
@@ -59,7 +59,7 @@ def test_the_front_matter_of_the_content_is_kept_under_ones_own(vault: Library) 
 
 
 @pytest.mark.parametrize("language", Language)
-@pytest.mark.parametrize("name", sorted(SHIPPED))
+@pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_template_is_filled_in_in_the_agents_language(
     name: str, language: Language, vault: Library
 ) -> None:

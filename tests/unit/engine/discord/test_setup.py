@@ -9,7 +9,7 @@ import pytest
 from opencrab.domain.discord.community import Community, Presence, Spot
 from opencrab.domain.errors import NotFound, OpenCrabError, Refused, Unavailable
 from opencrab.domain.value import Language
-from opencrab.engine.discord.advice import _ADVICE, advice
+from opencrab.engine.discord.advice import _CURES, _WHAT, advice
 from opencrab.engine.discord.diagnosis import Check, examine
 from opencrab.engine.discord.presence import keep
 from opencrab.engine.discord.setup import (
@@ -259,9 +259,9 @@ def test_a_bot_of_an_agents_own_needs_its_secret(world: World, portal: Portal) -
 
 
 def test_all_advice_is_there_in_both_languages() -> None:
-    for key, (what, cure) in _ADVICE.items():
-        assert all(what), key
-        assert bool(cure[0]) is bool(cure[1]), key
+    assert _CURES.keys() <= _WHAT.keys()
+    for key, told in (*_WHAT.items(), *_CURES.items()):
+        assert all(told[language] for language in Language), key
     assert advice("token", Language.JA, name="a", id="1") != advice(
         "token", Language.EN, name="a", id="1"
     )

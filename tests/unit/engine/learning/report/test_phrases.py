@@ -19,7 +19,7 @@ def _parts(text: str) -> set[str]:
 
 @for_each("key", _SENTENCES)
 def test_both_languages_tell_the_same_parts(key: str) -> None:
-    english, japanese = _SENTENCES[key]
+    english, japanese = (_SENTENCES[key][language] for language in (Language.EN, Language.JA))
     assert _parts(english) == _parts(japanese)
     assert english.isascii() or "→" in english
     assert japanese != english

@@ -1,6 +1,7 @@
 """New notes, empty, with words, or from a template of the vault's or the shipped ones."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field, JsonValue
@@ -17,7 +18,6 @@ from opencrab.actions.vault.lookup import (
     write,
 )
 from opencrab.actions.vault.search import group
-from opencrab.actions.vault.templates import SHIPPED
 from opencrab.actions.workspace.provenance import is_foreign
 from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.access.impact import Impact
@@ -40,6 +40,10 @@ from opencrab.ports.workspace.files import ABSENT
 
 __all__ = ["group"]
 
+SHIPPED = ("daily-review", "meeting", "mindmap", "study-map")
+"""What every vault has until it has one of the same name itself: `templates/NAME.LANGUAGE.md`."""
+
+_FOLDER = Path(__file__).with_name("templates")
 _ARGUMENT_BYTES = 3 * WRITE_BYTES
 
 
@@ -77,7 +81,8 @@ def _template(name: str, context: ActionContext) -> Template:
         stored = read_one(context, own[key])
         return Template(key, stored.note.text, not is_foreign(stored.info))
     if key in SHIPPED:
-        return Template(key, SHIPPED[key][context.agent.language])
+        file = _FOLDER / f"{key}.{context.agent.language.value}.md"
+        return Template(key, file.read_text(encoding="utf-8"))
     known = ", ".join(sorted({*own, *SHIPPED}))
     raise NotFound(f"there is no template {name!r}", field="template", cure=f"there are {known}")
 

@@ -8,6 +8,7 @@ from fastapi import Response
 
 from opencrab.domain.approvals.approval import Approval, ApprovalState
 from opencrab.domain.value import Language
+from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
 
 DECISION = "decision"
@@ -34,56 +35,7 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "X-Robots-Tag": "noindex",
 }
-_WORDS: dict[str, dict[Language, str]] = {
-    "title": {Language.JA: "承認のお願い", Language.EN: "Approval needed"},
-    "asks": {
-        Language.JA: "{agent} が次のことを行う許可を求めています。",
-        Language.EN: "{agent} asks for leave to do this.",
-    },
-    "what": {Language.JA: "内容", Language.EN: "What"},
-    "touches": {Language.JA: "対象", Language.EN: "What it touches"},
-    "action": {Language.JA: "行動と影響", Language.EN: "Action and impact"},
-    "tainted": {
-        Language.JA: "このターンは外部の文章を読んでいます。内容をよく確かめてください。",
-        Language.EN: "This turn has read words from outside. Look closely.",
-    },
-    "approve": {Language.JA: "承認する", Language.EN: "Approve"},
-    "reject": {Language.JA: "却下する", Language.EN: "Reject"},
-    "once": {
-        Language.JA: "決定は一度だけで、取り消せません。",
-        Language.EN: "You decide once, and it cannot be taken back.",
-    },
-    "approved": {Language.JA: "承認されました。", Language.EN: "This was approved."},
-    "rejected": {Language.JA: "却下されました。", Language.EN: "This was rejected."},
-    "expired": {
-        Language.JA: "期限が切れたため、却下されました。",
-        Language.EN: "This was rejected because its time was over.",
-    },
-    "withdrawn": {
-        Language.JA: "もう決定の必要はありません。",
-        Language.EN: "Nobody waits for this any more.",
-    },
-    "forged": {
-        Language.JA: "このリンクは正しくありません。新しいリンクを頼んでください。",
-        Language.EN: "This link is not right. Ask for a new one.",
-    },
-    "over": {
-        Language.JA: "このリンクは期限切れです。新しいリンクを頼んでください。",
-        Language.EN: "The time of this link is over. Ask for a new one.",
-    },
-    "refused": {
-        Language.JA: "このリンクでは決定できません。",
-        Language.EN: "This link cannot decide this.",
-    },
-    "unclear": {
-        Language.JA: "決定が届きませんでした。戻って、もう一度選んでください。",
-        Language.EN: "No decision arrived. Go back and choose again.",
-    },
-    "busy": {
-        Language.JA: "今は決定できません。少し待って、もう一度試してください。",
-        Language.EN: "This cannot be decided just now. Wait a moment and try again.",
-    },
-}
+_WORDS = Texts(__file__)
 
 
 def asking(approval: Approval, agent: str, language: Language) -> Response:
