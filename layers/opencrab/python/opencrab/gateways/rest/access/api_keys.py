@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import Field
 
 from opencrab.domain.access.authority import Scope
@@ -10,7 +10,7 @@ from opencrab.domain.errors import Conflict
 from opencrab.domain.value import Name, Value
 from opencrab.engine.access.api_keys import create_key
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, listed
@@ -18,7 +18,7 @@ from opencrab.gateways.rest.http.view import View
 
 LISTING = "keys"
 
-router = APIRouter(prefix="/api/keys", tags=["keys"], route_class=JsonRoute)
+router = routes("/api/keys", "keys")
 
 
 class NewKey(Value, defer_build=False):
@@ -44,7 +44,7 @@ class NewKeyView(KeyView):
     secret: str | None = Field(description="shown this once; keep it safe")
 
 
-@router.get("", summary="List API keys", operation_id="list_keys")
+@router.get("", summary="List API keys")
 def list_keys(api: Api, _caller: Owner, query: Paged) -> Page[KeyView]:
     """Keys, oldest first, revoked ones too."""
     items, cursor = listed(LISTING, query, api.runtime.home.keys.list, lambda key: key.id)
@@ -74,8 +74,8 @@ def create(api: Api, _caller: Owner, once: Repeatable, body: Strict[NewKey]) -> 
     )
 
 
-@router.delete("/{key_id}", summary="Revoke an API key", operation_id="revoke_key")
-def revoke(api: Api, _caller: Owner, key_id: Id) -> KeyView:
+@router.delete("/{key_id}", summary="Revoke an API key")
+def revoke_key(api: Api, _caller: Owner, key_id: Id) -> KeyView:
     """Revoke a key at once and for good; the last owner key stays."""
     keys = api.runtime.home.keys.list()
     owners = {key.id for key in keys if key.scope is Scope.OWNER and key.revoked_at is None}

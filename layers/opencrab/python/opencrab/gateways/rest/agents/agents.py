@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Response
+from fastapi import Header, Response
 from pydantic import Field
 
 from opencrab.domain.agents.agent import AgentStatus, ModelName, Profile
@@ -18,7 +18,7 @@ from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.accept_language import preferred
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import Repeatable
@@ -26,7 +26,7 @@ from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
 
 LISTING = "agents"
 
-router = APIRouter(prefix="/api/agents", tags=["agents"], route_class=JsonRoute)
+router = routes("/api/agents", "agents")
 
 Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 
@@ -98,7 +98,7 @@ class AgentPatch(Value, defer_build=False):
         }
 
 
-@router.get("", summary="List agents", operation_id="list_agents")
+@router.get("", summary="List agents")
 def list_agents(api: Api, _caller: Reader, query: Paged) -> Page[AgentView]:
     """Agents in order of their ids."""
     after = place_in(LISTING, query.cursor)
@@ -135,14 +135,14 @@ def create(
     return once.answer(asked, make, status=201)
 
 
-@router.get("/{agent_id}", summary="Look at an agent", operation_id="get_agent")
-def get(api: Api, _caller: Reader, agent_id: Id, response: Response) -> AgentView:
+@router.get("/{agent_id}", summary="Look at an agent")
+def get_agent(api: Api, _caller: Reader, agent_id: Id, response: Response) -> AgentView:
     """One agent with its soul and identity; ETag holds its version."""
     return _tagged(response, api.runtime.home.agents.get(agent_id))
 
 
-@router.put("/{agent_id}", summary="Replace an agent's settings", operation_id="put_agent")
-def put(
+@router.put("/{agent_id}", summary="Replace an agent's settings")
+def put_agent(
     api: Api,
     _caller: Owner,
     agent_id: Id,
@@ -155,8 +155,8 @@ def put(
     return _tagged(response, changed(api.runtime, agent_id, if_match, changes))
 
 
-@router.patch("/{agent_id}", summary="Change an agent's settings", operation_id="patch_agent")
-def patch(
+@router.patch("/{agent_id}", summary="Change an agent's settings")
+def patch_agent(
     api: Api,
     _caller: Owner,
     agent_id: Id,
@@ -172,8 +172,8 @@ def patch(
     return _tagged(response, changed(api.runtime, agent_id, if_match, body.changes()))
 
 
-@router.delete("/{agent_id}", summary="Retire an agent", operation_id="retire_agent")
-def retire(api: Api, _caller: Owner, agent_id: Id) -> AgentView:
+@router.delete("/{agent_id}", summary="Retire an agent")
+def retire_agent(api: Api, _caller: Owner, agent_id: Id) -> AgentView:
     """Retire an agent for good: it answers no more; what it said and wrote stays."""
     profile = api.runtime.home.agents.get(agent_id)
     if profile.agent.answers:
@@ -181,7 +181,7 @@ def retire(api: Api, _caller: Owner, agent_id: Id) -> AgentView:
     return AgentView.of(profile)
 
 
-@router.get("/{agent_id}/soul", summary="Look at a soul", operation_id="get_soul")
+@router.get("/{agent_id}/soul", summary="Look at a soul")
 def get_soul(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Soul:
     """An agent's personality."""
     profile = api.runtime.home.agents.get(agent_id)
@@ -189,7 +189,7 @@ def get_soul(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Sou
     return profile.soul
 
 
-@router.put("/{agent_id}/soul", summary="Replace a soul", operation_id="put_soul")
+@router.put("/{agent_id}/soul", summary="Replace a soul")
 def put_soul(
     api: Api,
     _caller: Owner,
@@ -204,7 +204,7 @@ def put_soul(
     return profile.soul
 
 
-@router.get("/{agent_id}/identity", summary="Look at an identity", operation_id="get_identity")
+@router.get("/{agent_id}/identity", summary="Look at an identity")
 def get_identity(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Identity:
     """Who an agent is to others."""
     profile = api.runtime.home.agents.get(agent_id)
@@ -212,7 +212,7 @@ def get_identity(api: Api, _caller: Reader, agent_id: Id, response: Response) ->
     return profile.identity
 
 
-@router.put("/{agent_id}/identity", summary="Replace an identity", operation_id="put_identity")
+@router.put("/{agent_id}/identity", summary="Replace an identity")
 def put_identity(
     api: Api,
     _caller: Owner,

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field, model_validator
 
 from opencrab.domain.agents.agent import ModelName, Profile
@@ -17,14 +17,14 @@ from opencrab.engine.models.preferences import current, require_config
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.agents.agents import changed
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in, unknown_place
 
 LISTING = "calls"
 
-router = APIRouter(prefix="/api/agents/{agent_id}/llm", tags=["models"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}/llm", "models")
 
 
 class LlmConfigPut(Value, defer_build=False):
@@ -94,15 +94,15 @@ class ReportQuery(Value, defer_build=False):
 Asked = Annotated[ReportQuery, Query()]
 
 
-@router.get("/config", summary="Which models does it use?", operation_id="get_llm_config")
-def get_config(api: Api, _caller: Owner, agent_id: Id, response: Response) -> LlmConfigView:
+@router.get("/config", summary="Which models does it use?")
+def get_llm_config(api: Api, _caller: Owner, agent_id: Id, response: Response) -> LlmConfigView:
     """An agent's say in routing; ETag holds the agent's version."""
     current(api.runtime)
     return _shown(api.runtime, api.runtime.home.agents.get(agent_id), response)
 
 
-@router.put("/config", summary="Replace which models it uses", operation_id="put_llm_config")
-def put_config(
+@router.put("/config", summary="Replace which models it uses")
+def put_llm_config(
     api: Api,
     _caller: Owner,
     agent_id: Id,
@@ -118,8 +118,8 @@ def put_config(
     return _shown(api.runtime, changed(api.runtime, agent_id, if_match, changes), response)
 
 
-@router.get("/metrics", summary="List its model calls", operation_id="list_llm_metrics")
-def list_metrics(
+@router.get("/metrics", summary="List its model calls")
+def list_llm_metrics(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[MetricsQuery, Query()]
 ) -> Page[CallMetrics]:
     """An agent's model calls with their tokens, costs and times, the newest first."""
@@ -133,8 +133,8 @@ def list_metrics(
     return Page(items=tuple(map(CallMetrics.of, items)), next_cursor=cursor)
 
 
-@router.get("/metrics/summary", summary="Sum its calls up", operation_id="llm_metrics_summary")
-def metrics_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) -> Report:
+@router.get("/metrics/summary", summary="Sum its calls up")
+def llm_metrics_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) -> Report:
     """What an agent's calls came to, by model, purpose, task type or complexity.
 
     At most 10,000 calls are looked at, the newest; `complete` is false when there were more.
@@ -142,8 +142,8 @@ def metrics_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) -> Rep
     return _report(api, agent_id, query)
 
 
-@router.get("/summary", summary="Sum its calls up (short)", operation_id="llm_summary")
-def short_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) -> Report:
+@router.get("/summary", summary="Sum its calls up (short)")
+def llm_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) -> Report:
     """The same as `metrics/summary`."""
     return _report(api, agent_id, query)
 

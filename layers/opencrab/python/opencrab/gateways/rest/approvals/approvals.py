@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import Field
 
 from opencrab.domain.access.impact import Impact
@@ -22,12 +22,12 @@ from opencrab.gateways.rest.http.access import (
     named_only,
     sees_questions,
 )
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
 
-router = APIRouter(prefix="/api/approvals", tags=["approvals"], route_class=JsonRoute)
+router = routes("/api/approvals", "approvals")
 
 PATH = "/approve?t="
 """Where links lead, on the same host as the API and outside of it.
@@ -118,7 +118,7 @@ class LinkView(Value):
     expires_at: datetime
 
 
-@router.get("", summary="List approvals", operation_id="list_approvals")
+@router.get("", summary="List approvals")
 def list_approvals(
     api: Api, caller: Reader, query: Annotated[ApprovalsQuery, Query()]
 ) -> Page[OpenedView]:
@@ -137,8 +137,8 @@ def list_approvals(
     return Page(items=tuple(shown), next_cursor=cursor)
 
 
-@router.get("/{approval_id}", summary="Look at an approval", operation_id="get_approval")
-def get(api: Api, caller: Reader, approval_id: Id) -> WholeView:
+@router.get("/{approval_id}", summary="Look at an approval")
+def get_approval(api: Api, caller: Reader, approval_id: Id) -> WholeView:
     """One approval, open or decided; owners see the exact arguments as well."""
     approval = approvals.find(api.runtime, approval_id)
     call = approvals.call_of(api.runtime, approval) if caller.is_owner else None
@@ -147,13 +147,8 @@ def get(api: Api, caller: Reader, approval_id: Id) -> WholeView:
     return WholeView(**dict(OpenedView.of(approval, whole=whole)), arguments=arguments)
 
 
-@router.post(
-    "/{approval_id}/decide",
-    response_model=OpenedView,
-    summary="Approve or reject",
-    operation_id="decide_approval",
-)
-def decide(
+@router.post("/{approval_id}/decide", response_model=OpenedView, summary="Approve or reject")
+def decide_approval(
     api: Api, caller: Talker, approval_id: Id, once: Repeatable, body: Strict[Verdict]
 ) -> Response:
     """Decide, once: an owner always, a delegate of the agent as its rules say.
@@ -174,10 +169,8 @@ def decide(
     return once.answer(body, make)
 
 
-@router.post(
-    "/{approval_id}/link", summary="Make a link to decide by", operation_id="link_approval"
-)
-def link(
+@router.post("/{approval_id}/link", summary="Make a link to decide by")
+def link_approval(
     api: Api,
     caller: Talker,
     request: Request,

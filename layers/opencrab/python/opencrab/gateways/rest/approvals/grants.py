@@ -3,14 +3,14 @@
 from datetime import datetime
 from functools import partial
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
 from opencrab.engine.approvals import grants
 from opencrab.engine.approvals.grants import NewGrant
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, listed
@@ -18,9 +18,7 @@ from opencrab.gateways.rest.http.view import View
 
 LISTING = "grants"
 
-router = APIRouter(
-    prefix="/api/agents/{agent_id}/grants", tags=["approvals"], route_class=JsonRoute
-)
+router = routes("/api/agents/{agent_id}/grants", "approvals")
 
 
 class GrantView(View):
@@ -38,7 +36,7 @@ class GrantView(View):
     created_at: datetime
 
 
-@router.get("", summary="List grants", operation_id="list_grants")
+@router.get("", summary="List grants")
 def list_grants(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[GrantView]:
     """An agent's grants that have not ended, the oldest first."""
     read = partial(grants.grants, api.runtime, agent_id)
@@ -46,14 +44,8 @@ def list_grants(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[G
     return Page(items=tuple(map(GrantView.of, items)), next_cursor=cursor)
 
 
-@router.post(
-    "",
-    status_code=201,
-    response_model=GrantView,
-    summary="Give leave beforehand",
-    operation_id="create_grant",
-)
-def create(
+@router.post("", status_code=201, response_model=GrantView, summary="Give leave beforehand")
+def create_grant(
     api: Api, caller: Owner, agent_id: Id, once: Repeatable, body: Strict[NewGrant]
 ) -> Response:
     """Let so many calls run unasked until a time; a turn with words from outside asks anyway."""
@@ -71,7 +63,7 @@ def create(
     return once.answer(body, make, status=201)
 
 
-@router.delete("/{grant_id}", summary="Take a grant back", operation_id="revoke_grant")
-def revoke(api: Api, _caller: Owner, agent_id: Id, grant_id: Id) -> GrantView:
+@router.delete("/{grant_id}", summary="Take a grant back")
+def revoke_grant(api: Api, _caller: Owner, agent_id: Id, grant_id: Id) -> GrantView:
     """Revoke a grant: no call begins by it any more."""
     return GrantView.of(grants.revoke(api.runtime, agent_id, grant_id))

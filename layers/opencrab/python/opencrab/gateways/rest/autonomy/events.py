@@ -1,22 +1,18 @@
 """Happenings: what an owner's systems tell an agent, which looks at it with its next beat."""
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from opencrab.engine.agents.events import News, Told, tell
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
-router = APIRouter(prefix="/api/agents/{agent_id}", tags=["agents"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}", "agents")
 
 
 @router.post(
-    "/events",
-    status_code=202,
-    response_model=Told,
-    summary="Tell it that something happened",
-    operation_id="tell_event",
+    "/events", status_code=202, response_model=Told, summary="Tell it that something happened"
 )
 def tell_event(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[News]

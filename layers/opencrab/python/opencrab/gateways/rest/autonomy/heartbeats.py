@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from opencrab.domain.agents.agent import AgentStatus, Profile
 from opencrab.domain.agents.heartbeat import Heartbeat
@@ -14,7 +14,7 @@ from opencrab.engine.autonomy.heartbeat import beats
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.agents.agents import changed
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged
@@ -22,7 +22,7 @@ from opencrab.gateways.rest.http.view import View
 
 LISTING = "heartbeats"
 
-router = APIRouter(prefix="/api/agents/{agent_id}", tags=["agents"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}", "agents")
 
 
 class HeartbeatPut(Heartbeat, defer_build=False):
@@ -77,13 +77,13 @@ class StatusView(Value):
     next_beat_at: datetime | None
 
 
-@router.get("/heartbeat", summary="How does it live on its own?", operation_id="get_heartbeat")
+@router.get("/heartbeat", summary="How does it live on its own?")
 def get_heartbeat(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Heartbeat:
     """How often an agent wakes, and what it does then; ETag holds the agent's version."""
     return _heartbeat(response, api.runtime.home.agents.get(agent_id))
 
 
-@router.put("/heartbeat", summary="Set how it lives on its own", operation_id="put_heartbeat")
+@router.put("/heartbeat", summary="Set how it lives on its own")
 def put_heartbeat(
     api: Api,
     _caller: Owner,
@@ -97,7 +97,7 @@ def put_heartbeat(
     return _heartbeat(response, changed(api.runtime, agent_id, if_match, {"heartbeat": heartbeat}))
 
 
-@router.get("/heartbeats", summary="What were its beats for?", operation_id="list_heartbeats")
+@router.get("/heartbeats", summary="What were its beats for?")
 def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> BeatsView:
     """Beats of the last 35 days that had a reason, newest first, and the number of all."""
     api.runtime.home.agents.get(agent_id)
@@ -111,13 +111,13 @@ def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Bea
     )
 
 
-@router.get("/status", summary="Is it awake?", operation_id="get_status")
+@router.get("/status", summary="Is it awake?")
 def get_status(api: Api, _caller: Reader, agent_id: Id, response: Response) -> StatusView:
     """Whether an agent is active, dormant or retired; ETag holds the agent's version."""
     return _status(api.runtime, response, api.runtime.home.agents.get(agent_id))
 
 
-@router.put("/status", summary="Wake it, or send it to sleep", operation_id="put_status")
+@router.put("/status", summary="Wake it, or send it to sleep")
 def put_status(
     api: Api,
     _caller: Owner,

@@ -3,14 +3,14 @@
 from datetime import datetime
 from functools import partial
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from opencrab.domain.autonomy.schedule import Schedule, ScheduleDraft, WhyOff
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.value import Value
 from opencrab.engine.autonomy import schedules
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import Repeatable
@@ -18,7 +18,7 @@ from opencrab.gateways.rest.http.page import Page, Paged, listed
 
 LISTING = "schedules"
 
-router = APIRouter(prefix="/api/agents/{agent_id}/schedules", tags=["tasks"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}/schedules", "tasks")
 
 
 class ScheduleView(Value):
@@ -54,7 +54,7 @@ class Begun(Value):
     turn_ids: tuple[str, ...]
 
 
-@router.get("", summary="List schedules", operation_id="list_schedules")
+@router.get("", summary="List schedules")
 def list_schedules(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[ScheduleView]:
     """An agent's schedules, the oldest first; there are 50 at most."""
     read = partial(schedules.schedules, api.runtime, agent_id)
@@ -63,14 +63,8 @@ def list_schedules(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page
     return Page(items=shown, next_cursor=cursor)
 
 
-@router.post(
-    "",
-    status_code=201,
-    response_model=ScheduleView,
-    summary="Create a schedule",
-    operation_id="create_schedule",
-)
-def create(
+@router.post("", status_code=201, response_model=ScheduleView, summary="Create a schedule")
+def create_schedule(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[ScheduleDraft]
 ) -> Response:
     """Give an agent instructions for set times; the first is the next one after now."""
@@ -83,8 +77,8 @@ def create(
     return once.answer(body, make, status=201)
 
 
-@router.get("/{schedule_id}", summary="Look at a schedule", operation_id="get_schedule")
-def get(
+@router.get("/{schedule_id}", summary="Look at a schedule")
+def get_schedule(
     api: Api, caller: Reader, agent_id: Id, schedule_id: Id, response: Response
 ) -> ScheduleView:
     """One schedule; ETag holds the version of what its owner wrote."""
@@ -93,8 +87,8 @@ def get(
     return ScheduleView.of(found, private=caller.is_owner)
 
 
-@router.put("/{schedule_id}", summary="Replace a schedule", operation_id="put_schedule")
-def put(
+@router.put("/{schedule_id}", summary="Replace a schedule")
+def put_schedule(
     *,
     api: Api,
     _caller: Owner,
@@ -111,20 +105,18 @@ def put(
     return ScheduleView.of(changed, private=True)
 
 
-@router.delete("/{schedule_id}", summary="Delete a schedule", operation_id="delete_schedule")
-def delete(api: Api, _caller: Owner, agent_id: Id, schedule_id: Id) -> ScheduleView:
+@router.delete("/{schedule_id}", summary="Delete a schedule")
+def delete_schedule(api: Api, _caller: Owner, agent_id: Id, schedule_id: Id) -> ScheduleView:
     """Keep a schedule no more; what it has begun goes on."""
     return ScheduleView.of(schedules.delete(api.runtime, agent_id, schedule_id), private=True)
 
 
 @router.post(
-    "/{schedule_id}/run",
-    status_code=202,
-    response_model=Begun,
-    summary="Run a schedule now",
-    operation_id="run_schedule",
+    "/{schedule_id}/run", status_code=202, response_model=Begun, summary="Run a schedule now"
 )
-def run(api: Api, _caller: Owner, agent_id: Id, schedule_id: Id, once: Repeatable) -> Response:
+def run_schedule(
+    api: Api, _caller: Owner, agent_id: Id, schedule_id: Id, once: Repeatable
+) -> Response:
     """Do at once what a schedule says, switched off or not; its times stay as they are."""
     key = once.id_of("run")
 

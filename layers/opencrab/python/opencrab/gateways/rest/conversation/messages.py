@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import Header, Query, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field, ValidationError, model_validator
 
@@ -26,7 +26,7 @@ from opencrab.engine.turn.admission import admit
 from opencrab.gateways.rest.conversation.lines import LinesQuery, LineView, visible_to
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Once, Repeatable
 from opencrab.gateways.rest.http.page import Page, cursor_of, sequence_in
@@ -34,9 +34,7 @@ from opencrab.gateways.rest.http.page import Page, cursor_of, sequence_in
 LISTING = "lines"
 LONGEST_WAIT = 60
 
-router = APIRouter(
-    prefix="/api/sessions/{session_id}/messages", tags=["messages"], route_class=JsonRoute
-)
+router = routes("/api/sessions/{session_id}/messages", "messages")
 
 
 class NewMessage(Value, defer_build=False):
@@ -88,7 +86,7 @@ class Answered(Accepted):
     pending: tuple[str, ...]
 
 
-@router.get("", summary="Read a session", operation_id="list_messages")
+@router.get("", summary="Read a session")
 def list_messages(
     api: Api, caller: Reader, session_id: Id, query: Annotated[LinesQuery, Query()]
 ) -> Page[LineView]:
@@ -117,7 +115,6 @@ def list_messages(
     response_model=Accepted,
     responses={200: {"model": Answered, "description": "With `Prefer: wait`: what was answered"}},
     summary="Say something",
-    operation_id="post_message",
 )
 async def post_message(
     *,

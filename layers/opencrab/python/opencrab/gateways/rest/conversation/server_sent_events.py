@@ -8,7 +8,7 @@ the format `agui` they are the events that a WebSocket tells as well.
 import json
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import Field
@@ -21,12 +21,13 @@ from opencrab.engine.conversation.live import Visible, collect, moved
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.conversation.lines import LAST, LineView, visible_to
 from opencrab.gateways.rest.http.access import Reader
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.event_stream import answer, events
 
 _BATCH = 100
 
-router = APIRouter(prefix="/api", tags=["messages"])
+router = routes("/api", "messages", takes_json=False)
 
 _STREAM = {
     "description": "Events `line` (id: its sequence; data: a line as in GET messages) and `turn` "
@@ -145,7 +146,6 @@ class Progress:
     response_class=StreamingResponse,
     responses={200: _STREAM},
     summary="Follow a session",
-    operation_id="session_events",
 )
 async def session_events(
     api: Api,

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import (
@@ -19,7 +19,7 @@ from opencrab.engine.agents.creation import NewSession, create_session
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import instruct
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
@@ -27,7 +27,7 @@ from opencrab.gateways.rest.http.view import View
 
 LISTING = "sessions"
 
-router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=JsonRoute)
+router = routes("/api/sessions", "sessions")
 
 
 class SessionView(View):
@@ -72,7 +72,7 @@ class MentorView(Value):
     at: datetime
 
 
-@router.get("", summary="List sessions", operation_id="list_sessions")
+@router.get("", summary="List sessions")
 def list_sessions(api: Api, _caller: Reader, query: Paged) -> Page[SessionView]:
     """Sessions in order of their ids, ended ones too."""
     after = place_in(LISTING, query.cursor)
@@ -102,25 +102,20 @@ def create(api: Api, caller: Talker, once: Repeatable, body: Strict[NewSession])
     return once.answer(body, make, status=201)
 
 
-@router.get("/{session_id}", summary="Look at a session", operation_id="get_session")
-def get(api: Api, _caller: Reader, session_id: Id) -> SessionView:
+@router.get("/{session_id}", summary="Look at a session")
+def get_session(api: Api, _caller: Reader, session_id: Id) -> SessionView:
     """One conversation."""
     return SessionView.of(api.runtime.home.sessions.get(session_id))
 
 
-@router.delete("/{session_id}", summary="End a session", operation_id="delete_session")
-def delete(api: Api, caller: Talker, session_id: Id) -> SessionView:
+@router.delete("/{session_id}", summary="End a session")
+def delete_session(api: Api, caller: Talker, session_id: Id) -> SessionView:
     """End a conversation: it takes no more messages, and stays readable."""
     return _ended(api.runtime, caller, session_id)
 
 
-@router.post(
-    "/{session_id}/end",
-    response_model=SessionView,
-    summary="End a session",
-    operation_id="end_session",
-)
-def end(api: Api, caller: Talker, session_id: Id, once: Repeatable) -> Response:
+@router.post("/{session_id}/end", response_model=SessionView, summary="End a session")
+def end_session(api: Api, caller: Talker, session_id: Id, once: Repeatable) -> Response:
     """End a conversation: it takes no more messages, and stays readable."""
     return once.answer(None, lambda: _ended(api.runtime, caller, session_id))
 
@@ -130,7 +125,6 @@ def end(api: Api, caller: Talker, session_id: Id, once: Repeatable) -> Response:
     status_code=201,
     response_model=MentorView,
     summary="Instruct the agents",
-    operation_id="mentor",
 )
 def mentor(
     api: Api, caller: Owner, session_id: Id, once: Repeatable, body: Strict[Mentor]

@@ -1,6 +1,6 @@
 """Turns: read one step by step, ask it to stop, and decide what it waits for."""
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from opencrab.domain.errors import Conflict, Refused
 from opencrab.domain.turn.record import ApprovalDecision
@@ -9,12 +9,12 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolved
 from opencrab.engine.turn import control
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.insight.turn_story import StoryView, TurnView
 
-router = APIRouter(prefix="/api/turns", tags=["turns"], route_class=JsonRoute)
+router = routes("/api/turns", "turns")
 
 
 class Cancel(Value, defer_build=False):
@@ -30,21 +30,16 @@ class Decision(Value, defer_build=False):
     reason: ShortText = ""
 
 
-@router.get("/{turn_id}", summary="Read a turn's story", operation_id="get_turn")
-def get(api: Api, caller: Reader, turn_id: Id) -> StoryView:
+@router.get("/{turn_id}", summary="Read a turn's story")
+def get_turn(api: Api, caller: Reader, turn_id: Id) -> StoryView:
     """A turn's state, and every step that it took."""
     recorded = api.runtime.home.journal.load(turn_id)
     records = resolved(recorded.records, api.runtime.home.blobs)
     return StoryView.told(recorded.turn, records, private=caller.is_owner)
 
 
-@router.post(
-    "/{turn_id}/cancel",
-    response_model=TurnView,
-    summary="Stop a turn",
-    operation_id="cancel_turn",
-)
-def cancel(
+@router.post("/{turn_id}/cancel", response_model=TurnView, summary="Stop a turn")
+def cancel_turn(
     api: Api, caller: Talker, turn_id: Id, once: Repeatable, body: Strict[Cancel] | None = None
 ) -> Response:
     """Ask a turn to stop before its next call; one that has ended is answered as it is."""
@@ -52,13 +47,8 @@ def cancel(
     return once.answer(wish, lambda: _cancelled(api.runtime, caller, turn_id, wish.reason))
 
 
-@router.post(
-    "/{turn_id}/decide",
-    response_model=TurnView,
-    summary="Decide an approval",
-    operation_id="decide_turn",
-)
-def decide(
+@router.post("/{turn_id}/decide", response_model=TurnView, summary="Decide an approval")
+def decide_turn(
     api: Api, caller: Owner, turn_id: Id, once: Repeatable, body: Strict[Decision]
 ) -> Response:
     """Approve or reject what a waiting turn asks for; it goes on with exactly that call."""

@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Protocol
 
-from fastapi import APIRouter, FastAPI, Request, Response, WebSocket, WebSocketDisconnect
+from fastapi import FastAPI, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
@@ -26,7 +26,7 @@ from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
 from opencrab.engine.conversation.connections import issue_ticket
 from opencrab.gateways.rest.http.access import Reader, secret_in
-from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.polling import EVERY, Watch
@@ -44,7 +44,7 @@ _BATCH = 50
 _REASON = 120
 _BYTES, _LARGE, _REFUSED, _RESTART, _LATER = 1003, 1009, 1008, 1012, 1013
 
-router = APIRouter(tags=["messages"], route_class=JsonRoute)
+router = routes("", "messages")
 
 
 class Conversation(Protocol):
@@ -87,7 +87,6 @@ def no_refusal(record: logging.LogRecord) -> bool:
     status_code=201,
     response_model=TicketView,
     summary="Get a ticket for a WebSocket",
-    operation_id="create_ticket",
 )
 def create_ticket(api: Api, request: Request, _caller: Reader, once: Repeatable) -> Response:
     """A ticket with this key's scope, for pages, whose WebSockets cannot send a header."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import Header, Query, Request, Response
 
 from opencrab.domain.discord.community import Presence, Snowflake
 from opencrab.domain.value import Value
@@ -22,14 +22,14 @@ from opencrab.gateways.rest.discord.views import (
 )
 from opencrab.gateways.rest.http.accept_language import preferred
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
 DOOR = "/discord/interactions"
 """Where Discord sends interactions, on the same host as the API."""
 
-router = APIRouter(prefix="/api", tags=["discord"], route_class=JsonRoute)
+router = routes("/api", "discord")
 
 _Guild = Annotated[
     Snowflake | None, Query(description="only this server's commands; by default everywhere")
@@ -42,7 +42,7 @@ class CommandsPut(Value, defer_build=False):
     guild_id: Snowflake | None = None
 
 
-@router.get("/discord", summary="Is Discord set up?", operation_id="get_discord")
+@router.get("/discord", summary="Is Discord set up?")
 def get_discord(
     api: Api,
     _caller: Owner,
@@ -55,65 +55,47 @@ def get_discord(
     return DoctorView(checks=diagnosis.examine(api.runtime, application, language))
 
 
-@router.get(
-    "/discord/commands",
-    summary="Which commands are registered?",
-    operation_id="get_discord_commands",
-)
-def get_commands(api: Api, _caller: Owner, guild_id: _Guild = None) -> Difference:
+@router.get("/discord/commands", summary="Which commands are registered?")
+def get_discord_commands(api: Api, _caller: Owner, guild_id: _Guild = None) -> Difference:
     """How the commands that Discord has differ from those that it should have."""
     return setup.difference(api.runtime, api.discord, guild_id)
 
 
-@router.put(
-    "/discord/commands", summary="Register the commands", operation_id="put_discord_commands"
-)
-def put_commands(api: Api, _caller: Owner, body: Strict[CommandsPut]) -> Difference:
+@router.put("/discord/commands", summary="Register the commands")
+def put_discord_commands(api: Api, _caller: Owner, body: Strict[CommandsPut]) -> Difference:
     """Put our commands in place of all that are registered there; answers what that changed."""
     return setup.register(api.runtime, api.discord, body.guild_id)
 
 
-@router.get("/discord/invite", summary="Links to invite the bot", operation_id="invite_discord")
-def get_invite(api: Api, _caller: Owner) -> Invitation:
+@router.get("/discord/invite", summary="Links to invite the bot")
+def invite_discord(api: Api, _caller: Owner) -> Invitation:
     """The links by which the bot comes to a server, or along with one user."""
     return setup.invitation(api.runtime, api.discord)
 
 
-@router.get(
-    "/discord/presences", summary="Who is on Discord?", operation_id="list_discord_presences"
-)
-def list_presences(api: Api, _caller: Owner) -> PresencesView:
+@router.get("/discord/presences", summary="Who is on Discord?")
+def list_discord_presences(api: Api, _caller: Owner) -> PresencesView:
     """What every agent is on Discord for which something is kept."""
     return PresencesView(items=presence.presences(api.runtime))
 
 
-@router.get(
-    "/agents/{agent_id}/discord",
-    summary="What is an agent on Discord?",
-    operation_id="get_agent_discord",
-)
-def get_presence(api: Api, _caller: Owner, agent_id: Id) -> Presence:
+@router.get("/agents/{agent_id}/discord", summary="What is an agent on Discord?")
+def get_agent_discord(api: Api, _caller: Owner, agent_id: Id) -> Presence:
     """Where an agent takes part, and who is who to it; the defaults where nothing is kept."""
     api.runtime.home.agents.get(agent_id)
     return presence.presence_of(api.runtime, agent_id) or Presence(agent_id=agent_id)
 
 
-@router.put(
-    "/agents/{agent_id}/discord",
-    summary="Set what an agent is on Discord",
-    operation_id="put_agent_discord",
-)
-def put_presence(api: Api, _caller: Owner, agent_id: Id, body: Strict[PresencePut]) -> Presence:
+@router.put("/agents/{agent_id}/discord", summary="Set what an agent is on Discord")
+def put_agent_discord(
+    api: Api, _caller: Owner, agent_id: Id, body: Strict[PresencePut]
+) -> Presence:
     """Replace where an agent takes part, and who is who to it; it counts at once."""
     return presence.keep(api.runtime, Presence(agent_id=agent_id, **dict(body)))
 
 
-@router.delete(
-    "/agents/{agent_id}/discord",
-    summary="Let an agent be nothing special on Discord",
-    operation_id="delete_agent_discord",
-)
-def delete_presence(api: Api, _caller: Owner, agent_id: Id) -> Presence:
+@router.delete("/agents/{agent_id}/discord", summary="Let an agent be nothing special on Discord")
+def delete_agent_discord(api: Api, _caller: Owner, agent_id: Id) -> Presence:
     """Keep nothing of an agent any more: it can be asked anywhere, and speaks up nowhere."""
     presence.drop(api.runtime, agent_id)
     return Presence(agent_id=agent_id)
@@ -124,9 +106,8 @@ def delete_presence(api: Api, _caller: Owner, agent_id: Id) -> Presence:
     status_code=202,
     response_model=OverheardView,
     summary="Bring an ordinary message",
-    operation_id="bring_discord_message",
 )
-def bring_message(
+def bring_discord_message(
     api: Api, _caller: Owner, once: Repeatable, body: Strict[ambient_messages.Said]
 ) -> Response:
     """Let the agents that it concerns answer in its channel; the same message again is one turn."""
@@ -139,13 +120,8 @@ def bring_message(
     return once.answer(body, make, status=202)
 
 
-@router.post(
-    "/discord/reactions",
-    response_model=ReactedView,
-    summary="Bring a reaction",
-    operation_id="bring_discord_reaction",
-)
-def bring_reaction(
+@router.post("/discord/reactions", response_model=ReactedView, summary="Bring a reaction")
+def bring_discord_reaction(
     api: Api, _caller: Owner, once: Repeatable, body: Strict[reactions.Reaction]
 ) -> Response:
     """Keep a thumb under one of our messages as feedback on the turn that wrote it, if known."""

@@ -2,17 +2,15 @@
 
 from datetime import datetime
 
-from fastapi import APIRouter
-
 from opencrab.domain.conversation.session import OBSERVER, Participant, Session, SessionStatus
 from opencrab.domain.discussion.turn_taking import evenness
 from opencrab.domain.value import Value
 from opencrab.gateways.rest.http.access import Reader
-from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.view import View
 
-router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=JsonRoute)
+router = routes("/api/sessions", "sessions")
 
 
 class ShareView(View):
@@ -46,10 +44,8 @@ class FairnessView(Value):
     participants: tuple[ShareView, ...]
 
 
-@router.get(
-    "/{session_id}/fairness", summary="See how evenly agents spoke", operation_id="get_fairness"
-)
-def get(api: Api, _caller: Reader, session_id: Id) -> FairnessView:
+@router.get("/{session_id}/fairness", summary="See how evenly agents spoke")
+def get_fairness(api: Api, _caller: Reader, session_id: Id) -> FairnessView:
     """Turns, speeches and characters of each agent, and one index for all of them."""
     return fairness(api.runtime.home.sessions.get(session_id), api.runtime.clock.now())
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from opencrab.domain.agents.agent import Profile
@@ -19,7 +19,7 @@ from opencrab.gateways.rest.agents.agents import changed
 from opencrab.gateways.rest.goals.task_views import stored
 from opencrab.gateways.rest.goals.tasks import Reason
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag
 from opencrab.gateways.rest.http.idempotency import Repeatable
@@ -27,7 +27,7 @@ from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
 
 LISTING = "goals"
 
-router = APIRouter(prefix="/api/agents/{agent_id}", tags=["tasks"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}", "tasks")
 
 
 class Purpose(Value, defer_build=False):
@@ -108,13 +108,13 @@ class GoalView(Value):
         return cls(**shown, tasks=plan, completion=completion(goal.tasks) if reached else 0)
 
 
-@router.get("/purpose", summary="What is it there for?", operation_id="get_purpose")
+@router.get("/purpose", summary="What is it there for?")
 def get_purpose(api: Api, _caller: Reader, agent_id: Id, response: Response) -> PurposeView:
     """An agent's purpose; ETag holds the agent's version."""
     return _purpose(response, api.runtime.home.agents.get(agent_id))
 
 
-@router.put("/purpose", summary="Give it a purpose", operation_id="put_purpose")
+@router.put("/purpose", summary="Give it a purpose")
 def put_purpose(
     api: Api,
     _caller: Owner,
@@ -136,7 +136,7 @@ class Explained(PageQuery):
     )
 
 
-@router.get("/goals", summary="List goals", operation_id="list_goals")
+@router.get("/goals", summary="List goals")
 def list_goals(
     api: Api, caller: Reader, agent_id: Id, query: Annotated[Explained, Query()]
 ) -> Page[GoalView]:
@@ -157,13 +157,7 @@ def list_goals(
     )
 
 
-@router.post(
-    "/goals",
-    status_code=201,
-    response_model=GoalView,
-    summary="Give it a goal",
-    operation_id="inject_goal",
-)
+@router.post("/goals", status_code=201, response_model=GoalView, summary="Give it a goal")
 def inject_goal(
     api: Api, caller: Owner, agent_id: Id, once: Repeatable, body: Strict[NewGoal]
 ) -> Response:
@@ -182,12 +176,7 @@ def inject_goal(
     return once.answer(body, make, status=201)
 
 
-@router.post(
-    "/goals/{goal_id}/abandon",
-    response_model=GoalView,
-    summary="Give a goal up",
-    operation_id="abandon_goal",
-)
+@router.post("/goals/{goal_id}/abandon", response_model=GoalView, summary="Give a goal up")
 def abandon_goal(
     api: Api,
     caller: Owner,
@@ -208,7 +197,7 @@ def abandon_goal(
     return once.answer(wish, make)
 
 
-@router.get("/goals/{goal_id}", summary="Look at a goal", operation_id="get_goal")
+@router.get("/goals/{goal_id}", summary="Look at a goal")
 def get_goal(
     api: Api,
     caller: Reader,

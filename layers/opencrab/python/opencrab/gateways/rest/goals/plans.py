@@ -2,8 +2,6 @@
 
 from datetime import datetime
 
-from fastapi import APIRouter
-
 from opencrab.domain.goals.goal import Goal, Task
 from opencrab.domain.goals.plan import PLAN, GivenUp, PlanStatus, plan_key, plan_status
 from opencrab.domain.value import Value
@@ -12,13 +10,13 @@ from opencrab.engine.goals.pausing import goal_fact
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.goals.goals import PlannedView
 from opencrab.gateways.rest.http.access import Reader
-from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
 
 LISTING = "plans"
 
-router = APIRouter(prefix="/api/agents/{agent_id}", tags=["tasks"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}", "tasks")
 
 
 class GivenUpView(Value):
@@ -44,7 +42,7 @@ class PlanView(Value):
     earlier: tuple[GivenUpView, ...]
 
 
-@router.get("/plan", summary="Look at the plan of now", operation_id="get_plan")
+@router.get("/plan", summary="Look at the plan of now")
 def get_plan(api: Api, caller: Reader, agent_id: Id) -> PlanView | None:
     """The plan that the agent carries out now; null where it carries none out."""
     current = api.runtime.home.agents.get(agent_id).mind.agenda.current
@@ -54,7 +52,7 @@ def get_plan(api: Api, caller: Reader, agent_id: Id) -> PlanView | None:
     return _plan(api.runtime, goal, private=caller.is_owner)
 
 
-@router.get("/plans", summary="List plans", operation_id="list_plans")
+@router.get("/plans", summary="List plans")
 def list_plans(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[PlanView]:
     """An agent's plans, those of its newest goals first; goals without one are left out."""
     after = place_in(LISTING, query.cursor) or ""

@@ -5,7 +5,7 @@ Each event is the whole progress, so nobody who was away misses what still holds
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import Field
@@ -18,13 +18,14 @@ from opencrab.engine.goals.pausing import goal_fact
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.goals.task_views import front_of, stored, task_view
 from opencrab.gateways.rest.http.access import Caller, Reader
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.event_stream import answer, events
 from opencrab.gateways.rest.http.polling import POLL_SECONDS
 
 _EVENT_ID = 16
 
-router = APIRouter(prefix="/api/agents/{agent_id}/tasks", tags=["tasks"])
+router = routes("/api/agents/{agent_id}/tasks", "tasks", takes_json=False)
 
 _STREAM = {
     "description": "Events `progress` (id: a mark of its content; data: the task as in GET), the "
@@ -94,7 +95,6 @@ class View:
     response_class=StreamingResponse,
     responses={200: _STREAM},
     summary="Follow a task",
-    operation_id="task_events",
 )
 async def task_events(
     *,

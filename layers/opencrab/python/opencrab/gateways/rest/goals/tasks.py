@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import Depends, Response
 from pydantic import AfterValidator, Field
 
 from opencrab.domain.errors import Conflict, Invalid, Refused
@@ -23,7 +23,7 @@ from opencrab.gateways.rest.goals.task_views import (
     task_view,
 )
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Once, Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
@@ -31,7 +31,7 @@ from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
 LISTING = "tasks"
 _MICRO = 1_000_000
 
-router = APIRouter(prefix="/api/agents/{agent_id}/tasks", tags=["tasks"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}/tasks", "tasks")
 
 
 def _not_blank(text: str) -> str:
@@ -112,14 +112,8 @@ async def _order(api: Api, caller: Talker, agent_id: Id, task_id: Id, once: Repe
 Ordered = Annotated[Order, Depends(_order)]
 
 
-@router.post(
-    "",
-    status_code=202,
-    response_model=TaskView,
-    summary="Give an instruction",
-    operation_id="create_task",
-)
-def create(
+@router.post("", status_code=202, response_model=TaskView, summary="Give an instruction")
+def create_task(
     api: Api, caller: Talker, agent_id: Id, once: Repeatable, body: Strict[NewTask]
 ) -> Response:
     """Let an agent plan and carry something out, in a session of its own.
@@ -137,7 +131,7 @@ def create(
     return once.answer(body, make, status=202)
 
 
-@router.get("", summary="List tasks", operation_id="list_tasks")
+@router.get("", summary="List tasks")
 def list_tasks(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[TaskSummary]:
     """What an agent was told to do or set itself, the newest first."""
     after = place_in(LISTING, query.cursor) or ""
@@ -146,8 +140,8 @@ def list_tasks(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[Ta
     return Page(items=tuple(task_summary(api.runtime, goal) for goal in items), next_cursor=cursor)
 
 
-@router.get("/{task_id}", summary="Look at a task", operation_id="get_task")
-def get(api: Api, caller: Reader, agent_id: Id, task_id: Id) -> TaskView:
+@router.get("/{task_id}", summary="Look at a task")
+def get_task(api: Api, caller: Reader, agent_id: Id, task_id: Id) -> TaskView:
     """How far a task has come; only owners see thoughts, arguments and results.
 
     The id of one task of a plan shows the whole.
@@ -156,25 +150,15 @@ def get(api: Api, caller: Reader, agent_id: Id, task_id: Id) -> TaskView:
     return task_view(api.runtime, goal, caller)
 
 
-@router.post(
-    "/{task_id}/cancel",
-    response_model=TaskView,
-    summary="Give a task up",
-    operation_id="cancel_task",
-)
-def cancel(order: Ordered, body: Strict[Reason] | None = None) -> Response:
+@router.post("/{task_id}/cancel", response_model=TaskView, summary="Give a task up")
+def cancel_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
     """End a task before its next call; what is done stays done, and one that ended stays so."""
     wish = body or Reason()
     return order.answer(wish, lambda: order.cancel(wish.reason))
 
 
-@router.post(
-    "/{task_id}/discard",
-    response_model=TaskView,
-    summary="Give up a task that waits",
-    operation_id="discard_task",
-)
-def discard(order: Ordered, body: Strict[Reason] | None = None) -> Response:
+@router.post("/{task_id}/discard", response_model=TaskView, summary="Give up a task that waits")
+def discard_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
     """End a task that waits: paused, in line, or for an approval. Conflict if it is running."""
     wish = body or Reason()
 
@@ -188,13 +172,8 @@ def discard(order: Ordered, body: Strict[Reason] | None = None) -> Response:
     return order.answer(wish, act)
 
 
-@router.post(
-    "/{task_id}/pause",
-    response_model=TaskView,
-    summary="Let a task wait",
-    operation_id="pause_task",
-)
-def pause(order: Ordered, body: Strict[Reason] | None = None) -> Response:
+@router.post("/{task_id}/pause", response_model=TaskView, summary="Let a task wait")
+def pause_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
     """Let a task wait from before its next call on, until somebody resumes or discards it."""
     wish = body or Reason()
     by = order.caller.principal.id
@@ -206,26 +185,16 @@ def pause(order: Ordered, body: Strict[Reason] | None = None) -> Response:
     )
 
 
-@router.post(
-    "/{task_id}/resume",
-    response_model=TaskView,
-    summary="Go on with a task",
-    operation_id="resume_task",
-)
-def resume(order: Ordered) -> Response:
+@router.post("/{task_id}/resume", response_model=TaskView, summary="Go on with a task")
+def resume_task(order: Ordered) -> Response:
     """Go on with a task that waits, where it stopped; Conflict if it has ended."""
     return order.answer(
         None, lambda: instructions.resume(order.runtime, order.agent_id, order.task_id)
     )
 
 
-@router.post(
-    "/{task_id}/steer",
-    response_model=TaskView,
-    summary="Steer a task",
-    operation_id="steer_task",
-)
-def steer(order: Ordered, body: Strict[Steering]) -> Response:
+@router.post("/{task_id}/steer", response_model=TaskView, summary="Steer a task")
+def steer_task(order: Ordered, body: Strict[Steering]) -> Response:
     """Say something that the agent hears before its next step, and that starts no turn."""
     key = order.once.id_of("steering")
     asker = _asker(order.caller)

@@ -3,10 +3,11 @@
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
+from operator import attrgetter
 from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
-from fastapi import Depends, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
@@ -156,6 +157,16 @@ class JsonRoute(APIRoute):
             return await handle(request)
 
         return checked
+
+
+def routes(prefix: str, tag: str, *, takes_json: bool = True) -> APIRouter:
+    """Routes below an address and under a heading; a function's name is its operation's id."""
+    return APIRouter(
+        prefix=prefix,
+        tags=[tag],
+        route_class=JsonRoute if takes_json else APIRoute,
+        generate_unique_id_function=attrgetter("name"),
+    )
 
 
 class _Parsed(Request):

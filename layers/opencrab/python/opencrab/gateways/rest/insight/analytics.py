@@ -3,7 +3,7 @@
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from opencrab.domain.insight.recommendations import Focus
@@ -15,15 +15,13 @@ from opencrab.engine.insight.memory_analytics import MemoryAnalytics
 from opencrab.engine.insight.skill_analytics import SkillAnalytics
 from opencrab.engine.memory.reading import Place
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Paged, cursor_of, place_in, unknown_place
 
 RELATIONS = "relations"
 
-router = APIRouter(
-    prefix="/api/agents/{agent_id}/analytics", tags=["analytics"], route_class=JsonRoute
-)
+router = routes("/api/agents/{agent_id}/analytics", "analytics")
 
 _PLACE = re.compile(r"(node|edge)/([A-Za-z0-9_\-.]{0,200})")
 
@@ -49,8 +47,8 @@ class MemoryAnalyticsView(MemoryAnalytics):
     next_cursor: str | None = None
 
 
-@router.get("/usage", summary="How much is it asked?", operation_id="get_usage_analytics")
-def get_usage(
+@router.get("/usage", summary="How much is it asked?")
+def get_usage_analytics(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[UsageQuery, Query()]
 ) -> UsageAnalytics:
     """Calls, cost and turns by day and week, shares of models, and what started its turns.
@@ -60,14 +58,14 @@ def get_usage(
     return llm_analytics.usage(api.runtime, agent_id, query.period)
 
 
-@router.get("/skills", summary="Which skills help?", operation_id="get_skill_analytics")
-def get_skills(api: Api, _caller: Owner, agent_id: Id) -> SkillAnalytics:
+@router.get("/skills", summary="Which skills help?")
+def get_skill_analytics(api: Api, _caller: Owner, agent_id: Id) -> SkillAnalytics:
     """Each acquired skill with its uses, its measured effect and its trial; learning by weeks."""
     return skill_analytics.skills(api.runtime, agent_id)
 
 
-@router.get("/llm", summary="Which models are worth it?", operation_id="get_llm_analytics")
-def get_llm(
+@router.get("/llm", summary="Which models are worth it?")
+def get_llm_analytics(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[LlmQuery, Query()]
 ) -> LlmAnalytics:
     """What models cost in a period and were worth, by task, over time, and what is recommended.
@@ -78,8 +76,10 @@ def get_llm(
     return llm_analytics.llm(api.runtime, agent_id, query.period, query.group_by, query.focus)
 
 
-@router.get("/memory", summary="Is its memory of use?", operation_id="get_memory_analytics")
-def get_memory(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> MemoryAnalyticsView:
+@router.get("/memory", summary="Is its memory of use?")
+def get_memory_analytics(
+    api: Api, _caller: Owner, agent_id: Id, query: Paged
+) -> MemoryAnalyticsView:
     """What searches found and what of it was of use; then what hangs on what, page by page."""
     found, on = memory_analytics.memory(
         api.runtime, agent_id, place=_place(query.cursor), limit=query.limit

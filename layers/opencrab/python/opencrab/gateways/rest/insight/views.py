@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from opencrab.domain.errors import Invalid
@@ -13,7 +13,7 @@ from opencrab.engine.insight.agent_state import State, state
 from opencrab.engine.insight.panes import Pane, panes
 from opencrab.engine.insight.vitals import Vitals, vitals
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import cursor_of, place_in
 
@@ -23,7 +23,7 @@ NEXT = "X-OpenCrab-Next-Cursor"
 
 JSON_LINES = "application/x-ndjson"
 
-router = APIRouter(prefix="/api/agents/{agent_id}", tags=["agents"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}", "agents")
 
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
@@ -56,9 +56,7 @@ class PanesView(Value):
     items: tuple[Pane, ...]
 
 
-@router.get(
-    "/state", response_model=State, summary="Where does it stand?", operation_id="get_state"
-)
+@router.get("/state", response_model=State, summary="Where does it stand?")
 def get_state(api: Api, _caller: Owner, agent_id: Id) -> Response:
     """An agent's input, plan, thought, action and result, indented for people to read."""
     shown = state(api.runtime, agent_id).model_dump(mode="json")
@@ -66,14 +64,8 @@ def get_state(api: Api, _caller: Owner, agent_id: Id) -> Response:
     return Response(f"{text}\n".encode(), media_type="application/json")
 
 
-@router.get(
-    "/events",
-    response_class=Response,
-    responses=_EVENTS,
-    summary="What has it done?",
-    operation_id="agent_events",
-)
-def get_events(
+@router.get("/events", response_class=Response, responses=_EVENTS, summary="What has it done?")
+def agent_events(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[HistoryQuery, Query()]
 ) -> Response:
     """An agent's history as JSON Lines, oldest turns first; nothing is ever changed in it."""
@@ -91,13 +83,13 @@ def _place(cursor: str | None) -> str:
         raise Invalid(error.message, field="after", cure=cure) from None
 
 
-@router.get("/vitals", summary="How does it fare?", operation_id="get_vitals")
+@router.get("/vitals", summary="How does it fare?")
 def get_vitals(api: Api, _caller: Owner, agent_id: Id) -> Vitals:
     """An agent's vitals; those of the machine only where that is the owner's own."""
     return vitals(api.runtime, agent_id, api.machine)
 
 
-@router.get("/panes", summary="Look at all of it", operation_id="get_panes")
+@router.get("/panes", summary="Look at all of it")
 def get_panes(api: Api, _caller: Owner, agent_id: Id) -> PanesView:
     """Five panes, each with its name and its data: chat, cli, plan, inspector, vitals."""
     return PanesView(items=panes(api.runtime, agent_id, api.machine))

@@ -1,17 +1,17 @@
 """What-if over REST: what an agent's calls would have cost and been worth with other models."""
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import Field
 
 from opencrab.domain.usage.ledger import Period
 from opencrab.domain.value import Value
 from opencrab.engine.insight.what_if import Aliases, WhatIf, what_if
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
-router = APIRouter(prefix="/api/agents/{agent_id}", tags=["analytics"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}", "analytics")
 
 
 class WhatIfBody(Value, defer_build=False):

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import Field
 
 from opencrab import __version__
@@ -11,10 +11,10 @@ from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.agents.settings import switch
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api
 
-router = APIRouter(prefix="/api", tags=["state"], route_class=JsonRoute)
+router = routes("/api", "state")
 
 
 class Health(Value):
@@ -45,25 +45,25 @@ class StateView(Value):
     frozen_agents: tuple[str, ...]
 
 
-@router.get("/health", summary="Is it alive?", operation_id="health")
+@router.get("/health", summary="Is it alive?")
 async def health() -> Health:
     """Whether the process answers; it needs no key and touches no store."""
     return Health()
 
 
-@router.get("/setup", summary="How is it set up?", operation_id="setup")
+@router.get("/setup", summary="How is it set up?")
 def setup(api: Api, _caller: Reader) -> dict[str, Any]:
     """What is configured, what is missing, and what to do about it."""
     return api.setup()
 
 
-@router.get("/system/state", summary="May it work?", operation_id="get_system_state")
+@router.get("/system/state", summary="May it work?")
 def get_system_state(api: Api, _caller: Owner) -> StateView:
     """Whether the installation runs, and which agents are frozen."""
     return _switches(api.runtime.home.switches.all_frozen())
 
 
-@router.put("/system/state", summary="Freeze or unfreeze", operation_id="put_system_state")
+@router.put("/system/state", summary="Freeze or unfreeze")
 def put_system_state(api: Api, caller: Owner, body: Strict[StatePut]) -> StateView:
     """Freeze everything or one agent, queued work included, before its next model call; or undo it.
 

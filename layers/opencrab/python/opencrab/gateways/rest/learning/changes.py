@@ -1,6 +1,6 @@
 """Changes over REST: what was changed about an agent on evidence, and how it is taken back."""
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from opencrab.domain.learning.change import Adjustment
 from opencrab.domain.learning.review_period import Looked, Span
@@ -10,14 +10,14 @@ from opencrab.engine.learning import changes, proposals
 from opencrab.engine.learning.experience_changes import says
 from opencrab.engine.learning.nightly import run as night
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged
 
 LISTING = "changes"
 
-router = APIRouter(prefix="/api/agents/{agent_id}", tags=["analytics"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}", "analytics")
 
 
 class RunBody(Value, defer_build=False):
@@ -30,7 +30,7 @@ class RunBody(Value, defer_build=False):
     dry_run: bool = False
 
 
-@router.get("/changes", summary="What was changed?", operation_id="list_changes")
+@router.get("/changes", summary="What was changed?")
 def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Decision]:
     """What was changed or proposed on evidence, with the numbers behind it, the newest first."""
     api.runtime.home.agents.get(agent_id)
@@ -42,20 +42,15 @@ def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[D
     return Page(items=tuple(_shown(api, agent_id, each) for each in items), next_cursor=cursor)
 
 
-@router.get("/changes/{change_id}", summary="Look at a change", operation_id="get_change")
+@router.get("/changes/{change_id}", summary="Look at a change")
 def get_change(api: Api, _caller: Owner, agent_id: Id, change_id: Id) -> Decision:
     """One change: what it was and became, on what evidence, and where it stands."""
     api.runtime.home.agents.get(agent_id)
     return _shown(api, agent_id, changes.adjustment(api.runtime.home.facts, agent_id, change_id))
 
 
-@router.post(
-    "/changes/{change_id}/undo",
-    response_model=Decision,
-    summary="Take a change back",
-    operation_id="undo_change",
-)
-def undo(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable) -> Response:
+@router.post("/changes/{change_id}/undo", response_model=Decision, summary="Take a change back")
+def undo_change(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable) -> Response:
     """Bring back what was before; 409 names the later change where it is not as it was left."""
     by = caller.principal.id
     return once.answer(
@@ -63,13 +58,10 @@ def undo(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable)
     )
 
 
-@router.post(
-    "/changes/{change_id}/apply",
-    response_model=Decision,
-    summary="Do what was proposed",
-    operation_id="apply_change",
-)
-def apply(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable) -> Response:
+@router.post("/changes/{change_id}/apply", response_model=Decision, summary="Do what was proposed")
+def apply_change(
+    api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable
+) -> Response:
     """Mix models, retire a skill or an experience as proposed; 409 says why that cannot be done.
 
     To refine or merge a skill is advice, which only new words can follow.
@@ -82,13 +74,8 @@ def apply(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable
     )
 
 
-@router.post(
-    "/meta/runs",
-    response_model=Looked,
-    summary="Look at its last day or week",
-    operation_id="run_meta_analysis",
-)
-def run(
+@router.post("/meta/runs", response_model=Looked, summary="Look at its last day or week")
+def run_meta_analysis(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[RunBody]
 ) -> Response:
     """Do now what the night or a review does, once for each period, and answer what came of it.

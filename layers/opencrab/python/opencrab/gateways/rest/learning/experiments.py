@@ -2,19 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 from pydantic import StringConstraints
 
 from opencrab.engine.insight import experiments
 from opencrab.engine.insight.experiments import Decision, Experiments, Pinned
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
-router = APIRouter(
-    prefix="/api/agents/{agent_id}/experiments", tags=["analytics"], route_class=JsonRoute
-)
+router = routes("/api/agents/{agent_id}/experiments", "analytics")
 
 SubjectName = Annotated[
     str,
@@ -23,19 +21,16 @@ SubjectName = Annotated[
 ]
 
 
-@router.get("", summary="What is tried out?", operation_id="list_experiments")
+@router.get("", summary="What is tried out?")
 def list_experiments(api: Api, _caller: Owner, agent_id: Id) -> Experiments:
     """Skills on trial, mixed models and hidden memories: what they showed, and what was decided."""
     return experiments.experiments(api.runtime, agent_id)
 
 
-@router.post(
-    "/{subject}/stop",
-    response_model=Decision,
-    summary="End an experiment",
-    operation_id="stop_experiment",
-)
-def stop(api: Api, caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable) -> Response:
+@router.post("/{subject}/stop", response_model=Decision, summary="End an experiment")
+def stop_experiment(
+    api: Api, caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
+) -> Response:
     """A skill on trial becomes active; of mixed models the best is asked alone, and pinned.
 
     Memories are hidden from no search of this agent any more, and pinned. To unpin them, or to undo
@@ -49,21 +44,16 @@ def stop(api: Api, caller: Owner, agent_id: Id, subject: SubjectName, once: Repe
     )
 
 
-@router.post(
-    "/{subject}/pin", response_model=Pinned, summary="Keep it as it is", operation_id="pin_subject"
-)
-def pin(api: Api, _caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable) -> Response:
+@router.post("/{subject}/pin", response_model=Pinned, summary="Keep it as it is")
+def pin_subject(
+    api: Api, _caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
+) -> Response:
     """From now on no evidence moves this skill, or which models are asked for this."""
     return once.answer(None, lambda: experiments.pin(api.runtime, agent_id, subject))
 
 
-@router.post(
-    "/{subject}/unpin",
-    response_model=Pinned,
-    summary="Let evidence move it",
-    operation_id="unpin_subject",
-)
-def unpin(
+@router.post("/{subject}/unpin", response_model=Pinned, summary="Let evidence move it")
+def unpin_subject(
     api: Api, _caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
 ) -> Response:
     """From the next night on evidence may move it again."""

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import StringConstraints
 
 from opencrab.domain.errors import Refused
@@ -12,12 +12,12 @@ from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import REMARK_CHARACTERS, Thumbs
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, Talker
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.view import View
 
-router = APIRouter(prefix="/api/turns", tags=["turns"], route_class=JsonRoute)
+router = routes("/api/turns", "turns")
 
 
 class Feedback(Value, defer_build=False):
@@ -42,9 +42,8 @@ class FeedbackView(View):
     status_code=201,
     response_model=FeedbackView,
     summary="Say what you think of a turn",
-    operation_id="give_feedback",
 )
-def give(
+def give_feedback(
     api: Api, caller: Talker, turn_id: Id, once: Repeatable, body: Strict[Feedback]
 ) -> Response:
     """Thumbs or a remark on what an agent said or did; it becomes an experience of the agent.

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from opencrab.domain.identifier import content_hash
@@ -11,13 +11,13 @@ from opencrab.domain.value import Identifier, Value
 from opencrab.engine.memory.archive.export import Wanted, export
 from opencrab.engine.memory.archive.restore import take_in
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes
+from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
 from opencrab.gateways.rest.http.view import View
 
-router = APIRouter(prefix="/api/agents/{agent_id}/memory", tags=["memory"])
+router = routes("/api/agents/{agent_id}/memory", "memory", takes_json=False)
 
 _ZIP: dict[str, Any] = {
     "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
@@ -59,7 +59,6 @@ class TakenView(View):
     response_class=Response,
     responses={200: {"description": "A zip of JSON lines and Markdown.", **_ZIP}},
     summary="Export what an agent remembers",
-    operation_id="export_memory",
 )
 def export_memory(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[ExportQuery, Query()]
@@ -82,7 +81,6 @@ def export_memory(
 @router.post(
     "/import",
     summary="Import what an agent is to remember",
-    operation_id="import_memory",
     openapi_extra=BYTES_BODY,
 )
 def import_memory(

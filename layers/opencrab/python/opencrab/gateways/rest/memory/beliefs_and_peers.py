@@ -4,12 +4,10 @@ import math
 import re
 from datetime import datetime
 
-from fastapi import APIRouter
-
 from opencrab.engine.agents import working_memory
 from opencrab.engine.memory import beliefs_and_peers, reading
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged, place_in, unknown_place
 from opencrab.gateways.rest.http.view import View
@@ -17,7 +15,7 @@ from opencrab.gateways.rest.memory.views import EXPERIENCES, ExperienceView, Imp
 
 BELIEFS, PEERS = "beliefs", "peers"
 
-router = APIRouter(prefix="/api/agents/{agent_id}", tags=["memory"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}", "memory")
 
 _PLACE = re.compile(r"([0-9.e\-]{1,30})/([A-Za-z0-9_\-.]{1,200})")
 
@@ -82,7 +80,7 @@ class WorkingMemoryView(View):
     at: datetime | None = None
 
 
-@router.get("/beliefs", summary="List beliefs", operation_id="list_beliefs")
+@router.get("/beliefs", summary="List beliefs")
 def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[BeliefView]:
     """What the agent holds to be true, the surest first."""
     after = _place(query.cursor)
@@ -91,18 +89,13 @@ def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[B
     return Page(items=tuple(map(BeliefView.of, items)), next_cursor=cursor)
 
 
-@router.delete(
-    "/beliefs/{belief_id}",
-    status_code=204,
-    summary="Take a belief away",
-    operation_id="delete_belief",
-)
+@router.delete("/beliefs/{belief_id}", status_code=204, summary="Take a belief away")
 def delete_belief(api: Api, _caller: Owner, agent_id: Id, belief_id: Id) -> None:
     """Take a belief away; the agent may come to it again."""
     beliefs_and_peers.remove_belief(api.runtime, agent_id, belief_id)
 
 
-@router.get("/peers", summary="List peers", operation_id="list_peers")
+@router.get("/peers", summary="List peers")
 def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[PeerSummary]:
     """The agents that it worked with, in the order of their ids, and how far it trusts them now."""
     after = id_in(PEERS, query.cursor)
@@ -112,7 +105,7 @@ def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Pee
     return Page(items=tuple(shown), next_cursor=cursor)
 
 
-@router.get("/peers/{peer_id}", summary="Look at a peer", operation_id="get_peer")
+@router.get("/peers/{peer_id}", summary="Look at a peer")
 def get_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
     """One agent in numbers and words; where there are only words, the numbers are nobody's."""
     known = beliefs_and_peers.peer(api.runtime, agent_id, peer_id)
@@ -120,16 +113,16 @@ def get_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
     return PeerView.of(known.peer, trust=known.trust, impression=words)
 
 
-@router.delete(
-    "/peers/{peer_id}", status_code=204, summary="Take a peer away", operation_id="delete_peer"
-)
+@router.delete("/peers/{peer_id}", status_code=204, summary="Take a peer away")
 def delete_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> None:
     """Take away what is known of a peer in numbers; the impression in words stays."""
     beliefs_and_peers.remove_peer(api.runtime, agent_id, peer_id)
 
 
-@router.get("/experiences", summary="List experiences", operation_id="list_lived_experiences")
-def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[ExperienceView]:
+@router.get("/experiences", summary="List experiences")
+def list_lived_experiences(
+    api: Api, _caller: Owner, agent_id: Id, query: Paged
+) -> Page[ExperienceView]:
     """What the agent did and what it taught, newest first; the list of `/memory/experiences`."""
     after = id_in(EXPERIENCES, query.cursor)
     found = reading.experiences(api.runtime, agent_id, after=after, limit=query.limit + 1)
@@ -137,7 +130,7 @@ def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Pa
     return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
 
 
-@router.get("/working-memory", summary="Read its working memory", operation_id="get_working_memory")
+@router.get("/working-memory", summary="Read its working memory")
 def get_working_memory(api: Api, _caller: Owner, agent_id: Id) -> WorkingMemoryView:
     """What the agent has noted for itself while it works."""
     noted = working_memory.working_memory(api.runtime, agent_id)
@@ -146,12 +139,7 @@ def get_working_memory(api: Api, _caller: Owner, agent_id: Id) -> WorkingMemoryV
     return WorkingMemoryView.of(noted, size=len(noted.text.encode()))
 
 
-@router.delete(
-    "/working-memory",
-    status_code=204,
-    summary="Clear its working memory",
-    operation_id="clear_working_memory",
-)
+@router.delete("/working-memory", status_code=204, summary="Clear its working memory")
 def clear_working_memory(api: Api, _caller: Owner, agent_id: Id) -> None:
     """Take away what the agent has noted for itself, if there is anything."""
     working_memory.clear(api.runtime, agent_id)

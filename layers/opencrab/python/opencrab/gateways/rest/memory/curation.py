@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 from pydantic import Field
 
 from opencrab.domain.conversation.session import Hearing
@@ -12,7 +12,7 @@ from opencrab.domain.memory.write_policy import Ruling
 from opencrab.domain.value import Value
 from opencrab.engine.memory.curation import Kept, Memories, MemoryChange, NewMemory
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import REPLAYED, Repeatable
@@ -21,9 +21,7 @@ from opencrab.gateways.rest.http.view import View
 
 LISTING = "memories"
 
-router = APIRouter(
-    prefix="/api/agents/{agent_id}/memory/curated", tags=["memory"], route_class=JsonRoute
-)
+router = routes("/api/agents/{agent_id}/memory/curated", "memory")
 
 
 async def _memories(api: Api, caller: Owner, agent_id: Id) -> Memories:
@@ -89,7 +87,7 @@ class LearnedView(Value):
     memory: MemoryView
 
 
-@router.get("", summary="List memories", operation_id="list_memories")
+@router.get("", summary="List memories")
 def list_memories(
     memories: Deciding, query: Annotated[MemoriesQuery, Query()]
 ) -> Page[MemorySummary]:
@@ -100,14 +98,8 @@ def list_memories(
     return Page(items=tuple(map(MemorySummary.of, found)), next_cursor=cursor)
 
 
-@router.post(
-    "",
-    status_code=201,
-    response_model=LearnedView,
-    summary="Give it something to know",
-    operation_id="create_memory",
-)
-def create(memories: Deciding, once: Repeatable, body: Strict[NewMemory]) -> Response:
+@router.post("", status_code=201, response_model=LearnedView, summary="Give it something to know")
+def create_memory(memories: Deciding, once: Repeatable, body: Strict[NewMemory]) -> Response:
     """Let the agent know something for good, to be used with everybody unless it says otherwise.
 
     It is one claim. What says the same as a memory confirms it, what contradicts one replaces it.
@@ -125,14 +117,14 @@ def create(memories: Deciding, once: Repeatable, body: Strict[NewMemory]) -> Res
     return Response(shown.model_dump_json(), 201, headers, media_type="application/json")
 
 
-@router.get("/{memory_id}", summary="Look at a memory", operation_id="get_memory")
-def get(memories: Deciding, memory_id: Id, response: Response) -> MemoryView:
+@router.get("/{memory_id}", summary="Look at a memory")
+def get_memory(memories: Deciding, memory_id: Id, response: Response) -> MemoryView:
     """One memory with its history; ETag holds its version."""
     return _tagged(response, memories.get(memory_id))
 
 
-@router.patch("/{memory_id}", summary="Change a memory", operation_id="patch_memory")
-def patch(
+@router.patch("/{memory_id}", summary="Change a memory")
+def patch_memory(
     memories: Deciding,
     memory_id: Id,
     body: Strict[MemoryChange],
@@ -144,10 +136,8 @@ def patch(
     return _tagged(response, changed)
 
 
-@router.delete(
-    "/{memory_id}", status_code=204, summary="Forget a memory", operation_id="delete_memory"
-)
-def delete(memories: Deciding, memory_id: Id, if_match: IfMatch = None) -> None:
+@router.delete("/{memory_id}", status_code=204, summary="Forget a memory")
+def delete_memory(memories: Deciding, memory_id: Id, if_match: IfMatch = None) -> None:
     """Take a memory away for good, out of prompts, searches and all copies.
 
     What it was made of stays; `/memory/forget` finds and takes that away too.

@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-from fastapi import APIRouter
 from pydantic import Field, model_validator
 
 from opencrab.domain.erasure.request import Scope, Wish
@@ -10,13 +9,13 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.erasure import erase
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
 from opencrab.gateways.rest.http.view import View
 
-router = APIRouter(prefix="/api/agents/{agent_id}/memory", tags=["memory"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}/memory", "memory")
 
 _NAMED = frozenset({"memory", "session", "person"})
 
@@ -88,8 +87,8 @@ class LineageView(View):
     schedules: tuple[str, ...]
 
 
-@router.post("/forget", summary="Forget for good", operation_id="forget_memory")
-def forget(
+@router.post("/forget", summary="Forget for good")
+def forget_memory(
     api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetWish]
 ) -> ForgottenView:
     """Forget a memory, a session, a person, a period or everything, in the table and all copies.
@@ -101,10 +100,8 @@ def forget(
     return ForgottenView.of(erase.forget(api.runtime, agent_id, wish))
 
 
-@router.post(
-    "/forget/preview", summary="What would be forgotten?", operation_id="preview_forgetting"
-)
-def preview(
+@router.post("/forget/preview", summary="What would be forgotten?")
+def preview_forgetting(
     api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetWish]
 ) -> LineageView:
     """What would be forgotten with a wish, and what came of it; nothing changes."""

@@ -3,23 +3,21 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from opencrab.domain.conversation.session import Hearing, SessionStatus
 from opencrab.engine.memory import reading
 from opencrab.gateways.rest.conversation.lines import LAST, LineView, Sequence
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, Paged, PageQuery, cursor_of, id_in, sequence_in
 from opencrab.gateways.rest.http.view import View
 
 LISTING, LINES = "memory-sessions", "memory-lines"
 
-router = APIRouter(
-    prefix="/api/agents/{agent_id}/memory/sessions", tags=["memory"], route_class=JsonRoute
-)
+router = routes("/api/agents/{agent_id}/memory/sessions", "memory")
 
 
 class LogQuery(PageQuery, defer_build=False):
@@ -44,8 +42,8 @@ class LogView(View):
     last_at: datetime | None
 
 
-@router.get("", summary="List its sessions", operation_id="list_memory_sessions")
-def list_logs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[LogView]:
+@router.get("", summary="List its sessions")
+def list_memory_sessions(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[LogView]:
     """Sessions that the agent takes part in, in order of their ids."""
     after = id_in(LISTING, query.cursor) or None
     found, place = reading.logs(api.runtime, agent_id, after=after, limit=query.limit)
@@ -54,8 +52,8 @@ def list_logs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[LogV
     return Page(items=tuple(shown), next_cursor=cursor)
 
 
-@router.get("/{session_id}", summary="Read a session's log", operation_id="get_memory_session")
-def get_log(
+@router.get("/{session_id}", summary="Read a session's log")
+def get_memory_session(
     api: Api, _caller: Owner, agent_id: Id, session_id: Id, query: Annotated[LogQuery, Query()]
 ) -> Page[LineView]:
     """Lines of a session that the agent knows: all that was said, and what itself thought and did.

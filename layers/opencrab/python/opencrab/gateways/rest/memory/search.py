@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter
 from pydantic import Field, model_validator
 
 from opencrab.domain.conversation.session import Hearing
@@ -14,13 +13,13 @@ from opencrab.domain.value import Identifier, Name, Text, Value
 from opencrab.engine.memory import reading
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, Talker
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
 from opencrab.ports.memory.search import MOST_FOUND, Found, Query
 
-router = APIRouter(prefix="/api/agents/{agent_id}/memory", tags=["memory"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}/memory", "memory")
 
 
 class MemorySearch(Value, defer_build=False):
@@ -88,8 +87,8 @@ class FoundViews(Value):
     items: tuple[FoundView, ...]
 
 
-@router.post("/search", summary="Search its past", operation_id="search_memory")
-def search(
+@router.post("/search", summary="Search its past")
+def search_memory(
     api: Api, caller: Talker, agent_id: Id, _once: Repeatable, body: Strict[MemorySearch]
 ) -> FoundViews:
     """Find what was said and what is kept; a whole question is welcome.

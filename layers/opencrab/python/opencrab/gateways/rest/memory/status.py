@@ -1,17 +1,15 @@
 """Memory status over REST: how far index and summaries have come, and what failed."""
 
-from fastapi import APIRouter
-
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.memory.compaction.turn import retry
 from opencrab.engine.memory.reading import session_of
 from opencrab.engine.memory.status import MemoryStatus, memory_status
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
-router = APIRouter(prefix="/api/agents/{agent_id}/memory", tags=["memory"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}/memory", "memory")
 
 
 class RetryBody(Value, defer_build=False):
@@ -20,18 +18,13 @@ class RetryBody(Value, defer_build=False):
     session_id: Identifier
 
 
-@router.get("/status", summary="How does its memory stand?", operation_id="get_memory_status")
-def get_status(api: Api, _caller: Owner, agent_id: Id) -> MemoryStatus:
+@router.get("/status", summary="How does its memory stand?")
+def get_memory_status(api: Api, _caller: Owner, agent_id: Id) -> MemoryStatus:
     """What is indexed, published, summarised and kept, what was turned away, and what failed."""
     return memory_status(api.runtime, agent_id)
 
 
-@router.post(
-    "/summaries/retry",
-    status_code=202,
-    summary="Summarise again what failed",
-    operation_id="retry_summaries",
-)
+@router.post("/summaries/retry", status_code=202, summary="Summarise again what failed")
 def retry_summaries(
     api: Api, _caller: Owner, agent_id: Id, body: RetryBody, _once: Repeatable
 ) -> None:

@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import StringConstraints
 
 from opencrab.domain.conversation.session import Hearing
@@ -16,7 +16,7 @@ from opencrab.domain.value import Value
 from opencrab.engine.memory import reading
 from opencrab.engine.memory.reading import Place
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import (
     Page,
@@ -32,7 +32,7 @@ from opencrab.gateways.rest.http.view import View
 IMPRESSIONS, GRAPH = "impressions", "graph"
 EXPERIENCES, SUMMARIES = "experiences", "summaries"
 
-router = APIRouter(prefix="/api/agents/{agent_id}/memory", tags=["memory"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}/memory", "memory")
 
 _SUMMARY = r"S[1-9][0-9]{0,8}"
 _PLACE = re.compile(r"(node|edge)/([A-Za-z0-9_\-.]{0,200})")
@@ -155,7 +155,7 @@ class SummaryView(Value):
         return cls(**shown | {"sources": sources})
 
 
-@router.get("/impressions", summary="List impressions", operation_id="list_impressions")
+@router.get("/impressions", summary="List impressions")
 def list_impressions(
     api: Api, _caller: Owner, agent_id: Id, query: Paged
 ) -> Page[ImpressionSummary]:
@@ -166,17 +166,15 @@ def list_impressions(
     return Page(items=tuple(map(ImpressionSummary.of, items)), next_cursor=cursor)
 
 
-@router.get(
-    "/impressions/{person_id}", summary="Look at an impression", operation_id="get_impression"
-)
+@router.get("/impressions/{person_id}", summary="Look at an impression")
 def get_impression(api: Api, _caller: Owner, agent_id: Id, person_id: Id) -> ImpressionView:
     """What the agent thinks of one person or peer, session by session."""
     found = reading.impression(api.runtime, agent_id, person_id)
     return ImpressionView.of(found)
 
 
-@router.get("/graph", summary="Read its knowledge", operation_id="get_memory_graph")
-def get_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> GraphView:
+@router.get("/graph", summary="Read its knowledge")
+def get_memory_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> GraphView:
     """What the agent holds to be so: nodes, then the weighted relations between them."""
     place = _place(query.cursor)
     found = reading.graph(api.runtime, agent_id, place=place, limit=query.limit)
@@ -188,7 +186,7 @@ def get_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> GraphView
     )
 
 
-@router.get("/experiences", summary="List experiences", operation_id="list_experiences")
+@router.get("/experiences", summary="List experiences")
 def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[ExperienceView]:
     """What the agent did and what it taught, the newest first."""
     after = id_in(EXPERIENCES, query.cursor)
@@ -197,7 +195,7 @@ def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Pa
     return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
 
 
-@router.get("/summaries", summary="List summaries", operation_id="list_summaries")
+@router.get("/summaries", summary="List summaries")
 def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[SummaryView]:
     """Summaries of topics, days and months, the newest first."""
     after = id_in(SUMMARIES, query.cursor)
@@ -208,7 +206,7 @@ def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page
     return Page(items=tuple(map(SummaryView.of, items)), next_cursor=cursor)
 
 
-@router.get("/summaries/{summary_id}", summary="Read a summary", operation_id="get_summary")
+@router.get("/summaries/{summary_id}", summary="Read a summary")
 def get_summary(api: Api, _caller: Owner, agent_id: Id, summary_id: SummaryId) -> SummaryView:
     """One summary; its sources name the lines of `/memory/sessions/{session_id}`."""
     return SummaryView.of(reading.summary(api.runtime, agent_id, summary_id))

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from opencrab.domain.agents.agent import ModelName
@@ -19,7 +19,7 @@ from opencrab.engine.models.preferences import (
     directory_of,
 )
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
@@ -27,7 +27,7 @@ from opencrab.gateways.rest.http.view import View
 
 LISTING = "models"
 
-router = APIRouter(prefix="/api/llm", tags=["models"], route_class=JsonRoute)
+router = routes("/api/llm", "models")
 
 
 class ModelsQuery(PageQuery, defer_build=False):
@@ -109,7 +109,7 @@ class FallbackView(Value):
     configured: bool = Field(description="whether it is as configured, and nobody changed it")
 
 
-@router.get("/models", summary="List models", operation_id="list_models")
+@router.get("/models", summary="List models")
 def list_models(
     api: Api, _caller: Owner, query: Annotated[ModelsQuery, Query()]
 ) -> Page[ModelView]:
@@ -124,7 +124,7 @@ def list_models(
     return Page(items=tuple(map(ModelView.of, items)), next_cursor=cursor)
 
 
-@router.get("/prices", summary="List prices taken over", operation_id="get_prices")
+@router.get("/prices", summary="List prices taken over")
 def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
     """The prices that were taken over, each with its day; ETag as that of the aliases."""
     stored = current(api.runtime)
@@ -132,7 +132,7 @@ def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
     return PricesView(prices=stored.preferences.prices)
 
 
-@router.put("/prices", summary="Take over prices", operation_id="put_prices")
+@router.put("/prices", summary="Take over prices")
 def put_prices(
     api: Api, _caller: Owner, body: Strict[PricesPut], response: Response, if_match: IfMatch = None
 ) -> TakenPricesView:
@@ -147,13 +147,13 @@ def put_prices(
     return TakenPricesView(prices=saved.preferences.prices, refused=dict(refused))
 
 
-@router.get("/aliases", summary="List aliases", operation_id="get_aliases")
+@router.get("/aliases", summary="List aliases")
 def get_aliases(api: Api, _caller: Owner, response: Response) -> AliasesView:
     """Short names for models; ETag holds the version of all these settings."""
     return _aliases(api, response)
 
 
-@router.put("/aliases", summary="Replace the aliases", operation_id="put_aliases")
+@router.put("/aliases", summary="Replace the aliases")
 def put_aliases(
     api: Api, _caller: Owner, body: Strict[AliasesPut], response: Response, if_match: IfMatch = None
 ) -> AliasesView:
@@ -162,13 +162,13 @@ def put_aliases(
     return _aliases(api, response)
 
 
-@router.get("/fallback", summary="Who is asked next?", operation_id="get_fallback")
+@router.get("/fallback", summary="Who is asked next?")
 def get_fallback(api: Api, _caller: Owner, response: Response) -> FallbackView:
     """Who is asked when a model fails."""
     return _fallback(api, response)
 
 
-@router.put("/fallback", summary="Replace who is asked next", operation_id="put_fallback")
+@router.put("/fallback", summary="Replace who is asked next")
 def put_fallback(
     api: Api,
     _caller: Owner,

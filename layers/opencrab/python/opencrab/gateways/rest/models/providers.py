@@ -5,7 +5,7 @@ A key comes in and never goes out again: no answer, error or log has it.
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 from pydantic import Field, StringConstraints
 
 from opencrab.domain.errors import NotFound
@@ -13,7 +13,7 @@ from opencrab.domain.models.preferences import ProviderName
 from opencrab.domain.value import Received, ShortText, Value
 from opencrab.engine.models.preferences import change_provider, current, directory_of
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
@@ -22,7 +22,7 @@ from opencrab.gateways.rest.http.view import View
 LISTING = "providers"
 HEALTH_SECONDS = 5.0
 
-router = APIRouter(prefix="/api/llm/providers", tags=["models"], route_class=JsonRoute)
+router = routes("/api/llm/providers", "models")
 
 Named = Annotated[ProviderName, Path()]
 Key = Annotated[str, StringConstraints(pattern=r"^[!-~]*$", max_length=8_192)]
@@ -76,7 +76,7 @@ class ProviderHealthView(Value):
     models: tuple[Received, ...] | None
 
 
-@router.get("", summary="List providers", operation_id="list_providers")
+@router.get("", summary="List providers")
 def list_providers(
     api: Api, _caller: Owner, query: Paged, response: Response
 ) -> Page[ProviderView]:
@@ -89,7 +89,7 @@ def list_providers(
     return Page(items=tuple(map(ProviderView.of, items)), next_cursor=cursor)
 
 
-@router.put("/{name}", summary="Set a provider up", operation_id="put_provider")
+@router.put("/{name}", summary="Set a provider up")
 def put_provider(
     api: Api,
     _caller: Owner,
@@ -107,7 +107,7 @@ def put_provider(
     return ProviderView.of(next(state for state in states if state.name == name))
 
 
-@router.get("/{name}/health", summary="Does it answer?", operation_id="provider_health")
+@router.get("/{name}/health", summary="Does it answer?")
 def provider_health(api: Api, _caller: Owner, name: Named) -> ProviderHealthView:
     """Ask a provider for its models, which costs nothing, and wait 5 seconds at most."""
     current(api.runtime)

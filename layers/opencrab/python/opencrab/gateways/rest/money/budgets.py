@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from opencrab.domain.agents.agent import Agent
@@ -11,11 +11,11 @@ from opencrab.domain.value import Identifier, MicroUsd, Value
 from opencrab.engine.money.budgets import budgets
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.view import View
 
-router = APIRouter(prefix="/api/budgets", tags=["costs"], route_class=JsonRoute)
+router = routes("/api/budgets", "costs")
 
 _Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 
@@ -66,7 +66,7 @@ class BudgetsView(View):
     drawn: tuple[DrawnView, ...]
 
 
-@router.get("", summary="What may be spent?", operation_id="get_budgets")
+@router.get("", summary="What may be spent?")
 def get_budgets(
     api: Api,
     _caller: Owner,
@@ -79,7 +79,7 @@ def get_budgets(
     return _shown(api.runtime, found)
 
 
-@router.put("", summary="Set what may be spent", operation_id="put_budgets")
+@router.put("", summary="Set what may be spent")
 def put_budgets(api: Api, _caller: Owner, body: Strict[BudgetsPut]) -> BudgetsView:
     """Set limits for all agents, each by itself; the next model call goes by them."""
     every: dict[str, MicroUsd | None] = dict.fromkeys(LIMITS)

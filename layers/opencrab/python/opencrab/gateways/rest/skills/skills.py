@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import Depends, Path, Response
 from pydantic import Field
 
 from opencrab.domain.errors import Conflict, Invalid
@@ -22,7 +22,7 @@ from opencrab.domain.skills.skill import (
 from opencrab.domain.value import Language, Name, Text, Value
 from opencrab.engine.skills.owner import Keeper, Kept
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import Once, Repeatable
@@ -30,7 +30,7 @@ from opencrab.gateways.rest.http.page import Page, Paged, listed
 
 LISTING = "skills"
 
-router = APIRouter(prefix="/api/agents/{agent_id}/skills", tags=["skills"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}/skills", "skills")
 
 _APPROVED = frozenset({SkillStatus.CANDIDATE, SkillStatus.ACTIVE, SkillStatus.DISABLED})
 _RESTORED = _APPROVED | {SkillStatus.QUARANTINED}
@@ -126,7 +126,7 @@ class SkillView(SkillSummary):
     guidance: str
 
 
-@router.get("", summary="List its skills", operation_id="list_skills")
+@router.get("", summary="List its skills")
 def list_skills(keeper: Looking, query: Paged) -> Page[SkillSummary]:
     """Standard skills, on or off, then what the agent learned, archived ones too."""
     items, cursor = listed(LISTING, query, keeper.all, lambda kept: kept.skill.name)
@@ -135,14 +135,8 @@ def list_skills(keeper: Looking, query: Paged) -> Page[SkillSummary]:
     return Page(items=shown, next_cursor=cursor)
 
 
-@router.post(
-    "",
-    status_code=201,
-    response_model=SkillView,
-    summary="Create a skill",
-    operation_id="create_skill",
-)
-def create(keeper: Keeping, once: Repeatable, body: Strict[NewSkill]) -> Response:
+@router.post("", status_code=201, response_model=SkillView, summary="Create a skill")
+def create_skill(keeper: Keeping, once: Repeatable, body: Strict[NewSkill]) -> Response:
     """Give the agent a skill that it had not; the answer tells under which name it is kept."""
     what = body.lesson(body.name)
 
@@ -152,14 +146,14 @@ def create(keeper: Keeping, once: Repeatable, body: Strict[NewSkill]) -> Respons
     return once.answer(body, make, status=201, again=lambda: make(only_new=False))
 
 
-@router.get("/{skill}", summary="Look at a skill", operation_id="get_skill")
-def get(keeper: Looking, skill: Skill, response: Response) -> SkillView:
+@router.get("/{skill}", summary="Look at a skill")
+def get_skill(keeper: Looking, skill: Skill, response: Response) -> SkillView:
     """One skill with its text; ETag holds the version of an acquired one."""
     return _tagged(response, keeper, keeper.get(skill))
 
 
-@router.put("/{skill}", summary="Create or replace a skill", operation_id="put_skill")
-def put(
+@router.put("/{skill}", summary="Create or replace a skill")
+def put_skill(
     keeper: Keeping,
     skill: Skill,
     body: Strict[SkillPut],
@@ -171,30 +165,24 @@ def put(
     return _tagged(response, keeper, keeper.put(what, version=version))
 
 
-@router.delete("/{skill}", summary="Retire a skill", operation_id="retire_skill")
-def retire(keeper: Keeping, skill: Skill, response: Response) -> SkillView:
+@router.delete("/{skill}", summary="Retire a skill")
+def retire_skill(keeper: Keeping, skill: Skill, response: Response) -> SkillView:
     """Archive an acquired skill: it counts no more until an owner restores it."""
     return _tagged(response, keeper, keeper.retire(skill))
 
 
-@router.post(
-    "/{skill}/toggle",
-    response_model=SkillView,
-    summary="Switch a skill on or off",
-    operation_id="toggle_skill",
-)
-def toggle(keeper: Keeping, skill: Skill, once: Repeatable, body: Strict[SkillSwitch]) -> Response:
+@router.post("/{skill}/toggle", response_model=SkillView, summary="Switch a skill on or off")
+def toggle_skill(
+    keeper: Keeping, skill: Skill, once: Repeatable, body: Strict[SkillSwitch]
+) -> Response:
     """Switch a standard or an acquired skill on or off; it counts from the next turn on."""
     return once.answer(body, lambda: _view(keeper.toggle(skill, on=body.on), _language(keeper)))
 
 
-@router.post(
-    "/{skill}/approve",
-    response_model=SkillView,
-    summary="Approve a skill",
-    operation_id="approve_skill",
-)
-def approve(keeper: Keeping, skill: Skill, once: Repeatable, if_match: IfMatch = None) -> Response:
+@router.post("/{skill}/approve", response_model=SkillView, summary="Approve a skill")
+def approve_skill(
+    keeper: Keeping, skill: Skill, once: Repeatable, if_match: IfMatch = None
+) -> Response:
     """Vouch for a quarantined skill, if it still is the version that was read.
 
     If-Match names that version; without it nothing is approved.
@@ -213,13 +201,8 @@ def approve(keeper: Keeping, skill: Skill, once: Repeatable, if_match: IfMatch =
     return _answered(once, keeper, skill, act, after=_APPROVED, body=_Read(version=version))
 
 
-@router.post(
-    "/{skill}/restore",
-    response_model=SkillView,
-    summary="Restore a skill",
-    operation_id="restore_skill",
-)
-def restore(keeper: Keeping, skill: Skill, once: Repeatable) -> Response:
+@router.post("/{skill}/restore", response_model=SkillView, summary="Restore a skill")
+def restore_skill(keeper: Keeping, skill: Skill, once: Repeatable) -> Response:
     """Bring an archived skill back on trial, or into quarantine if nobody ever vouched for it."""
 
     def act() -> Kept:

@@ -2,18 +2,18 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from opencrab.domain.value import Identifier
 from opencrab.engine.insight.costs import Explanation, explain
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import JsonRoute
+from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api
 
-router = APIRouter(prefix="/api/costs", tags=["costs"], route_class=JsonRoute)
+router = routes("/api/costs", "costs")
 
 
-@router.get("/explain", summary="Where did a turn's money go?", operation_id="explain_costs")
+@router.get("/explain", summary="Where did a turn's money go?")
 def explain_costs(
     api: Api, _caller: Owner, turn: Annotated[Identifier, Query(description="a turn's id")]
 ) -> Explanation:

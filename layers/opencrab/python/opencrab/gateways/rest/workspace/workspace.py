@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import Header, Query, Response
 from pydantic import Field
 
 from opencrab.domain.errors import Invalid, NotFound
@@ -12,7 +12,7 @@ from opencrab.domain.value import Value
 from opencrab.domain.workspace.path import workspace_path
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes
+from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
 from opencrab.gateways.rest.http.view import View
@@ -20,7 +20,7 @@ from opencrab.ports.workspace.files import ABSENT
 
 LISTING = "files"
 
-router = APIRouter(prefix="/api/agents/{agent_id}", tags=["workspace"])
+router = routes("/api/agents/{agent_id}", "workspace", takes_json=False)
 
 _FILE: dict[str, Any] = {
     "description": "The file's bytes: text/plain when they are UTF-8. ETag holds its version.",
@@ -73,7 +73,7 @@ class ReadQuery(Value, defer_build=False):
     download: bool = Field(default=False, description="answer with a file name to save it under")
 
 
-@router.get("/workspace", summary="List files", operation_id="list_files")
+@router.get("/workspace", summary="List files")
 def list_files(
     api: Api, _caller: Reader, agent_id: Id, query: Annotated[FilesQuery, Query()]
 ) -> Page[FileView]:
@@ -87,13 +87,9 @@ def list_files(
 
 
 @router.get(
-    "/workspace/{path:path}",
-    response_class=Response,
-    responses={200: _FILE},
-    summary="Read a file",
-    operation_id="read_file",
+    "/workspace/{path:path}", response_class=Response, responses={200: _FILE}, summary="Read a file"
 )
-def read(
+def read_file(
     api: Api, _caller: Reader, agent_id: Id, path: str, query: Annotated[ReadQuery, Query()]
 ) -> Response:
     """A file's bytes as they are, or as they were."""
@@ -113,10 +109,9 @@ def read(
 @router.put(
     "/workspace/{path:path}",
     summary="Write a file",
-    operation_id="write_file",
     openapi_extra=BYTES_BODY,
 )
-def write(
+def write_file(
     *,
     api: Api,
     _caller: Owner,
@@ -136,13 +131,8 @@ def write(
     return FileView.of(api.runtime.home.files.write(agent_id, path, content, condition=condition))
 
 
-@router.delete(
-    "/workspace/{path:path}",
-    status_code=204,
-    summary="Delete a file",
-    operation_id="delete_file",
-)
-def delete(
+@router.delete("/workspace/{path:path}", status_code=204, summary="Delete a file")
+def delete_file(
     api: Api,
     _caller: Owner,
     agent_id: Id,
@@ -155,12 +145,8 @@ def delete(
     api.runtime.home.files.delete(agent_id, workspace_path(path), condition=condition)
 
 
-@router.get(
-    "/workspace-versions/{path:path}",
-    summary="List a file's versions",
-    operation_id="list_file_versions",
-)
-def list_versions(api: Api, _caller: Reader, agent_id: Id, path: str) -> VersionsView:
+@router.get("/workspace-versions/{path:path}", summary="List a file's versions")
+def list_file_versions(api: Api, _caller: Reader, agent_id: Id, path: str) -> VersionsView:
     """What is kept of a file, even of a deleted one, newest first, at most 20 versions.
 
     On AWS older versions stay for 30 days; on your own computer the last ten of each file do, as

@@ -2,17 +2,15 @@
 
 from typing import Any
 
-from fastapi import APIRouter
-
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.world.binding import Genome
 from opencrab.engine.world.binding import NewBinding, bind, place
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import JsonRoute, Strict
+from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.view import View
 
-router = APIRouter(prefix="/api/agents/{agent_id}/world", tags=["world"], route_class=JsonRoute)
+router = routes("/api/agents/{agent_id}/world", "world")
 
 
 class WorldView(View):
@@ -32,13 +30,13 @@ class WorldView(View):
     state: dict[str, Any]
 
 
-@router.get("", summary="Look at its world", operation_id="get_agent_world")
-def get_world(api: Api, _caller: Reader, agent_id: Id) -> WorldView:
+@router.get("", summary="Look at its world")
+def get_agent_world(api: Api, _caller: Reader, agent_id: Id) -> WorldView:
     """Where an agent is bound to, with its public key, its genome and what it has left."""
     return WorldView.of(place(api.runtime, agent_id))
 
 
-@router.put("", summary="Bind it to a world", operation_id="put_agent_world")
-def put_world(api: Api, _caller: Owner, agent_id: Id, body: Strict[NewBinding]) -> WorldView:
+@router.put("", summary="Bind it to a world")
+def put_agent_world(api: Api, _caller: Owner, agent_id: Id, body: Strict[NewBinding]) -> WorldView:
     """Bind an agent to a world, for good; its private key is made here and stays in the secrets."""
     return WorldView.of(bind(api.runtime, agent_id, body))
