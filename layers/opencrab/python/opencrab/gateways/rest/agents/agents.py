@@ -20,7 +20,7 @@ from opencrab.gateways.rest.http.accept_language import preferred
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
+from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
 
@@ -143,33 +143,23 @@ def get_agent(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Ag
 
 @router.put("/{agent_id}", summary="Replace an agent's settings")
 def put_agent(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    body: Strict[AgentPut],
-    response: Response,
-    if_match: IfMatch = None,
+    api: Api, _caller: Owner, agent_id: Id, body: Strict[AgentPut], edit: Edit
 ) -> AgentView:
     """Replace all settings of an agent; soul and identity stay."""
     changes = dict(body)
-    return _tagged(response, changed(api.runtime, agent_id, if_match, changes))
+    return _tagged(edit.response, changed(api.runtime, agent_id, edit.version, changes))
 
 
 @router.patch("/{agent_id}", summary="Change an agent's settings")
 def patch_agent(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    body: Strict[AgentPatch],
-    response: Response,
-    if_match: IfMatch = None,
+    api: Api, _caller: Owner, agent_id: Id, body: Strict[AgentPatch], edit: Edit
 ) -> AgentView:
     """Change the given settings of an agent; status wakes it or sends it to sleep."""
     if body.status is AgentStatus.RETIRED:
         raise Invalid(
             "status: retiring is for good", field="status", cure="use DELETE to retire an agent"
         )
-    return _tagged(response, changed(api.runtime, agent_id, if_match, body.changes()))
+    return _tagged(edit.response, changed(api.runtime, agent_id, edit.version, body.changes()))
 
 
 @router.delete("/{agent_id}", summary="Retire an agent")
@@ -190,17 +180,10 @@ def get_soul(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Sou
 
 
 @router.put("/{agent_id}/soul", summary="Replace a soul")
-def put_soul(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    body: Strict[Soul],
-    response: Response,
-    if_match: IfMatch = None,
-) -> Soul:
+def put_soul(api: Api, _caller: Owner, agent_id: Id, body: Strict[Soul], edit: Edit) -> Soul:
     """Replace an agent's personality; it counts from its next turn on."""
-    profile = changed(api.runtime, agent_id, if_match, {}, soul=body)
-    tag(response, profile.agent.version)
+    profile = changed(api.runtime, agent_id, edit.version, {}, soul=body)
+    tag(edit.response, profile.agent.version)
     return profile.soul
 
 
@@ -214,23 +197,18 @@ def get_identity(api: Api, _caller: Reader, agent_id: Id, response: Response) ->
 
 @router.put("/{agent_id}/identity", summary="Replace an identity")
 def put_identity(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    body: Strict[Identity],
-    response: Response,
-    if_match: IfMatch = None,
+    api: Api, _caller: Owner, agent_id: Id, body: Strict[Identity], edit: Edit
 ) -> Identity:
     """Replace who an agent is to others; it counts from its next turn on."""
-    profile = changed(api.runtime, agent_id, if_match, {}, identity=body)
-    tag(response, profile.agent.version)
+    profile = changed(api.runtime, agent_id, edit.version, {}, identity=body)
+    tag(edit.response, profile.agent.version)
     return profile.identity
 
 
 def changed(
     runtime: Runtime,
     agent_id: str,
-    if_match: str | None,
+    version: int | None,
     changes: dict[str, Any],
     *,
     soul: Soul | None = None,
@@ -238,8 +216,7 @@ def changed(
 ) -> Profile:
     """Save changes of an agent that has not retired, if this is still its version."""
     profile = runtime.home.agents.get(agent_id)
-    wanted = version_in(if_match)
-    if wanted not in {None, profile.agent.version}:
+    if version not in {None, profile.agent.version}:
         raise Conflict(
             f"agent {agent_id!r} is at version {profile.agent.version} now",
             field="If-Match",

@@ -19,7 +19,7 @@ from opencrab.gateways.rest.agents.agents import changed
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import IfMatch, tag
+from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in, unknown_place
 
 LISTING = "calls"
@@ -103,19 +103,14 @@ def get_llm_config(api: Api, _caller: Owner, agent_id: Id, response: Response) -
 
 @router.put("/config", summary="Replace which models it uses")
 def put_llm_config(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    body: Strict[LlmConfigPut],
-    response: Response,
-    if_match: IfMatch = None,
+    api: Api, _caller: Owner, agent_id: Id, body: Strict[LlmConfigPut], edit: Edit
 ) -> LlmConfigView:
     """Replace an agent's say in routing; it counts from its next turn on."""
     current(api.runtime)
     api.runtime.home.agents.get(agent_id)
     require_config(api.runtime, body.config, body.model)
     changes = {"model": body.model, "llm": body.config}
-    return _shown(api.runtime, changed(api.runtime, agent_id, if_match, changes), response)
+    return _shown(api.runtime, changed(api.runtime, agent_id, edit.version, changes), edit.response)
 
 
 @router.get("/metrics", summary="List its model calls")

@@ -16,7 +16,7 @@ from opencrab.gateways.rest.agents.agents import changed
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import IfMatch, tag
+from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged
 from opencrab.gateways.rest.http.view import View
 
@@ -85,16 +85,13 @@ def get_heartbeat(api: Api, _caller: Reader, agent_id: Id, response: Response) -
 
 @router.put("/heartbeat", summary="Set how it lives on its own")
 def put_heartbeat(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    body: Strict[HeartbeatPut],
-    response: Response,
-    if_match: IfMatch = None,
+    api: Api, _caller: Owner, agent_id: Id, body: Strict[HeartbeatPut], edit: Edit
 ) -> Heartbeat:
     """Replace an agent's heartbeat; with another interval its next beat is one interval away."""
     heartbeat = Heartbeat(**dict(body))
-    return _heartbeat(response, changed(api.runtime, agent_id, if_match, {"heartbeat": heartbeat}))
+    return _heartbeat(
+        edit.response, changed(api.runtime, agent_id, edit.version, {"heartbeat": heartbeat})
+    )
 
 
 @router.get("/heartbeats", summary="What were its beats for?")
@@ -119,16 +116,11 @@ def get_status(api: Api, _caller: Reader, agent_id: Id, response: Response) -> S
 
 @router.put("/status", summary="Wake it, or send it to sleep")
 def put_status(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    body: Strict[StatusPut],
-    response: Response,
-    if_match: IfMatch = None,
+    api: Api, _caller: Owner, agent_id: Id, body: Strict[StatusPut], edit: Edit
 ) -> StatusView:
     """Let an agent be active or dormant, or retire it: that is for good."""
-    profile = changed(api.runtime, agent_id, if_match, {"status": body.status})
-    return _status(api.runtime, response, profile)
+    profile = changed(api.runtime, agent_id, edit.version, {"status": body.status})
+    return _status(api.runtime, edit.response, profile)
 
 
 def _heartbeat(response: Response, profile: Profile) -> Heartbeat:

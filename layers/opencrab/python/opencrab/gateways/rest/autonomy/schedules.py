@@ -12,7 +12,7 @@ from opencrab.engine.autonomy import schedules
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
+from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, listed
 
@@ -89,19 +89,11 @@ def get_schedule(
 
 @router.put("/{schedule_id}", summary="Replace a schedule")
 def put_schedule(
-    *,
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    schedule_id: Id,
-    body: Strict[ScheduleDraft],
-    response: Response,
-    if_match: IfMatch = None,
+    api: Api, _caller: Owner, agent_id: Id, schedule_id: Id, body: Strict[ScheduleDraft], edit: Edit
 ) -> ScheduleView:
     """Replace all of what a schedule says; nothing begins by that, and nothing comes again."""
-    version = version_in(if_match)
-    changed = schedules.change(api.runtime, agent_id, schedule_id, body, version=version)
-    tag(response, changed.version)
+    changed = schedules.change(api.runtime, agent_id, schedule_id, body, version=edit.version)
+    tag(edit.response, changed.version)
     return ScheduleView.of(changed, private=True)
 
 

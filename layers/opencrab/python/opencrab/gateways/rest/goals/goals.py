@@ -21,7 +21,7 @@ from opencrab.gateways.rest.goals.tasks import Reason
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import IfMatch, tag
+from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
 
@@ -116,16 +116,13 @@ def get_purpose(api: Api, _caller: Reader, agent_id: Id, response: Response) -> 
 
 @router.put("/purpose", summary="Give it a purpose")
 def put_purpose(
-    api: Api,
-    _caller: Owner,
-    agent_id: Id,
-    body: Strict[Purpose],
-    response: Response,
-    if_match: IfMatch = None,
+    api: Api, _caller: Owner, agent_id: Id, body: Strict[Purpose], edit: Edit
 ) -> PurposeView:
     """Say what an agent is there for; it counts from its next turn on."""
     purpose = body.purpose.strip()
-    return _purpose(response, changed(api.runtime, agent_id, if_match, {"purpose": purpose}))
+    return _purpose(
+        edit.response, changed(api.runtime, agent_id, edit.version, {"purpose": purpose})
+    )
 
 
 class Explained(PageQuery):

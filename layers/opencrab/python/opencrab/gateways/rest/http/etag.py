@@ -1,9 +1,10 @@
 """Versions: the If-Match header of a change, and the ETag of what is shown."""
 
 import re
+from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Header, Response
+from fastapi import Depends, Header, Response
 
 IfMatch = Annotated[
     str | None,
@@ -28,3 +29,18 @@ def version_in(if_match: str | None) -> int | None:
 def tag(response: Response, version: int) -> None:
     """Say which version is shown."""
     response.headers["ETag"] = f'"{version}"'
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of what is stored: the version that it is meant for, and the answer to tag."""
+
+    response: Response
+    version: int | None
+
+
+async def _change(response: Response, if_match: IfMatch = None) -> Change:
+    return Change(response, version_in(if_match))
+
+
+Edit = Annotated[Change, Depends(_change)]

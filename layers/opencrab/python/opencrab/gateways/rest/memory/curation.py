@@ -14,7 +14,7 @@ from opencrab.engine.memory.curation import Kept, Memories, MemoryChange, NewMem
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
+from opencrab.gateways.rest.http.etag import Edit, IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import REPLAYED, Repeatable
 from opencrab.gateways.rest.http.page import Page, PageQuery, cursor_of, id_in
 from opencrab.gateways.rest.http.view import View
@@ -125,15 +125,11 @@ def get_memory(memories: Deciding, memory_id: Id, response: Response) -> MemoryV
 
 @router.patch("/{memory_id}", summary="Change a memory")
 def patch_memory(
-    memories: Deciding,
-    memory_id: Id,
-    body: Strict[MemoryChange],
-    response: Response,
-    if_match: IfMatch = None,
+    memories: Deciding, memory_id: Id, body: Strict[MemoryChange], edit: Edit
 ) -> MemoryView:
     """Change some fields of a memory; with other words it rests on the owner's word."""
-    changed = memories.change(memory_id, body, version=version_in(if_match))
-    return _tagged(response, changed)
+    changed = memories.change(memory_id, body, version=edit.version)
+    return _tagged(edit.response, changed)
 
 
 @router.delete("/{memory_id}", status_code=204, summary="Forget a memory")

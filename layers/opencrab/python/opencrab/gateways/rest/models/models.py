@@ -21,7 +21,7 @@ from opencrab.engine.models.preferences import (
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api
-from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
+from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
 from opencrab.gateways.rest.http.view import View
 
@@ -133,17 +133,15 @@ def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
 
 
 @router.put("/prices", summary="Take over prices")
-def put_prices(
-    api: Api, _caller: Owner, body: Strict[PricesPut], response: Response, if_match: IfMatch = None
-) -> TakenPricesView:
+def put_prices(api: Api, _caller: Owner, body: Strict[PricesPut], edit: Edit) -> TakenPricesView:
     """Take over the given prices and keep the others; an older one than is kept changes nothing.
 
     Nor does one that is 0 or less than half of the price in use, unless `allow_lower` is true.
     """
     saved, refused = change_prices(
-        api.runtime, body.prices, allow_lower=body.allow_lower, version=version_in(if_match)
+        api.runtime, body.prices, allow_lower=body.allow_lower, version=edit.version
     )
-    tag(response, saved.version)
+    tag(edit.response, saved.version)
     return TakenPricesView(prices=saved.preferences.prices, refused=dict(refused))
 
 
@@ -154,12 +152,10 @@ def get_aliases(api: Api, _caller: Owner, response: Response) -> AliasesView:
 
 
 @router.put("/aliases", summary="Replace the aliases")
-def put_aliases(
-    api: Api, _caller: Owner, body: Strict[AliasesPut], response: Response, if_match: IfMatch = None
-) -> AliasesView:
+def put_aliases(api: Api, _caller: Owner, body: Strict[AliasesPut], edit: Edit) -> AliasesView:
     """Replace all aliases; they count from the next model call on."""
-    change_aliases(api.runtime, body.aliases, version=version_in(if_match))
-    return _aliases(api, response)
+    change_aliases(api.runtime, body.aliases, version=edit.version)
+    return _aliases(api, edit.response)
 
 
 @router.get("/fallback", summary="Who is asked next?")
@@ -169,16 +165,10 @@ def get_fallback(api: Api, _caller: Owner, response: Response) -> FallbackView:
 
 
 @router.put("/fallback", summary="Replace who is asked next")
-def put_fallback(
-    api: Api,
-    _caller: Owner,
-    body: Strict[FallbackPut],
-    response: Response,
-    if_match: IfMatch = None,
-) -> FallbackView:
+def put_fallback(api: Api, _caller: Owner, body: Strict[FallbackPut], edit: Edit) -> FallbackView:
     """Replace who is asked when a model fails; it counts from the next model call on."""
-    change_fallback(api.runtime, body.fallback, version=version_in(if_match))
-    return _fallback(api, response)
+    change_fallback(api.runtime, body.fallback, version=edit.version)
+    return _fallback(api, edit.response)
 
 
 def _aliases(api: Api, response: Response) -> AliasesView:

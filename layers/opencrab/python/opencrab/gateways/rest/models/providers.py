@@ -15,7 +15,7 @@ from opencrab.engine.models.preferences import change_provider, current, directo
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api
-from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
+from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
 from opencrab.gateways.rest.http.view import View
 
@@ -91,18 +91,11 @@ def list_providers(
 
 @router.put("/{name}", summary="Set a provider up")
 def put_provider(
-    api: Api,
-    _caller: Owner,
-    name: Named,
-    body: Strict[ProviderPut],
-    response: Response,
-    if_match: IfMatch = None,
+    api: Api, _caller: Owner, name: Named, body: Strict[ProviderPut], edit: Edit
 ) -> ProviderView:
     """Change a provider's settings and key; they count from the next model call on."""
-    saved = change_provider(
-        api.runtime, name, body.changes(), key=body.key, version=version_in(if_match)
-    )
-    tag(response, saved.version)
+    saved = change_provider(api.runtime, name, body.changes(), key=body.key, version=edit.version)
+    tag(edit.response, saved.version)
     states = directory_of(api.runtime).providers()
     return ProviderView.of(next(state for state in states if state.name == name))
 

@@ -24,7 +24,7 @@ from opencrab.engine.skills.owner import Keeper, Kept
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import IfMatch, tag, version_in
+from opencrab.gateways.rest.http.etag import Edit, IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import Once, Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, listed
 
@@ -153,16 +153,10 @@ def get_skill(keeper: Looking, skill: Skill, response: Response) -> SkillView:
 
 
 @router.put("/{skill}", summary="Create or replace a skill")
-def put_skill(
-    keeper: Keeping,
-    skill: Skill,
-    body: Strict[SkillPut],
-    response: Response,
-    if_match: IfMatch = None,
-) -> SkillView:
+def put_skill(keeper: Keeping, skill: Skill, body: Strict[SkillPut], edit: Edit) -> SkillView:
     """Replace what an acquired skill says, or create it; standard skills stay as they are."""
-    what, version = body.lesson(skill), version_in(if_match)
-    return _tagged(response, keeper, keeper.put(what, version=version))
+    what, version = body.lesson(skill), edit.version
+    return _tagged(edit.response, keeper, keeper.put(what, version=version))
 
 
 @router.delete("/{skill}", summary="Retire a skill")
