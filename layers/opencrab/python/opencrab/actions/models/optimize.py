@@ -97,13 +97,13 @@ def optimize_model_selection(
     told = _told(ground, found, still)
     if not found:
         word = "no_choice" if not ground.choices else _nothing(still)
-        return ActionResult.done(status=word, note=_note(word, context), **told)
+        return ActionResult.done(status=word, note=said(word, context.agent.language), **told)
     word = _leave(aim, context) if arguments.apply_immediately else "advice"
     made = _Made(ground.mind)
     if word in {"applied", "not_allowed"}:
         _make(made, word, ground, found, context)
         told |= {"changes": made.changes, "left_for_another_call": made.left}
-    result = ActionResult.done(status=word, note=_note(word, context), **told)
+    result = ActionResult.done(status=word, note=said(word, context.agent.language), **told)
     if word == "applied" and made.mind != ground.mind:
         new = new_fact(context.agent.id, MIND, MIND, made.mind)
         result = result.keeping(stored.holding(made.mind) if stored else new)
@@ -261,7 +261,3 @@ def _task(ground: Ground, change: Gain, mixed: Mixed) -> dict[str, Any]:
             name: round(value, 6) for name, value in expected.items() if value is not None
         },
     }
-
-
-def _note(word: str, context: ActionContext) -> str:
-    return said(word, context.agent.language)

@@ -26,7 +26,7 @@ def analysis_told(found: Analysis, language: Language) -> dict[str, Any]:
         "calls": totals.calls,
         "total_cost": dollars(totals.cost_micro_usd),
         "total_tokens": totals.total_tokens,
-        "success_rate": _rounded(totals.success_rate),
+        "success_rate": None if totals.success_rate is None else round(totals.success_rate, 3),
         "avg_latency": totals.mean_latency_ms,
         "avg_quality": estimate_told(totals.quality),
         "cost_efficiency": totals.cost_efficiency,
@@ -103,7 +103,7 @@ def _figures(part: Figures) -> dict[str, Any]:
         "total_cost": dollars(part.cost_micro_usd),
         "avg_latency": part.mean_latency_ms,
         "avg_quality": estimate_told(part.quality),
-        "success_rate": _rounded(part.success_rate),
+        "success_rate": None if part.success_rate is None else round(part.success_rate, 3),
         "cost_efficiency": part.cost_efficiency,
     }
 
@@ -134,7 +134,3 @@ def _difference(each: Difference) -> dict[str, Any]:
         "quality": estimate_told(each.quality),
         "judged_turns": list(each.judged),
     }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)

@@ -230,11 +230,11 @@ def _recent(facts: Facts, agent_id: str, since: datetime) -> Iterator[Adjustment
 def _written(runtime: Runtime, agent_id: str, change: Change) -> Adjustment:
     facts, wanted = runtime.home.facts, change.adjustment
     stored = facts.get(agent_id, ADJUSTMENT, wanted.id)
-    if stored is not None and (change.was is None or _is_in(stored, wanted.state)):
+    if stored is not None and (change.was is None or stored.read(Adjustment).state is wanted.state):
         return stored.read(Adjustment)
     writes = [new_fact(agent_id, ADJUSTMENT, wanted.id, wanted)]
     if stored is not None and change.was is not None:
-        if not _is_in(stored, change.was):
+        if stored.read(Adjustment).state is not change.was:
             raise Conflict(f"change {wanted.id!r} is not {change.was.value} any more")
         writes = [stored.holding(wanted)]
     writes += _ending(facts, agent_id, change)
@@ -262,10 +262,6 @@ def _ending(facts: Facts, agent_id: str, change: Change) -> Iterator[Fact]:
             raise Conflict(
                 f"change {earlier.id!r} is {known.state.value} by now", cure="look again"
             )
-
-
-def _is_in(stored: Fact, state: AdjustmentState) -> bool:
-    return stored.read(Adjustment).state is state
 
 
 def _altered(facts: Facts, agent_id: str, change: Change) -> Iterator[Fact]:

@@ -81,7 +81,7 @@ class NightReport:
         """Write it; it is known before it lies there, so that a crash leaves nothing unknown."""
         content = f"{text}\n{_mark(self.period)}\n".encode()
         if known:
-            self._remember(_digest(content))
+            self._remember(hashlib.sha256(content).hexdigest())
         self.home.files.write(self.agent_id, path, content, condition=condition, clean=True)
 
     def _remember(self, digest: str) -> None:
@@ -107,7 +107,7 @@ class NightReport:
             except NotFound:
                 continue
             if _is_ours(content, self.period):
-                if _digest(content) not in digests:
+                if hashlib.sha256(content).hexdigest() not in digests:
                     return None
                 text = content.decode().removesuffix(f"\n{_mark(self.period)}\n")
                 return path, stored.version, text
@@ -144,10 +144,6 @@ def bare(text: str, head: str) -> str:
 
 def _is_ours(content: bytes, period: str) -> bool:
     return content.endswith(f"\n{_mark(period)}\n".encode())
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 def _paths(period: str, language: Language) -> tuple[str, ...]:

@@ -133,7 +133,7 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
     terminal.table(heads, rows)
     terminal.line()
     by_task = [
-        (task["id"], *(_score(each["tasks"][place], percent) for each in models))
+        (task["id"], *(percent(each["tasks"][place]["score"]) for each in models))
         for place, task in enumerate(models[0]["tasks"])
     ]
     columns = [*terminal.heads("task_id"), *(each["model"] for each in models)]
@@ -146,7 +146,3 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
         budget=dollars(found["budget_micro_usd"]),
     )
     terminal.say("eval_remembered", name=found["agent"])
-
-
-def _score(task: Found, percent: Callable[[float | None], str]) -> str:
-    return percent(task["score"])

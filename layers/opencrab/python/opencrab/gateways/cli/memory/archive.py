@@ -38,7 +38,7 @@ def export_memory(
     found = named_or_only(terminal, agent)
     target = file or Path(f"{found['id']}-memory.zip")
     content, _ = terminal.client.download(
-        *_place(found["id"], "export"),
+        *("agents", found["id"], "memory", "export"),
         sessions="false" if kept else None,
         session_id=session,
         since=moment_in(terminal, "--since", since),
@@ -74,7 +74,7 @@ def import_memory(
             cure=terminal.words("archive_too_large_cure"),
         )
     report = terminal.client.upload(
-        *_place(found["id"], "import"),
+        *("agents", found["id"], "memory", "import"),
         content=content,
         method="POST",
         trust="true" if trust else None,
@@ -86,7 +86,3 @@ def import_memory(
     terminal.say("memory_imported", **totals)
     if not trust:
         terminal.say("memory_untrusted")
-
-
-def _place(agent_id: str, part: str) -> tuple[str, str, str, str]:
-    return "agents", agent_id, "memory", part

@@ -7,7 +7,7 @@ from fastapi import Depends, Query, Response
 from pydantic import Field
 
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.memory.memory import Category, Earlier, Memory, Provenance
+from opencrab.domain.memory.memory import Category, Earlier, Provenance
 from opencrab.domain.memory.write_policy import Ruling
 from opencrab.domain.value import Value
 from opencrab.engine.memory.curation import Kept, Memories, MemoryChange, NewMemory
@@ -112,7 +112,7 @@ def create_memory(memories: Deciding, once: Repeatable, body: Strict[NewMemory])
     answer = once.answer(body, make, status=201)
     learned = _Learned.model_validate_json(bytes(answer.body))
     memory = memories.get(learned.memory_id).memory
-    shown = LearnedView(outcome=learned.outcome, memory=_view(memory))
+    shown = LearnedView(outcome=learned.outcome, memory=MemoryView.of(memory))
     headers = {name: answer.headers[name] for name in (REPLAYED,) if name in answer.headers}
     return Response(shown.model_dump_json(), 201, headers, media_type="application/json")
 
@@ -143,8 +143,4 @@ def delete_memory(memories: Deciding, memory_id: Id, if_match: IfMatch = None) -
 
 def _tagged(response: Response, kept: Kept) -> MemoryView:
     tag(response, kept.version)
-    return _view(kept.memory)
-
-
-def _view(memory: Memory) -> MemoryView:
-    return MemoryView.of(memory)
+    return MemoryView.of(kept.memory)
