@@ -26,9 +26,8 @@ def simulation(agents: int, hours: float, seed: int, language: "Language") -> "S
 
     With more agents than founders these come again. Raises Invalid for a number out of range.
     """
-    from opencrab.domain.world.founders import founders
     from opencrab.engine.agents.creation import create_agent
-    from opencrab.engine.agents.presets import drafted
+    from opencrab.engine.agents.presets import drafted, founders
     from opencrab.engine.simulation.day import MOST_AGENTS, MOST_HOURS, simulate
 
     if not 1 <= agents <= MOST_AGENTS:

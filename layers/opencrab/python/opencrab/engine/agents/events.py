@@ -7,14 +7,15 @@ from pydantic import Field, StringConstraints
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.event import KEPT, LATE, EventType, Happening, Late
-from opencrab.domain.conversation.session import Ending, Session
+from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.value import Identifier, Language, Text, Value
+from opencrab.domain.value import Identifier, Text, Value
 from opencrab.engine.agents.vital_signs import happened, rouse
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
 
 ABANDONED = "goal.abandoned"
@@ -22,31 +23,8 @@ RESUMED = "goal.resumed"
 
 _THEME = 120
 _REASON = 300
-_OVER = {
-    Language.JA: "「{theme}」の議論が終わりました: {why}",
-    Language.EN: 'the discussion about "{theme}" ended: {why}',
-}
-_OVER_UNNAMED = {
-    Language.JA: "議論が終わりました: {why}",
-    Language.EN: "a discussion ended: {why}",
-}
-_WHY = {
-    Ending.DONE: {Language.JA: "全員が終えた", Language.EN: "everybody was done"},
-    Ending.QUORUM: {Language.JA: "十分な人数が終えた", Language.EN: "enough of them were done"},
-    Ending.MAX_TURNS: {Language.JA: "発言の上限", Language.EN: "no turns were left"},
-    Ending.BUDGET: {Language.JA: "予算の上限", Language.EN: "its budget was used up"},
-    Ending.CONCLUDED: {Language.JA: "結論が出た", Language.EN: "it came to a conclusion"},
-    Ending.NO_NOVELTY: {
-        Language.JA: "同じ話の繰り返し",
-        Language.EN: "the same was said again and again",
-    },
-    Ending.HOPS: {
-        Language.JA: "人の発言なしに続く上限",
-        Language.EN: "too many turns without a human's word",
-    },
-    Ending.QUIET: {Language.JA: "誰も話さなかった", Language.EN: "nobody said anything more"},
-    Ending.BY_HAND: {Language.JA: "人が終えた", Language.EN: "somebody ended it"},
-}
+_OVER = Texts(__file__, "over")
+_WHY = Texts(__file__, "why")
 
 
 class News(Value, defer_build=False):
@@ -123,7 +101,7 @@ def _told_of_end(runtime: Runtime, agent_id: str, session: Session) -> None:
     if session.ended_by is None or not (agent.answers and agent.heartbeat.acts_unasked):
         return
     theme = one_line(session.theme or session.name or "", _THEME)
-    words = (_OVER if theme else _OVER_UNNAMED)[agent.language]
+    words = _OVER["named" if theme else "unnamed"][agent.language]
     event = Happening(
         id=runtime.clock.new_id(),
         type="speech",

@@ -1,18 +1,69 @@
 """Peopling: what an agent is made of that begins as a founder or from a preset."""
 
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
 from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.agents.soul import Drives
 from opencrab.domain.errors import NotFound
-from opencrab.domain.value import Language
-from opencrab.domain.world.founders import Founder, Preset, founders, presets
+from opencrab.domain.value import Language, Name, ShortText, Value
+from opencrab.domain.world.binding import WorldRole
 from opencrab.engine.agents.creation import NewAgent, SoulDraft
 
 
-def known() -> tuple[Founder | Preset, ...]:
+class Words(Value):
+    """What an agent is called, what for, and what it does when it wakes, in one language.
+
+    `title` is the name of its role.
+    """
+
+    name: Name
+    title: Name
+    purpose: ShortText
+    instructions: ShortText
+
+
+class Preset(Value):
+    """An agent that a newcomer may begin with; without instructions it only answers."""
+
+    key: str
+    drives: Drives
+    words: Mapping[Language, Words]
+
+
+class Founder(Preset):
+    """A personality to make an agent of; `key` names it whatever the language."""
+
+    role: WorldRole
+
+
+class _Listed(Value):
+    founders: tuple[Founder, ...]
+    presets: tuple[Preset, ...]
+
+
+@cache
+def _listed() -> _Listed:
+    return _Listed.model_validate_json(Path(__file__).with_suffix(".json").read_bytes())
+
+
+def founders() -> tuple[Founder, ...]:
+    """The eight of the first population, in their order (Kingdom 10.8)."""
+    return _listed().founders
+
+
+def presets() -> tuple[Preset, ...]:
+    """What newcomers may choose from."""
+    return _listed().presets
+
+
+def known() -> tuple[Preset, ...]:
     """Presets for newcomers first, then the founders."""
     return (*presets(), *founders())
 
 
-def preset(key: str) -> Founder | Preset:
+def preset(key: str) -> Preset:
     """The preset or founder of this key; raises NotFound, naming those that there are."""
     found = next((each for each in known() if each.key == key), None)
     if found is None:
@@ -21,7 +72,7 @@ def preset(key: str) -> Founder | Preset:
     return found
 
 
-def drafted(each: Founder | Preset, language: Language, name: str | None = None) -> NewAgent:
+def drafted(each: Preset, language: Language, name: str | None = None) -> NewAgent:
     """The new agent that a preset is, in a language; by its own name unless another is given."""
     words = each.words[language]
     return NewAgent(

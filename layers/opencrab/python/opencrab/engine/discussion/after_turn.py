@@ -3,10 +3,8 @@
 from contextlib import suppress
 
 from opencrab.domain.conversation.session import (
-    FACILITATOR,
     OBSERVER,
     Ending,
-    Phase,
     Session,
 )
 from opencrab.domain.document import Fact, new_fact
@@ -18,6 +16,7 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Language
 from opencrab.engine.agents.events import discussion_ended
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.texts import Texts
 
 _TRIES = 5
 _OUTCOMES = {
@@ -27,55 +26,25 @@ _OUTCOMES = {
     Ending.QUIET: Outcome.UNKNOWN,
     Ending.BY_HAND: Outcome.UNKNOWN,
 }
-_ROLES = {
-    "discussant": {Language.JA: "議論参加者", Language.EN: "discussant"},
-    FACILITATOR: {Language.JA: "進行役", Language.EN: "facilitator"},
-}
-_PHASES = {
-    Phase.DIVERGENT: {
-        Language.JA: "発散(案や視点を広げる)",
-        Language.EN: "divergent (widen the ideas and views)",
-    },
-    Phase.CONVERGENT: {
-        Language.JA: "収束(結論にまとめる)",
-        Language.EN: "convergent (come to a conclusion)",
-    },
-    Phase.CONCLUDED: {Language.JA: "終了", Language.EN: "concluded"},
-}
-_ASKED = {
-    Language.JA: "[討論であなたの番です。局面: {phase} / 役割: {role} / 残りの発言機会: "
-    "全員で{left}回] 新しく加えることがあれば{characters}文字程度で話します。"
-    "今は様子を見るなら send_noreact、もう加えることがなければ declare_done を呼びます。",
-    Language.EN: "[The floor is yours. Phase: {phase} / your role: {role} / turns left for all: "
-    "{left}] If you have something new to add, say it in about {characters} characters. To wait "
-    "and see, call send_noreact; when you have nothing left to add, call declare_done.",
-}
-_LEADS = {
-    Language.JA: " 進行役は use_action で broadcast_guidance(全員への指針)と "
-    "set_phase(局面の変更)を使えます。",
-    Language.EN: " As the facilitator you can call broadcast_guidance (guidance for everybody) and "
-    "set_phase with use_action.",
-}
-_ALONE = {
-    Language.JA: " ほかの全員が、もう加えることはないと宣言しました。",
-    Language.EN: " Everybody else has declared that they have nothing left to add.",
-}
+_ROLES = Texts(__file__, "roles")
+_PHASES = Texts(__file__, "phases")
+_TOLD = Texts(__file__, "told")
 
 
 def asking(session: Session, agent_id: str, language: Language, characters: int) -> str:
     """What an agent is told that gets the floor: the phase, its role, and what is left."""
     part = session.participant(agent_id)
     role = part.role if part else ""
-    told = _ASKED[language].format(
+    told = _TOLD["asked"][language].format(
         phase=_PHASES[session.phase][language],
         role=_ROLES[role][language] if role in _ROLES else role,
         left=max((session.hop_limit or 0) - session.hops, 0),
         characters=characters,
     )
     if agent_id == session.facilitator_id:
-        told += _LEADS[language]
+        told += _TOLD["leads"][language]
     if sum(each.may_speak for each in session.participants) == 1:
-        told += _ALONE[language]
+        told += _TOLD["alone"][language]
     return told
 
 

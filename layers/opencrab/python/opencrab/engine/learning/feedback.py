@@ -13,6 +13,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolved
+from opencrab.ports.texts import Texts
 
 REMARK_CHARACTERS = 2_000
 
@@ -25,22 +26,8 @@ _OUTCOMES: dict[Thumbs | None, Outcome] = {
     "down": Outcome.FAILURE,
     None: Outcome.PARTIAL,
 }
-_LIVED = {
-    Language.EN: {
-        "up": "They liked what I said or did: {said}",
-        "down": "They did not like what I said or did: {said}",
-        None: "They made a remark on what I said or did: {said}",
-    },
-    Language.JA: {
-        "up": "私の発言や行動は良いと評価された: {said}",
-        "down": "私の発言や行動は良くないと評価された: {said}",
-        None: "私の発言や行動に感想をもらった: {said}",
-    },
-}
-_LESSONS = {
-    Language.EN: {"up": "Do it like this again.", "down": "Do it differently next time."},
-    Language.JA: {"up": "次も同じようにする。", "down": "次は違うやり方にする。"},
-}
+_LIVED = Texts(__file__, "lived")
+_LESSONS = Texts(__file__, "lessons")
 _SILENT = {Language.EN: "(nothing was said)", Language.JA: "(発言なし)"}
 
 
@@ -78,9 +65,9 @@ def give(
     said = _said(records) or _SILENT[language]
     experience = Experience(
         id=fact_id,
-        experience=_LIVED[language][thumbs].format(said=said),
+        experience=_LIVED[thumbs or "remark"][language].format(said=said),
         outcome=_OUTCOMES[thumbs],
-        lesson=remark or _LESSONS[language][thumbs or "up"],
+        lesson=remark or _LESSONS[thumbs or "up"][language],
         about_turn=turn.id,
         from_person=by,
         by_owner=by_owner,

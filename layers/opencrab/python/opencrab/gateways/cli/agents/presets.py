@@ -10,13 +10,13 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
     from opencrab.domain.value import Language
-    from opencrab.domain.world.founders import Founder, Preset
+    from opencrab.engine.agents.presets import Preset
 
 
 @command
 def seed_population(terminal: Terminal) -> None:
     """Make the eight founders, once."""
-    from opencrab.domain.world.founders import founders
+    from opencrab.engine.agents.presets import founders
 
     _tell(terminal, {each.key: _made(terminal, each, None) for each in founders()})
 
@@ -49,7 +49,7 @@ def list_presets(terminal: Terminal) -> None:
         terminal.line(f"{key:<12} {of.name}: {of.purpose}")
 
 
-def _made(terminal: Terminal, each: "Founder | Preset", name: str | None) -> dict[str, Any] | None:
+def _made(terminal: Terminal, each: "Preset", name: str | None) -> dict[str, Any] | None:
     """The agent of a preset; under the same name it is made once, in whatever language.
 
     None where there is one already that is not quite the same any more.

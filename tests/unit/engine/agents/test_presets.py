@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.value import Language
-from opencrab.domain.world.founders import Founder, Preset, founders, presets
+from opencrab.engine.agents.presets import Preset, founders, presets
 
 SEED = """
 COMPILER_SMITH 0.3 0.5 0.2 0.2
@@ -29,7 +29,7 @@ def test_the_eight_founders_have_the_roles_and_drives_of_the_seed() -> None:
 def test_every_founder_and_preset_has_words_of_its_own_in_both_languages(
     language: Language,
 ) -> None:
-    everybody: tuple[Founder | Preset, ...] = (*founders(), *presets())
+    everybody: tuple[Preset, ...] = (*founders(), *presets())
     words = [each.words[language] for each in everybody]
     assert len({each.name for each in words}) == len(everybody)
     assert len({each.key for each in everybody}) == len(everybody)
