@@ -97,7 +97,7 @@ class MotoState:
 
     def changed(self, now: datetime) -> None:
         """Remember the state that the table has from now on."""
-        self._earlier.append((now, copied(self._table, {}).items))
+        self._earlier.append((now, copied(self._table).items))
 
     def as_of(self, behind: int, now: datetime, ask: Callable[[], T]) -> T:
         """What the table would have answered so many changes ago, unless that is too long ago."""
