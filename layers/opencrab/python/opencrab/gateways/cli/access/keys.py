@@ -3,8 +3,7 @@
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
+from opencrab.gateways.cli.terminal.arguments import argument, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -21,8 +20,8 @@ class KeyScope(StrEnum):
 @command
 def create_key(
     terminal: Terminal,
-    name: Annotated[str, typer.Option("--name", help="What the key is for.")],
-    scope: Annotated[KeyScope, typer.Option("--scope", help="What it may do.")] = KeyScope.CHAT,
+    name: Annotated[str, option("What the key is for.")],
+    scope: Annotated[KeyScope, option("What it may do.")] = KeyScope.CHAT,
 ) -> None:
     """Create an API key and show its secret, this once."""
     created = terminal.client.post("keys", body={"name": name, "scope": scope.value})
@@ -51,9 +50,7 @@ def list_keys(terminal: Terminal) -> None:
 
 
 @command
-def revoke_key(
-    terminal: Terminal, key_id: Annotated[str, typer.Argument(metavar="ID", help="A key's id.")]
-) -> None:
+def revoke_key(terminal: Terminal, key_id: Annotated[str, argument("A key's id.", "ID")]) -> None:
     """Revoke an API key, at once and for good."""
     revoked = terminal.client.delete("keys", key_id)
     terminal.answer(revoked, "key_revoked", name=revoked["name"])

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from opencrab.domain.errors import Conflict
+from opencrab.gateways.cli.terminal.arguments import argument, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -24,9 +23,9 @@ def seed_population(terminal: Terminal) -> None:
 @command
 def seed_agent(
     terminal: Terminal,
-    preset: Annotated[str, typer.Argument(metavar="PRESET", help="A preset's name.")],
+    preset: Annotated[str, argument("A preset's name.", "PRESET")],
     *,
-    name: Annotated[str | None, typer.Option("--name", help="What the agent is called.")] = None,
+    name: Annotated[str | None, option("What the agent is called.")] = None,
 ) -> None:
     """Make one agent from a preset."""
     from opencrab.engine.agents.presets import preset as found

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.terminal.arguments import AgentName, Reason
+from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, argument, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import agent_names, find_agent
@@ -36,9 +36,7 @@ class ImpactName(StrEnum):
 def list_approvals(
     terminal: Terminal,
     *,
-    decided: Annotated[
-        bool, typer.Option("--decided", help="What was decided in the last 35 days.")
-    ] = False,
+    decided: Annotated[bool, option("What was decided in the last 35 days.")] = False,
 ) -> None:
     """List what waits for a decision, or what was decided."""
     state = "decided" if decided else "open"
@@ -74,10 +72,7 @@ def reject(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> Non
 def make_link(
     terminal: Terminal,
     approval: ApprovalId,
-    hours: Annotated[
-        int,
-        typer.Option("--hours", min=1, max=168, help="How many hours the link is good for."),
-    ] = 24,
+    hours: Annotated[int, option("How many hours the link is good for.", min=1, max=168)] = 24,
 ) -> None:
     """Make a link by which somebody without a key can decide."""
     approval = _checked(terminal, approval)
@@ -97,21 +92,14 @@ def give_grant(
     agent: AgentName,
     *,
     action: Annotated[
-        list[str] | None,
-        typer.Option("--action", help="An action that is allowed; may be repeated."),
+        list[str] | None, option("An action that is allowed; may be repeated.")
     ] = None,
     impact: Annotated[
-        list[ImpactName] | None,
-        typer.Option("--impact", help="An impact that is allowed; may be repeated."),
+        list[ImpactName] | None, option("An impact that is allowed; may be repeated.")
     ] = None,
-    touches: Annotated[
-        str,
-        typer.Option("--touches", help="Only calls that touch something whose name begins so."),
-    ] = "",
-    calls: Annotated[int, typer.Option("--calls", min=1, max=100_000, help="How many calls.")] = 1,
-    hours: Annotated[
-        int, typer.Option("--hours", min=1, max=8_784, help="For how many hours.")
-    ] = 24,
+    touches: Annotated[str, option("Only calls that touch something whose name begins so.")] = "",
+    calls: Annotated[int, option("How many calls.", min=1, max=100_000)] = 1,
+    hours: Annotated[int, option("For how many hours.", min=1, max=8_784)] = 24,
 ) -> None:
     """Let an agent do something unasked, so often and until a time."""
     if not action and not impact:
@@ -142,7 +130,7 @@ def list_grants(terminal: Terminal, agent: AgentName) -> None:
 def revoke_grant(
     terminal: Terminal,
     agent: AgentName,
-    grant: Annotated[str, typer.Argument(metavar="GRANT", help="A grant's id.")],
+    grant: Annotated[str, argument("A grant's id.", "GRANT")],
 ) -> None:
     """Take a grant back."""
     grant = _checked(terminal, grant)

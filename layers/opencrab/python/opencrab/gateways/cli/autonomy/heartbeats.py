@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.arguments import AgentName, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import find_agent
@@ -39,13 +39,8 @@ def set_heartbeat(
     terminal: Terminal,
     agent: AgentName,
     *,
-    interval: Annotated[
-        int | None, typer.Option("--interval", help="Seconds between beats: a prime, 29 or more.")
-    ] = None,
-    instructions: Annotated[
-        str | None,
-        typer.Option("--instructions", help='What it does unasked; "" is nothing.'),
-    ] = None,
+    interval: Annotated[int | None, option("Seconds between beats: a prime, 29 or more.")] = None,
+    instructions: Annotated[str | None, option('What it does unasked; "" is nothing.')] = None,
     enabled: Annotated[
         bool | None, typer.Option("--on/--off", help="Whether it beats at all.")
     ] = None,
@@ -53,13 +48,8 @@ def set_heartbeat(
         bool | None,
         typer.Option("--initiative/--no-initiative", help="Whether it may want things itself."),
     ] = None,
-    zone: Annotated[
-        str | None, typer.Option("--zone", help="The time zone of its active hours.")
-    ] = None,
-    hours: Annotated[
-        str | None,
-        typer.Option("--hours", metavar="HH:MM-HH:MM", help="When it is awake; - is always."),
-    ] = None,
+    zone: Annotated[str | None, option("The time zone of its active hours.")] = None,
+    hours: Annotated[str | None, option("When it is awake; - is always.", "HH:MM-HH:MM")] = None,
 ) -> None:
     """Change how an agent lives on its own; what is left out stays."""
     found = find_agent(terminal, agent)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
+from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, argument, option
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.input import confirmed, text_given
@@ -55,9 +55,9 @@ def add_schedule(
     terminal: Terminal,
     /,
     agent: AgentName,
-    schedule: Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")],
+    schedule: Annotated[str, argument("The schedule's name.", "NAME")],
     *,
-    when: Annotated[str, typer.Option("--when", help=_WHEN)],
+    when: Annotated[str, option(_WHEN)],
     **place: Any,
 ) -> None:
     """Give an agent instructions for set times."""

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from opencrab.domain.errors import NotFound
-from opencrab.gateways.cli.terminal.arguments import AnyAgent
+from opencrab.gateways.cli.terminal.arguments import AnyAgent, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.input import agrees, ask_number
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent, living_agents, open_session
@@ -16,10 +16,8 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 def chat(
     terminal: Terminal,
     agent: AnyAgent = None,
-    session: Annotated[
-        str | None, typer.Option("--session", help="Continue this conversation.")
-    ] = None,
-    say: Annotated[str | None, typer.Option("--say", help="Say one thing and leave.")] = None,
+    session: Annotated[str | None, option("Continue this conversation.")] = None,
+    say: Annotated[str | None, option("Say one thing and leave.")] = None,
     speaker: Annotated[
         str | None, typer.Option("--as", help="Your name, as the agent sees it.")
     ] = None,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from opencrab.gateways.cli.terminal.arguments import argument, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import agent_names
@@ -28,13 +29,11 @@ def show_session(
     terminal: Terminal,
     session: SessionId,
     *,
-    last: Annotated[int, typer.Option("--last", min=1, help="How many lines.")] = 50,
+    last: Annotated[int, option("How many lines.", min=1)] = 50,
     everything: Annotated[
         bool, typer.Option("--all", help="Also what agents think and do (owner).")
     ] = False,
-    fairness: Annotated[
-        bool, typer.Option("--fairness", help="How evenly the agents spoke instead.")
-    ] = False,
+    fairness: Annotated[bool, option("How evenly the agents spoke instead.")] = False,
 ) -> None:
     """Show what was said in a conversation, or how evenly."""
     if fairness:
@@ -64,7 +63,7 @@ def end_session(terminal: Terminal, session: SessionId) -> None:
 def mentor(
     terminal: Terminal,
     session: SessionId,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The instruction.")],
+    text: Annotated[str, argument("The instruction.", "TEXT")],
 ) -> None:
     """Give a session's agents an instruction that only they and the owner see."""
     placed = terminal.client.post("sessions", session, "mentor", body={"text": text})

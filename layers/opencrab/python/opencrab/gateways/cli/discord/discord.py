@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Unavailable
-from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
+from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, option
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
 from opencrab.gateways.cli.terminal.input import confirmed
 from opencrab.gateways.cli.terminal.lookup import find_agent
@@ -32,9 +32,7 @@ _LISTS = {
 def register(
     terminal: Terminal,
     *,
-    guild: Annotated[
-        str | None, typer.Option("--guild", metavar="ID", help="Only in this server, and at once.")
-    ] = None,
+    guild: Annotated[str | None, option("Only in this server, and at once.", "ID")] = None,
     yes: Yes = False,
 ) -> None:
     """Register the bot's commands, after showing what that changes."""
@@ -86,18 +84,10 @@ def presence(
     /,
     agent: AgentName,
     *,
-    channel: Annotated[
-        Ids, typer.Option("--channel", metavar="ID", help="Takes part here; may be repeated.")
-    ] = None,
-    everything: Annotated[
-        bool,
-        typer.Option("--everything", help="Hears all that is said there, not only mentions."),
-    ] = False,
-    token_secret: Annotated[
-        str | None,
-        typer.Option("--token-secret", metavar="NAME", help="The secret of a bot of its own."),
-    ] = None,
-    off: Annotated[bool, typer.Option("--off", help="Forget all of this.")] = False,
+    channel: Annotated[Ids, option("Takes part here; may be repeated.", "ID")] = None,
+    everything: Annotated[bool, option("Hears all that is said there, not only mentions.")] = False,
+    token_secret: Annotated[str | None, option("The secret of a bot of its own.", "NAME")] = None,
+    off: Annotated[bool, option("Forget all of this.")] = False,
     **lists: Any,
 ) -> None:
     """Show where an agent takes part on Discord and who is who to it, or change what is given."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import AgentName, Reason
+from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, argument, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment, moment_in
 from opencrab.gateways.cli.terminal.lookup import find_agent
@@ -21,7 +21,7 @@ _TERMS = ("urgency", "expected_reward", "capability_match", "novelty", "social_v
 def list_goals(
     terminal: Terminal,
     agent: AgentName,
-    last: Annotated[int, typer.Option("--last", min=1, help="How many goals.")] = 20,
+    last: Annotated[int, option("How many goals.", min=1)] = 20,
 ) -> None:
     """List an agent's goals, the newest first."""
     found = find_agent(terminal, agent)
@@ -61,24 +61,14 @@ def show_goal(terminal: Terminal, agent: AgentName, goal: GoalName) -> None:
 def add_goal(
     terminal: Terminal,
     agent: AgentName,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What is to be reached, in a line.")],
+    name: Annotated[str, argument("What is to be reached, in a line.", "NAME")],
     *,
-    description: Annotated[
-        str | None, typer.Option("--description", help="What is meant, in more words.")
-    ] = None,
+    description: Annotated[str | None, option("What is meant, in more words.")] = None,
     aspiration: Annotated[
-        bool,
-        typer.Option(
-            "--aspiration", help="An aspiration: it is never begun, and leads to objectives."
-        ),
+        bool, option("An aspiration: it is never begun, and leads to objectives.")
     ] = False,
-    deadline: Annotated[
-        str | None,
-        typer.Option("--deadline", metavar="WHEN", help="Until when: a day or a time."),
-    ] = None,
-    reward: Annotated[
-        float | None, typer.Option("--reward", min=0, max=1, help="What it brings, 0 to 1.")
-    ] = None,
+    deadline: Annotated[str | None, option("Until when: a day or a time.", "WHEN")] = None,
+    reward: Annotated[float | None, option("What it brings, 0 to 1.", min=0, max=1)] = None,
 ) -> None:
     """Give an agent a goal that it begins by itself, by its priority."""
     found = find_agent(terminal, agent)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.gateways.cli.terminal.arguments import AgentName, Reason
+from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, argument, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
@@ -33,14 +33,11 @@ _WAITING = frozenset({"pending", "waiting", "paused"})
 def run_task(
     terminal: Terminal,
     agent: AgentName,
-    instruction: Annotated[str, typer.Argument(metavar="INSTRUCTION", help="What is to be done.")],
+    instruction: Annotated[str, argument("What is to be done.", "INSTRUCTION")],
     *,
-    name: Annotated[
-        str | None, typer.Option("--name", help="A name for it; by default its first line.")
-    ] = None,
+    name: Annotated[str | None, option("A name for it; by default its first line.")] = None,
     budget: Annotated[
-        float | None,
-        typer.Option("--budget", min=0, help="What its plan may cost at most, in US dollars."),
+        float | None, option("What its plan may cost at most, in US dollars.", min=0)
     ] = None,
 ) -> None:
     """Let an agent plan and carry out an instruction, and watch it."""
@@ -57,7 +54,7 @@ def run_task(
 def list_tasks(
     terminal: Terminal,
     agent: AgentName,
-    last: Annotated[int, typer.Option("--last", min=1, help="How many tasks.")] = 20,
+    last: Annotated[int, option("How many tasks.", min=1)] = 20,
 ) -> None:
     """List an agent's tasks, the newest first."""
     found = find_agent(terminal, agent)
@@ -73,11 +70,7 @@ def show_task(
     *,
     keep: Annotated[bool, typer.Option("--follow", help="Watch it until it ends.")] = False,
     details: Annotated[
-        bool,
-        typer.Option(
-            "--details",
-            help="Also what its actions are done with, and what came of them (owner).",
-        ),
+        bool, option("Also what its actions are done with, and what came of them (owner).")
     ] = False,
 ) -> None:
     """Show how far a task has come; the newest one by default."""
@@ -130,10 +123,7 @@ def steer_task(
     terminal: Terminal,
     agent: AgentName,
     words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[TASK] TEXT", help="The task, if there are several, and what to say."
-        ),
+        list[str], argument("The task, if there are several, and what to say.", "[TASK] TEXT")
     ],
 ) -> None:
     """Say something that the agent hears before its next step."""

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
 
-import typer
-
 from opencrab.gateways.cli.terminal.amounts import (
     UNKNOWN,
     counted,
@@ -15,7 +13,7 @@ from opencrab.gateways.cli.terminal.amounts import (
     percent,
     seconds,
 )
-from opencrab.gateways.cli.terminal.arguments import AgentName, Grouping, Period
+from opencrab.gateways.cli.terminal.arguments import AgentName, Grouping, Period, argument, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import find_agent
@@ -43,12 +41,10 @@ class Part(StrEnum):
 def show_analytics(
     terminal: Terminal,
     agent: AgentName,
-    part: Annotated[
-        Part | None, typer.Argument(help="One part alone.", show_default="all parts")
-    ] = None,
+    part: Annotated[Part | None, argument("One part alone.", show_default="all parts")] = None,
     *,
-    period: Annotated[Period, typer.Option("--period", help="How far back.")] = Period.LAST_MONTH,
-    by: Annotated[Grouping, typer.Option("--by", help="Sort calls by this.")] = Grouping.MODEL,
+    period: Annotated[Period, option("How far back.")] = Period.LAST_MONTH,
+    by: Annotated[Grouping, option("Sort calls by this.")] = Grouping.MODEL,
 ) -> None:
     """Show how much an agent was asked, and whether its models, skills and memories helped."""
     found = find_agent(terminal, agent)

@@ -4,10 +4,8 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from opencrab.domain.errors import Conflict
-from opencrab.gateways.cli.terminal.arguments import AnyAgent
+from opencrab.gateways.cli.terminal.arguments import AnyAgent, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.files import unusable
 from opencrab.gateways.cli.terminal.lookup import named_or_only
@@ -18,9 +16,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 def export_state(
     terminal: Terminal,
     agent: AnyAgent = None,
-    directory: Annotated[Path, typer.Option("--directory", help="The folder to write to.")] = Path(
-        "logs"
-    ),
+    directory: Annotated[Path, option("The folder to write to.")] = Path("logs"),
 ) -> None:
     """Write an agent's state.json, and add what is new to its events.jsonl."""
     from opencrab.gateways.cli.insight.export_files import Damaged, Ledger, written

@@ -3,9 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from opencrab.gateways.cli.terminal.arguments import AnyAgent
+from opencrab.gateways.cli.terminal.arguments import AnyAgent, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.lookup import named_or_only
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -27,12 +25,10 @@ def watch(
     terminal: Terminal,
     agent: AnyAgent = None,
     *,
-    session: Annotated[str | None, typer.Option("--session", metavar="ID", help=_SESSION)] = None,
-    after: Annotated[int | None, typer.Option("--after", min=0, help=_AFTER)] = None,
-    thoughts: Annotated[bool, typer.Option("--thoughts", help=_THOUGHTS)] = False,
-    tasks: Annotated[
-        bool, typer.Option("--tasks", help="Unfold the goals of the plan into tasks.")
-    ] = False,
+    session: Annotated[str | None, option(_SESSION, "ID")] = None,
+    after: Annotated[int | None, option(_AFTER, min=0)] = None,
+    thoughts: Annotated[bool, option(_THOUGHTS)] = False,
+    tasks: Annotated[bool, option("Unfold the goals of the plan into tasks.")] = False,
 ) -> None:
     """Watch an agent live: chat, cli, plan, inspector and vitals; or a session as it happens."""
     from opencrab.gateways.cli.insight.session_watch import follow, live

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.terminal.amounts import dollars, estimated, percent, seconds
-from opencrab.gateways.cli.terminal.arguments import AgentName, Period
+from opencrab.gateways.cli.terminal.arguments import AgentName, Period, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -19,14 +19,9 @@ def what_if(
     agent: AgentName,
     *,
     alias: Annotated[
-        list[str],
-        typer.Option(
-            "--alias",
-            metavar="ALIAS=PROVIDER:MODEL",
-            help="What an alias would mean; may be repeated.",
-        ),
+        list[str], option("What an alias would mean; may be repeated.", "ALIAS=PROVIDER:MODEL")
     ],
-    period: Annotated[Period, typer.Option("--period", help="How far back.")] = Period.LAST_WEEK,
+    period: Annotated[Period, option("How far back.")] = Period.LAST_WEEK,
 ) -> None:
     """Say what an agent's calls would have cost, and been worth, with other models."""
     aliases = dict(_meaning(terminal, text) for text in alias)

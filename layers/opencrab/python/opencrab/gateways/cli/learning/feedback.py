@@ -3,9 +3,7 @@
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
-from opencrab.gateways.cli.terminal.arguments import TurnId
+from opencrab.gateways.cli.terminal.arguments import TurnId, argument
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -21,8 +19,8 @@ class Thumbs(StrEnum):
 def give_feedback(
     terminal: Terminal,
     turn: TurnId,
-    thumbs: Annotated[Thumbs, typer.Argument(help="Well done (up), or not (down).")],
-    remark: Annotated[str, typer.Argument(metavar="REMARK", help="Why, in your words.")] = "",
+    thumbs: Annotated[Thumbs, argument("Well done (up), or not (down).")],
+    remark: Annotated[str, argument("Why, in your words.", "REMARK")] = "",
 ) -> None:
     """Tell an agent what you thought of a turn; it learns from it."""
     body = {"thumbs": thumbs.value, "remark": remark}

@@ -14,7 +14,7 @@ from opencrab.gateways.cli.terminal.amounts import (
     percent,
     seconds,
 )
-from opencrab.gateways.cli.terminal.arguments import AgentName
+from opencrab.gateways.cli.terminal.arguments import AgentName, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
@@ -51,16 +51,9 @@ def show_experiments(
     terminal: Terminal,
     agent: AgentName,
     *,
-    stop: Annotated[
-        str | None,
-        typer.Option("--stop", metavar="SUBJECT", help="End this one; what is best now stays."),
-    ] = None,
-    pin: Annotated[
-        str | None, typer.Option("--pin", metavar="SUBJECT", help="Keep this as it is.")
-    ] = None,
-    unpin: Annotated[
-        str | None, typer.Option("--unpin", metavar="SUBJECT", help="Let evidence move this again.")
-    ] = None,
+    stop: Annotated[str | None, option("End this one; what is best now stays.", "SUBJECT")] = None,
+    pin: Annotated[str | None, option("Keep this as it is.", "SUBJECT")] = None,
+    unpin: Annotated[str | None, option("Let evidence move this again.", "SUBJECT")] = None,
 ) -> None:
     """Show what is tried out on an agent; stop it, or keep something as it is."""
     wanted = {"stop": stop, "pin": pin, "unpin": unpin}
@@ -88,12 +81,8 @@ def show_changes(
     terminal: Terminal,
     agent: AgentName,
     *,
-    undo: Annotated[
-        str | None, typer.Option("--undo", metavar="ID", help="Take this change back.")
-    ] = None,
-    apply: Annotated[
-        str | None, typer.Option("--apply", metavar="ID", help="Do what this one proposes.")
-    ] = None,
+    undo: Annotated[str | None, option("Take this change back.", "ID")] = None,
+    apply: Annotated[str | None, option("Do what this one proposes.", "ID")] = None,
 ) -> None:
     """Show what was changed or proposed on evidence, the newest first; undo it, or do it."""
     if undo is not None and apply is not None:
@@ -123,14 +112,9 @@ def run(
     agent: AgentName,
     *,
     period: Annotated[
-        Span,
-        typer.Option(
-            "--period", help="The last day or week that is over (UTC), or today's skills so far."
-        ),
+        Span, option("The last day or week that is over (UTC), or today's skills so far.")
     ] = Span.DAILY,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
-    ] = False,
+    dry_run: Annotated[bool, option("Only say what would be done.")] = False,
 ) -> None:
     """Look at an agent's last day or week now, or review what it learned, as nights do."""
     found = find_agent(terminal, agent)

@@ -19,7 +19,7 @@ from opencrab.gateways.cli.terminal.amounts import (
     percent,
     seconds,
 )
-from opencrab.gateways.cli.terminal.arguments import Yes
+from opencrab.gateways.cli.terminal.arguments import Yes, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.input import agrees
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
@@ -35,23 +35,12 @@ _MODELS = 10
 def eval_models(
     terminal: Terminal,
     *,
-    persona: Annotated[
-        str, typer.Option("--persona", metavar="AGENT", help="Whose work: an agent's id or name.")
-    ],
+    persona: Annotated[str, option("Whose work: an agent's id or name.", "AGENT")],
     models: Annotated[
-        str | None,
-        typer.Option(
-            "--models",
-            metavar="A,B",
-            help="Aliases or provider:model; by default all that may be selected.",
-        ),
+        str | None, option("Aliases or provider:model; by default all that may be selected.", "A,B")
     ] = None,
-    tasks: Annotated[
-        Path | None, typer.Option("--tasks", help="Tasks of your own, in TOML.")
-    ] = None,
-    budget_usd: Annotated[
-        str, typer.Option("--budget-usd", help="Ask nothing more once this is spent.")
-    ] = "0.50",
+    tasks: Annotated[Path | None, option("Tasks of your own, in TOML.")] = None,
+    budget_usd: Annotated[str, option("Ask nothing more once this is spent.")] = "0.50",
     yes: Yes = False,
 ) -> None:
     """Let several models do an agent's work: what they answer, cost and take. Costs money."""

@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from opencrab.domain.errors import TooLarge
 from opencrab.gateways.cli.memory.search import Agent, Since, Until
-from opencrab.gateways.cli.terminal.arguments import Force
+from opencrab.gateways.cli.terminal.arguments import Force, argument, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment_in
 from opencrab.gateways.cli.terminal.files import read_file, write_file
@@ -19,17 +17,12 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 def export_memory(
     terminal: Terminal,
     file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="The file to write; if left out, AGENT-memory.zip."),
+        Path | None, argument("The file to write; if left out, AGENT-memory.zip.", "FILE")
     ] = None,
     agent: Agent = None,
     *,
-    kept: Annotated[
-        bool, typer.Option("--kept", help="Only what is kept, not what was said.")
-    ] = False,
-    session: Annotated[
-        str | None, typer.Option("--session", metavar="SESSION", help="Only this conversation.")
-    ] = None,
+    kept: Annotated[bool, option("Only what is kept, not what was said.")] = False,
+    session: Annotated[str | None, option("Only this conversation.", "SESSION")] = None,
     since: Since = None,
     until: Until = None,
     force: Force = False,
@@ -56,12 +49,10 @@ def export_memory(
 @command
 def import_memory(
     terminal: Terminal,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A zip that was exported.")],
+    file: Annotated[Path, argument("A zip that was exported.", "FILE")],
     agent: Agent = None,
     *,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Take it as it is: it is my own export.")
-    ] = False,
+    trust: Annotated[bool, option("Take it as it is: it is my own export.")] = False,
 ) -> None:
     """Import memories, experiences, impressions and knowledge of a zip."""
     from opencrab.engine.memory.archive.file import ARCHIVE_BYTES

@@ -9,7 +9,7 @@ import typer
 
 from opencrab.gateways.cli.memory import archive, search
 from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, period
-from opencrab.gateways.cli.terminal.arguments import Yes
+from opencrab.gateways.cli.terminal.arguments import Yes, argument, option
 from opencrab.gateways.cli.terminal.command import command, command_with
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.input import agrees, require_person, text_given
@@ -45,10 +45,8 @@ def list_memories(
     terminal: Terminal,
     agent: Agent = None,
     *,
-    category: Annotated[
-        str | None, typer.Option("--category", help="Only this category, such as preference.")
-    ] = None,
-    last: Annotated[int, typer.Option("--last", min=1, help="How many memories.")] = 50,
+    category: Annotated[str | None, option("Only this category, such as preference.")] = None,
+    last: Annotated[int, option("How many memories.", min=1)] = 50,
 ) -> None:
     """List what an agent keeps, the newest first."""
     found = named_or_only(terminal, agent)
@@ -76,23 +74,16 @@ def show_memory(terminal: Terminal, memory: MemoryId, agent: Agent = None) -> No
 def add_memory(
     terminal: Terminal,
     text: Annotated[
-        str | None,
-        typer.Argument(metavar="TEXT", help="What it shall know; without it standard input."),
+        str | None, argument("What it shall know; without it standard input.", "TEXT")
     ] = None,
     agent: Agent = None,
     *,
     category: Annotated[
-        str,
-        typer.Option(
-            "--category", help="Such as fact, preference, decision, lesson; core: always in mind."
-        ),
+        str, option("Such as fact, preference, decision, lesson; core: always in mind.")
     ] = "fact",
-    importance: Annotated[
-        float | None, typer.Option("--importance", min=0, max=1, help="Between 0 and 1.")
-    ] = None,
+    importance: Annotated[float | None, option("Between 0 and 1.", min=0, max=1)] = None,
     hearing: Annotated[
-        Hearing,
-        typer.Option("--hearing", help="Who may hear of it: public (everybody) or private."),
+        Hearing, option("Who may hear of it: public (everybody) or private.")
     ] = Hearing.PUBLIC,
 ) -> None:
     """Give an agent something to know for good."""
@@ -113,21 +104,12 @@ def add_memory(
 def forget(
     terminal: Terminal,
     /,
-    memory: Annotated[
-        str | None, typer.Argument(metavar="MEMORY", show_default=False, help="A memory's id.")
-    ] = None,
+    memory: Annotated[str | None, argument("A memory's id.", "MEMORY", show_default=False)] = None,
     agent: Agent = None,
     *,
-    session: Annotated[
-        str | None,
-        typer.Option("--session", metavar="SESSION", help="All of this conversation."),
-    ] = None,
-    person: Annotated[
-        str | None, typer.Option("--person", metavar="ID", help="All of this person.")
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--everything", help="All that it ever lived through.")
-    ] = False,
+    session: Annotated[str | None, option("All of this conversation.", "SESSION")] = None,
+    person: Annotated[str | None, option("All of this person.", "ID")] = None,
+    everything: Annotated[bool, option("All that it ever lived through.")] = False,
     yes: Yes = False,
     **stretch: str | None,
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from opencrab.gateways.cli.terminal.arguments import argument, option
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
 from opencrab.gateways.cli.terminal.dates import moment, moment_in
 from opencrab.gateways.cli.terminal.lookup import named_or_only
@@ -70,11 +71,11 @@ _SHOWN = 400
 def search(
     terminal: Terminal,
     /,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, or a whole question.")],
+    query: Annotated[str, argument("Words, or a whole question.", "QUERY")],
     agent: Agent = None,
     *,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="How many finds.")] = 10,
-    why: Annotated[bool, typer.Option("--why", help="Also say why it was found.")] = False,
+    limit: Annotated[int, option("How many finds.", min=1, max=50)] = 10,
+    why: Annotated[bool, option("Also say why it was found.")] = False,
     **filters: Any,
 ) -> None:
     """Search what was said to an agent and what it keeps."""
@@ -112,8 +113,7 @@ def sessions(terminal: Terminal, agent: Agent = None) -> None:
 def impressions(
     terminal: Terminal,
     person: Annotated[
-        str | None,
-        typer.Argument(metavar="PERSON", show_default=False, help="Only this person, by id."),
+        str | None, argument("Only this person, by id.", "PERSON", show_default=False)
     ] = None,
     agent: Agent = None,
 ) -> None:
@@ -139,7 +139,7 @@ def status(terminal: Terminal, agent: Agent = None) -> None:
 @command
 def retry(
     terminal: Terminal,
-    session: Annotated[str, typer.Argument(metavar="SESSION", help="A conversation's id.")],
+    session: Annotated[str, argument("A conversation's id.", "SESSION")],
     agent: Agent = None,
 ) -> None:
     """Summarise again what failed in a conversation."""

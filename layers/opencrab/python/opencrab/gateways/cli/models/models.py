@@ -2,11 +2,9 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.terminal.amounts import money
-from opencrab.gateways.cli.terminal.arguments import Yes
+from opencrab.gateways.cli.terminal.arguments import Yes, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.input import agrees
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -27,9 +25,7 @@ _NEEDED = ("name", "input_price", "output_price")
 @command
 def list_models(
     terminal: Terminal,
-    provider: Annotated[
-        str | None, typer.Option("--provider", metavar="NAME", help="Only this provider's.")
-    ] = None,
+    provider: Annotated[str | None, option("Only this provider's.", "NAME")] = None,
 ) -> None:
     """List the models with their prices, or take over newer prices."""
     models = list(terminal.client.items("llm", "models", provider=provider))
@@ -40,9 +36,7 @@ def list_models(
 def refresh_prices(
     terminal: Terminal,
     *,
-    allow_lower: Annotated[
-        bool, typer.Option("--allow-lower", help="Also prices that fall by more than half.")
-    ] = False,
+    allow_lower: Annotated[bool, option("Also prices that fall by more than half.")] = False,
     yes: Yes = False,
 ) -> None:
     """Fetch today's public prices and take over those that changed."""

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
-import typer
-
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.simulation import learning
+from opencrab.gateways.cli.terminal.arguments import option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean
@@ -27,11 +26,9 @@ _HEAD = (
 def simulate(
     terminal: Terminal,
     *,
-    agents: Annotated[int, typer.Option("--agents", help="How many agents live.")] = 8,
-    hours: Annotated[float, typer.Option("--hours", help="How many hours pass.")] = 24.0,
-    seed: Annotated[
-        int, typer.Option("--seed", help="The same seed is the same day, another one another.")
-    ] = 1,
+    agents: Annotated[int, option("How many agents live.")] = 8,
+    hours: Annotated[float, option("How many hours pass.")] = 24.0,
+    seed: Annotated[int, option("The same seed is the same day, another one another.")] = 1,
 ) -> None:
     """Let the founding agents live some hours on a simulated clock, without any model."""
     from opencrab.domain.value import Language

@@ -2,9 +2,8 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.terminal.arguments import option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean
@@ -35,17 +34,11 @@ _RULES = ("head_learn_rule", "head_learn_regret", "head_learn_late", "head_learn
 def simulate_learning(
     terminal: Terminal,
     *,
-    seed: Annotated[
-        int, typer.Option("--seed", help="The same seed is the same world, another one another.")
-    ] = 1,
-    seeds: Annotated[
-        int, typer.Option("--seeds", help="So many worlds together, beginning with the seed.")
-    ] = 1,
-    nights: Annotated[int, typer.Option("--nights", help="How many nights are learned in.")] = 60,
-    turns: Annotated[int, typer.Option("--turns", help="How many turns a day has.")] = 100,
-    lying: Annotated[
-        bool, typer.Option("--lying", help="Models praise themselves the more the worse they are.")
-    ] = False,
+    seed: Annotated[int, option("The same seed is the same world, another one another.")] = 1,
+    seeds: Annotated[int, option("So many worlds together, beginning with the seed.")] = 1,
+    nights: Annotated[int, option("How many nights are learned in.")] = 60,
+    turns: Annotated[int, option("How many turns a day has.")] = 100,
+    lying: Annotated[bool, option("Models praise themselves the more the worse they are.")] = False,
 ) -> None:
     """Try what agents learn by on a made-up world whose truth is known, without any model."""
     from opencrab.engine.simulation.learning.scores import together

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
+from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.input import agrees, require_person, text_given
@@ -47,18 +47,12 @@ def add_skill(
     agent: AgentName,
     skill: SkillName,
     *,
-    description: Annotated[
-        str, typer.Option("--description", help="What it is for and when to use it.")
-    ],
+    description: Annotated[str, option("What it is for and when to use it.")],
     when: Annotated[
-        str,
-        typer.Option(
-            "--when", help="When it fits: words of a message, alternatives separated by |."
-        ),
+        str, option("When it fits: words of a message, alternatives separated by |.")
     ] = "",
     text: Annotated[
-        str | None,
-        typer.Option("--text", help="What to do, in Markdown; without it standard input."),
+        str | None, option("What to do, in Markdown; without it standard input.")
     ] = None,
 ) -> None:
     """Give an agent a skill."""

@@ -1,9 +1,20 @@
 """Arguments and options that several commands take, each declared once."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+
+def option(told: str, metavar: str | None = None, **details: Any) -> Any:
+    """An option named like its parameter; a switch has no opposite."""
+    return typer.Option(help=told, metavar=metavar, **details)
+
+
+def argument(told: str, metavar: str | None = None, **details: Any) -> Any:
+    """A value that is told by its place."""
+    return typer.Argument(help=told, metavar=metavar, **details)
+
 
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="An agent's id or name.")]
 AnyAgent = Annotated[str | None, typer.Argument(metavar="AGENT", help="An agent's id or name.")]

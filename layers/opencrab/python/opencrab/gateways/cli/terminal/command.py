@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec
+from typing import Annotated, Any, Concatenate, ParamSpec, get_args
 
 import typer
+from typer.models import OptionInfo
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.gateways.cli.language.sentences import Tongue
@@ -91,6 +92,8 @@ def command_with(
     def decorate(run: Callable[Concatenate[Terminal, P], None]) -> Callable[..., None]:
         _, *signature = inspect.signature(run).parameters.values()
         own = {found.name: found for found in signature if found.kind is not found.VAR_KEYWORD}
+        for found in own.values():
+            _named(found)
         own |= more
         shared = {name: option for name, option in common().items() if name not in own}
 
@@ -107,6 +110,14 @@ def command_with(
         return signed(wrapper, own | shared)
 
     return decorate
+
+
+def _named(found: inspect.Parameter) -> None:
+    """Name a switch that has no name yet: typer would give it an opposite."""
+    kind, *details = get_args(found.annotation) or (None,)
+    for each in details:
+        if kind is bool and isinstance(each, OptionInfo) and each.default is ...:
+            each.param_decls = (f"--{found.name.replace('_', '-')}",)
 
 
 def signed(wrapper: Callable[..., None], parameters: Parameters) -> Callable[..., None]:

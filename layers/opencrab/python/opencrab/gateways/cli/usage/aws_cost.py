@@ -3,9 +3,8 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.terminal.arguments import option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -21,23 +20,18 @@ _NAMES = {"gb": "GB", "sqs": "SQS", "http": "HTTP", "s3": "S3", "lambda": "Lambd
 @command
 def estimate_cost(
     terminal: Terminal,
-    turns: Annotated[
-        int, typer.Option("--turns", min=0, max=_MOST_TURNS, help="How many turns a month.")
-    ] = 1_000,
+    turns: Annotated[int, option("How many turns a month.", min=0, max=_MOST_TURNS)] = 1_000,
     model_seconds: Annotated[
         int | None,
-        typer.Option(
-            "--model-seconds",
+        option(
+            "How long a turn's model calls take together.",
             min=0,
             max=_LONGEST_SECONDS,
             show_default=False,
-            help="How long a turn's model calls take together.",
         ),
     ] = None,
     *,
-    waiting: Annotated[
-        bool, typer.Option("--waiting", help="Clients wait for the answer (Prefer: wait).")
-    ] = False,
+    waiting: Annotated[bool, option("Clients wait for the answer (Prefer: wait).")] = False,
 ) -> None:
     """Estimate what an installation on AWS costs, without the model's tokens."""
     from opencrab.domain.usage.aws_cost import estimate

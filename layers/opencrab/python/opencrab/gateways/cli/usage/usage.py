@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.terminal.amounts import in_steps, money
-from opencrab.gateways.cli.terminal.arguments import Grouping, Period
+from opencrab.gateways.cli.terminal.arguments import Grouping, Period, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -35,14 +35,9 @@ Agent = Annotated[
 def costs(
     terminal: Terminal,
     agent: Agent = None,
-    period: Annotated[Period, typer.Option("--period", help="How far back.")] = Period.LAST_MONTH,
-    by: Annotated[
-        Grouping | None, typer.Option("--by", show_default=False, help="Sort calls by this.")
-    ] = None,
-    turn: Annotated[
-        str | None,
-        typer.Option("--turn", metavar="ID", help="Where each micro-dollar of this turn went."),
-    ] = None,
+    period: Annotated[Period, option("How far back.")] = Period.LAST_MONTH,
+    by: Annotated[Grouping | None, option("Sort calls by this.", show_default=False)] = None,
+    turn: Annotated[str | None, option("Where each micro-dollar of this turn went.", "ID")] = None,
 ) -> None:
     """Show what model calls came to, or where the money of one turn went."""
     if turn is not None:
@@ -81,9 +76,7 @@ def budgets(
         ),
     ] = None,
     *,
-    reset: Annotated[
-        bool, typer.Option("--reset", help="Return all other limits to the configured ones.")
-    ] = False,
+    reset: Annotated[bool, option("Return all other limits to the configured ones.")] = False,
 ) -> None:
     """Show what may be spent and what is drawn today, and set limits."""
     wanted: dict[str, int | None] = dict.fromkeys(_LIMITS.values()) if reset else {}

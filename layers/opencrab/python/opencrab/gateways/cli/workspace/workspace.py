@@ -7,7 +7,7 @@ import typer
 
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.terminal import files
-from opencrab.gateways.cli.terminal.arguments import AgentName, Force, Yes
+from opencrab.gateways.cli.terminal.arguments import AgentName, Force, Yes, argument
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.input import confirmed
@@ -27,7 +27,7 @@ VersionOption = Annotated[
 def list_files(
     terminal: Terminal,
     agent: AgentName,
-    folder: Annotated[str, typer.Argument(metavar="PATH", help="Only this folder.")] = "",
+    folder: Annotated[str, argument("Only this folder.", "PATH")] = "",
 ) -> None:
     """List an agent's files, or those in one folder."""
     from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_prefix
@@ -70,8 +70,7 @@ def write_file(
     agent: AgentName,
     path: FilePath,
     text: Annotated[
-        str | None,
-        typer.Argument(metavar="TEXT", help="The whole text; without it standard input."),
+        str | None, argument("The whole text; without it standard input.", "TEXT")
     ] = None,
 ) -> None:
     """Write a text, or what comes through a pipe, as a file."""
@@ -87,10 +86,7 @@ def get_file(
     path: FilePath,
     file: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="FILE",
-            help="A file on this computer; if left out, of the same name, here.",
-        ),
+        argument("A file on this computer; if left out, of the same name, here.", "FILE"),
     ] = None,
     *,
     version: VersionOption = None,
@@ -114,10 +110,9 @@ def get_file(
 def put_file(
     terminal: Terminal,
     agent: AgentName,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file on this computer.")],
+    file: Annotated[Path, argument("A file on this computer.", "FILE")],
     path: Annotated[
-        str | None,
-        typer.Argument(metavar="PATH", help="Its path in the workspace; if left out, its name."),
+        str | None, argument("Its path in the workspace; if left out, its name.", "PATH")
     ] = None,
 ) -> None:
     """Upload a file as it is."""
