@@ -36,6 +36,7 @@ from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FactTold, FeedEntry
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.documents import Facts
+from opencrab.ports.paging import all_of, paginated
 from opencrab.ports.turn.journal import Journal
 from opencrab.ports.usage.ledger import UsageLedger
 
@@ -138,13 +139,8 @@ class Past:
 
     def sessions_of(self, agent_id: str) -> Iterator[Session]:
         """All sessions that an agent ever took part in; the list may lag a moment behind."""
-        after: str | None = None
-        while True:
-            page = self._sessions.page(after=after, limit=_SESSIONS)
-            yield from (each for each in page if agent_id in each.ever_ids)
-            if len(page) < _SESSIONS:
-                return
-            after = page[-1].id
+        every = paginated(self._sessions.page, limit=_SESSIONS)
+        return (each for each in every if agent_id in each.ever_ids)
 
     def again(self, agent_id: str, row: Row) -> Row | None:
         """A kept thing as it is now, or None when it is gone; lines are answered as they are."""
@@ -260,12 +256,8 @@ class Past:
         """Facts by their ids, where there are any; many are read in pages with all the others."""
         if len(refs) <= _ONE_BY_ONE:
             found = (self._facts.get(agent_id, kind, ref) for ref in refs)
-            yield from (fact for fact in found if fact is not None)
-            return
-        after = ""
-        while page := self._facts.page(agent_id, kind, after=after, limit=_PAGE):
-            yield from (fact for fact in page if fact.id in refs)
-            after = page[-1].id
+            return (fact for fact in found if fact is not None)
+        return (fact for fact in all_of(self._facts, agent_id, kind) if fact.id in refs)
 
 
 def row_of_fact(fact: Fact) -> Row | None:

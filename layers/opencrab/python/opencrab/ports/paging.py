@@ -1,20 +1,38 @@
-"""Paging: all facts of one kind, read page by page."""
+"""Paging: listings read to their end, page by page and only as far as somebody wants."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from opencrab.domain.document import Fact
 from opencrab.ports.documents import Facts
 
-
-def all_of(facts: Facts, agent_id: str, kind: str) -> Iterator[Fact]:
-    """Every fact of a kind that an agent keeps."""
-    after = ""
-    while True:
-        page = facts.page(agent_id, kind, after=after, limit=_PAGE)
-        yield from page
-        if len(page) < _PAGE:
-            return
-        after = page[-1].id
-
+T = TypeVar("T")
 
 _PAGE = 200
+
+
+def paginated(
+    read: Callable[..., Sequence[T]],
+    *place: str,
+    after: str | int | None = None,
+    limit: int = _PAGE,
+    key: Callable[[T], Any] = attrgetter("id"),
+    **wanted: object,
+) -> Iterator[T]:
+    """All that a listing has at a place after something; a page that is not full is its last.
+
+    `read` takes the place, `after` and `limit`, and whatever else is `wanted`; `key` is what the
+    next page comes after.
+    """
+    while True:
+        page = read(*place, after=after, limit=limit, **wanted)
+        yield from page
+        if len(page) < limit:
+            return
+        after = key(page[-1])
+
+
+def all_of(facts: Facts, owner: str, kind: str, *, after: str = "") -> Iterator[Fact]:
+    """Every fact of a kind that an owner keeps, or those after an id."""
+    return paginated(facts.page, owner, kind, after=after)

@@ -33,6 +33,7 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.text.plain import on_one_line, visible
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Identifier, Name, ShortText, Text, Unit, Value
+from opencrab.ports.paging import all_of
 from opencrab.ports.turn.action import ActionContext
 
 ARGUMENT_BYTES = 6 * WORKING_BYTES
@@ -40,7 +41,6 @@ ARGUMENT_BYTES = 6 * WORKING_BYTES
 
 Change = Callable[[Outlook], Outlook]
 
-_PAGE = 500
 _CONTENT = 2_000
 
 group = Group("inner")
@@ -317,10 +317,7 @@ def _count(context: ActionContext, kind: str) -> int:
 
 
 def _all(context: ActionContext, kind: str) -> Iterator[Fact]:
-    after = ""
-    while page := context.reach.facts.page(context.agent.id, kind, after=after, limit=_PAGE):
-        yield from page
-        after = page[-1].id
+    return all_of(context.reach.facts, context.agent.id, kind)
 
 
 def _label(field: str, given: str) -> str:

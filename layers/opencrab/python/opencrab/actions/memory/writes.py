@@ -24,6 +24,7 @@ from opencrab.domain.memory.write_policy import GATE, MEMORIES, RECOUNTED, Gate,
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.value import Language, Unit
 from opencrab.ports.memory.search import Query
+from opencrab.ports.paging import all_of
 from opencrab.ports.turn.action import ActionContext
 
 SIMILAR = 8
@@ -34,7 +35,6 @@ _NO_CORE = {
     Language.JA: "core にできるのはオーナーだけなので、fact として覚えました",
     Language.EN: "only the owner makes a memory core, so it is kept as a fact",
 }
-_PAGE = 500
 _TOLD_SIMILAR = 3
 _TOLD_CHARACTERS = 120
 
@@ -285,7 +285,4 @@ def _gate_fact(gate: Gate, context: ActionContext) -> Fact:
 
 
 def _count(context: ActionContext) -> int:
-    counted, after = 0, ""
-    while page := context.reach.facts.page(context.agent.id, MEMORY, after=after, limit=_PAGE):
-        counted, after = counted + len(page), page[-1].id
-    return counted
+    return sum(1 for _ in all_of(context.reach.facts, context.agent.id, MEMORY))

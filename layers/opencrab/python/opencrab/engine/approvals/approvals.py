@@ -24,6 +24,7 @@ from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolved
 from opencrab.ports.documents import Facts
+from opencrab.ports.paging import all_of
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +37,6 @@ NOBODY = "nobody"
 GRANTS_READ = 200
 """Grants of an agent that are looked at; those that have ended may stay in the store for days."""
 
-_BATCH = 100
 _TRIES = 3
 _EXPIRED = {
     Language.JA: "期限切れ: 期限までに誰も決定しませんでした",
@@ -351,10 +351,7 @@ def _busy(wanted: str) -> Conflict:
 
 
 def _all_open(facts: Facts) -> Iterator[Fact]:
-    after = ""
-    while found := facts.page(INSTALLATION_FACTS, OPEN, after=after, limit=_BATCH):
-        yield from found
-        after = found[-1].id
+    return all_of(facts, INSTALLATION_FACTS, OPEN)
 
 
 def _language(runtime: Runtime, agent_id: str) -> Language:

@@ -16,6 +16,7 @@ from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
 from opencrab.engine.conversation.live import Start, Visible, Watched, collect, start, too_many
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.paging import all_of
 
 CONNECTION, TICKET = "connection", "ticket"
 OPENED = "opened"
@@ -253,14 +254,8 @@ def unwatch(
 
 def watchers(runtime: Runtime, watched: Watched) -> Iterator[Fact]:
     """Everybody who watches something and whose connection has not lapsed."""
-    after, now = "", runtime.clock.now()
-    while page := runtime.home.facts.page(
-        watched.id, WATCHERS[watched.kind], after=after, limit=_PAGE
-    ):
-        yield from (fact for fact in page if not _is_over(fact, now))
-        if len(page) < _PAGE:
-            return
-        after = page[-1].id
+    now, known = runtime.clock.now(), all_of(runtime.home.facts, watched.id, WATCHERS[watched.kind])
+    return (fact for fact in known if not _is_over(fact, now))
 
 
 def told_next(runtime: Runtime, session_id: str, watcher: Fact) -> Iterator[Line]:

@@ -27,8 +27,8 @@ from opencrab.engine.erasure.derived_reports import wordings_kept
 from opencrab.engine.erasure.scope import Affected
 from opencrab.engine.goals.instructions import INSTRUCTION
 from opencrab.engine.learning.experience_changes import left_to, without, without_pins
-from opencrab.engine.paging import all_of
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.paging import all_of
 
 _INDEXED = {MEMORY, EXPERIENCE, SUMMARY}
 

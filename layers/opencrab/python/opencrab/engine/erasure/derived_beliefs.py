@@ -17,8 +17,8 @@ from opencrab.domain.memory.belief_index import outlook_change, outlook_of
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
-from opencrab.engine.paging import all_of
 from opencrab.ports.documents import Facts
+from opencrab.ports.paging import all_of
 
 
 class Means(Protocol):

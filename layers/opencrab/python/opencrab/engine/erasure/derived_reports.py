@@ -3,8 +3,8 @@
 from opencrab.domain.document import Fact
 from opencrab.domain.learning.report_wording import WORDING, WRITTEN, Wording
 from opencrab.engine.erasure.derived_beliefs import Means
-from opencrab.engine.paging import all_of
 from opencrab.ports.documents import Facts
+from opencrab.ports.paging import all_of
 
 
 def wordings_kept(

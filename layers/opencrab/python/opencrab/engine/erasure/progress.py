@@ -16,6 +16,7 @@ from opencrab.domain.erasure.request import Lines, Wish
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Value
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.paging import all_of
 
 TRAIL = "trail"
 """The kind of fact that a trail is stored as, in parts; they go when the wish is fulfilled."""
@@ -24,7 +25,6 @@ TRAIL_KEPT = timedelta(days=7)
 """How long a wish can be left half fulfilled before its repetitions may be overlooked."""
 
 _HELD = 2_000
-_PAGE = 100
 
 
 class _Part(Value):
@@ -103,13 +103,8 @@ class Trails:
                 self._runtime.home.facts.commit(fact.removed())
 
     def _ids(self) -> list[str]:
-        found, after = list[str](), ""
-        while page := self._runtime.home.facts.page(
-            self._agent_id, TRAIL, after=after, limit=_PAGE
-        ):
-            after = page[-1].id
-            found += [fact.id for fact in page if fact.id.partition(".")[0] == self._key]
-        return found
+        kept = all_of(self._runtime.home.facts, self._agent_id, TRAIL)
+        return [fact.id for fact in kept if fact.id.partition(".")[0] == self._key]
 
     def _write(self, fact_id: str, value: Value) -> None:
         until = self._runtime.clock.now() + TRAIL_KEPT

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 
 from opencrab.domain.conversation.line import Line
 from opencrab.domain.conversation.session import Session
@@ -14,6 +15,7 @@ from opencrab.domain.memory.memory import IMPRESSION, MEMORY, Impression, Memory
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.erasure.progress import Trail, add_lines, ranges
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.paging import paginated
 
 _QUOTATION = re.compile(r"^> ", re.MULTILINE)
 _PAGE = 500
@@ -125,12 +127,9 @@ def _sessions(runtime: Runtime, agent_id: str, wish: Wish, after: str | None) ->
         if agent_id not in session.ever_ids:
             raise NotFound(f"agent {agent_id!r} has no session {wish.id!r}")
         # The others are looked through for what repeats it.
-    while True:
-        page = home.sessions.page(after=after, limit=_SESSIONS)
-        yield from (each for each in page if agent_id in each.ever_ids)
-        if len(page) < _SESSIONS:
-            return
-        after = page[-1].id
+    for each in paginated(home.sessions.page, after=after, limit=_SESSIONS):
+        if agent_id in each.ever_ids:
+            yield each
 
 
 def _look_through(runtime: Runtime, found: Affected, session: Session) -> None:
@@ -221,22 +220,11 @@ def _add_compactions(runtime: Runtime, found: Affected) -> None:
         return
     since = max(found.since, runtime.clock.now() - RECORDS_KEPT)
     for agent_id in found.agents():
-        after: str | None = None
-        while True:
-            rows = runtime.home.usage.rows(agent_id, since=since, after=after, limit=_ROWS)
-            for row in rows:
-                if row.trigger is Trigger.COMPACTION and row.session_id in found.lines:
-                    found.beside[row.turn_id] = None
-            if len(rows) < _ROWS:
-                break
-            after = rows[-1].id
+        for row in paginated(runtime.home.usage.rows, agent_id, limit=_ROWS, since=since):
+            if row.trigger is Trigger.COMPACTION and row.session_id in found.lines:
+                found.beside[row.turn_id] = None
 
 
 def _lines_of(runtime: Runtime, session_id: str) -> Iterator[Line]:
-    after = 0
-    while True:
-        page = runtime.home.journal.lines(session_id, after=after, limit=_PAGE)
-        yield from page
-        if len(page) < _PAGE:
-            return
-        after = page[-1].sequence
+    place = attrgetter("sequence")
+    return paginated(runtime.home.journal.lines, session_id, after=0, limit=_PAGE, key=place)

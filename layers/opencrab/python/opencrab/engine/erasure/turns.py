@@ -21,6 +21,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolved
 from opencrab.engine.turn.large_result import is_result
 from opencrab.ports.erasure import not_ended
+from opencrab.ports.paging import paginated
 
 REMAINS = "remains"
 """The kind of fact that names what an owner may want to remove after a wish was fulfilled."""
@@ -153,15 +154,10 @@ class Erasing:
 
     def _unsay(self, agent_id: str, turns: set[str], since: datetime, until: datetime) -> None:
         """Take the words away in which answers of these turns were judged."""
-        usage, after = self._runtime.home.usage, None
-        while True:
-            rows = usage.rows(agent_id, since=since, until=until, after=after, limit=_ROWS)
-            for row in rows:
-                if row.turn_id in turns and row.self_evaluation:
-                    usage.unsay(agent_id, row.id)
-            if len(rows) < _ROWS:
-                return
-            after = rows[-1].id
+        usage = self._runtime.home.usage
+        for row in paginated(usage.rows, agent_id, limit=_ROWS, since=since, until=until):
+            if row.turn_id in turns and row.self_evaluation:
+                usage.unsay(agent_id, row.id)
 
     def _approvals(self, turn: Turn, records: Iterable[Record]) -> None:
         """What the turn had asked its owner, with the words in which it asked."""

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
@@ -11,6 +12,7 @@ from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.domain.usage.ledger import Grouping, Period, Summary, UsageRow, grouped, summary
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.paging import paginated
 
 MOST_ROWS = 10_000
 """Rows that one report reads; it says when there were more."""
@@ -238,13 +240,6 @@ def _newest(
     runtime: Runtime, agent_id: str, since: datetime | None, most: int
 ) -> tuple[tuple[UsageRow, ...], bool]:
     """An agent's newest rows, so many at most, and whether these are all."""
-    found: list[UsageRow] = []
-    after = None
-    while len(found) <= most:
-        asked = min(_PAGE, most + 1 - len(found))
-        rows = runtime.home.usage.rows(agent_id, since=since, after=after, limit=asked)
-        found += rows
-        if len(rows) < asked:
-            return tuple(found), True
-        after = rows[-1].id
-    return tuple(found[:most]), False
+    rows = paginated(runtime.home.usage.rows, agent_id, limit=min(_PAGE, most + 1), since=since)
+    found = tuple(islice(rows, most + 1))
+    return found[:most], len(found) <= most

@@ -8,6 +8,7 @@ another clock, may still come in before it. After SETTLED none does.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from itertools import islice
 
 from opencrab.domain.errors import NotFound
@@ -15,6 +16,7 @@ from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow, row_time
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.paging import paginated
 
 LIFE = timedelta(days=35)
 """As long as a turn's own records are kept at least."""
@@ -41,14 +43,12 @@ def entries(
 ) -> Iterator[Entry]:
     """An agent's turns whose first model call has ended, read as far as they are wanted."""
     since = runtime.clock.now() - LIFE
-    while True:
-        rows = runtime.home.usage.rows(
-            agent_id, since=since, after=after, limit=_PAGE, oldest_first=not newest_first
-        )
-        yield from (_entry(row) for row in rows if row.n == _FIRST)
-        if len(rows) < _PAGE:
-            return
-        after = rows[-1].id
+    rows = paginated(
+        partial(runtime.home.usage.rows, agent_id, since=since, oldest_first=not newest_first),
+        after=after,
+        limit=_PAGE,
+    )
+    return (_entry(row) for row in rows if row.n == _FIRST)
 
 
 def entry(runtime: Runtime, agent_id: str, entry_id: str) -> Entry | None:

@@ -27,6 +27,7 @@ from opencrab.engine.models.preferences import current, directory_of
 from opencrab.engine.models.price_list import price_on
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import known
+from opencrab.ports.paging import paginated
 
 MOST_ROWS = 20_000
 """Calls that are replayed at most, the newest."""
@@ -243,13 +244,8 @@ def _rows(
     runtime: Runtime, agent_id: str, since: datetime | None, until: datetime
 ) -> Iterator[UsageRow]:
     """The rows of a period, the newest first, page by page."""
-    after = None
-    while True:
-        page = runtime.home.usage.rows(agent_id, since=since, until=until, after=after, limit=_PAGE)
-        yield from page
-        if len(page) < _PAGE:
-            return
-        after = page[-1].id
+    rows = runtime.home.usage.rows
+    return paginated(rows, agent_id, limit=_PAGE, since=since, until=until)
 
 
 def _tasks(ledger: Ledger, evidence: Evidence, tallies: Iterable[Tally]) -> tuple[Replayed, ...]:

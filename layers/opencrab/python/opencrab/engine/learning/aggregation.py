@@ -23,6 +23,7 @@ from opencrab.domain.learning.reward import Opinion, opinions
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Signals, signals_id
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.paging import all_of, paginated
 
 log = logging.getLogger(__name__)
 
@@ -261,38 +262,21 @@ def _of_these_words(signals: Signals, worded: Mapping[str, datetime]) -> Signals
 
 
 def _signals(runtime: Runtime, agent_id: str, since: datetime) -> Iterator[Signals]:
-    after = signals_id(since)
-    while True:
-        page = runtime.home.facts.page(agent_id, SIGNALS, after=after, limit=_PAGE)
-        yield from (fact.read(Signals) for fact in page)
-        if len(page) < _PAGE:
-            return
-        after = page[-1].id
+    kept = all_of(runtime.home.facts, agent_id, SIGNALS, after=signals_id(since))
+    return (fact.read(Signals) for fact in kept)
 
 
 def _experiences(runtime: Runtime, agent_id: str, since: datetime) -> Iterator[Experience]:
     """Experiences since then; those about a turn lie where the turn ended."""
     after = ulid(int(since.timestamp() * 1_000), bytes(10))
-    while True:
-        page = runtime.home.facts.page(agent_id, EXPERIENCE, after=after, limit=_PAGE)
-        yield from (fact.read(Experience) for fact in page)
-        if len(page) < _PAGE:
-            return
-        after = page[-1].id
+    kept = all_of(runtime.home.facts, agent_id, EXPERIENCE, after=after)
+    return (fact.read(Experience) for fact in kept)
 
 
 def _grades(runtime: Runtime, agent_id: str, since: datetime) -> dict[str, float]:
     """The grades that the agent gave its answers, by metrics id."""
-    grades: dict[str, float] = {}
-    after: str | None = None
-    while True:
-        rows = runtime.home.usage.rows(
-            agent_id, since=since, after=after, limit=_PAGE, oldest_first=True
-        )
-        grades |= {row.id: row.quality_score for row in rows if row.quality_score is not None}
-        if len(rows) < _PAGE:
-            return grades
-        after = rows[-1].id
+    rows = paginated(runtime.home.usage.rows, agent_id, limit=_PAGE, since=since, oldest_first=True)
+    return {row.id: row.quality_score for row in rows if row.quality_score is not None}
 
 
 def _fact(agent_id: str, name: str, evidence: Evidence) -> Fact:

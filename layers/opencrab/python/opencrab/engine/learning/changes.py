@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from opencrab.domain.agents.agent_state import MIND, Mind
@@ -40,6 +41,7 @@ from opencrab.engine.learning.undo import WAS_PINNED, before_it, let_go, mix_and
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Facts
 from opencrab.ports.learning import known
+from opencrab.ports.paging import paginated
 
 log = logging.getLogger(__name__)
 
@@ -215,16 +217,8 @@ def mind_of(facts: Facts, agent_id: str) -> Mind:
 
 
 def _recent(facts: Facts, agent_id: str, since: datetime) -> Iterator[Adjustment]:
-    after = ""
-    while True:
-        page = adjustments(facts, agent_id, after=after)
-        for each in page:
-            if each.at < since:
-                return
-            yield each
-        if len(page) < _PAGE:
-            return
-        after = page[-1].id
+    known = paginated(partial(adjustments, facts), agent_id, after="", limit=_PAGE)
+    return takewhile(lambda each: each.at >= since, known)
 
 
 def _written(runtime: Runtime, agent_id: str, change: Change) -> Adjustment:

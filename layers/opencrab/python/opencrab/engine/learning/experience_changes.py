@@ -19,9 +19,9 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
 from opencrab.domain.skills.skill import SkillStatus
 from opencrab.engine.memory.records import mind_of, rewritten
-from opencrab.engine.paging import all_of
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Facts
+from opencrab.ports.paging import all_of
 
 OTHER = "other"
 """In what a change tells: the experience that says the same and stays."""

@@ -23,8 +23,8 @@ from opencrab.domain.learning.settings import Trials
 from opencrab.domain.learning.skill_lifecycle import on_trial, placed, restored, toggled
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus
-from opencrab.engine.paging import all_of
 from opencrab.ports.documents import Facts
+from opencrab.ports.paging import all_of
 
 WAS_PINNED = "was_pinned"
 """In what a stop tells: that to undo it takes no pin away."""

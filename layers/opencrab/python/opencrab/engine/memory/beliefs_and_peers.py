@@ -11,8 +11,8 @@ from opencrab.domain.memory.belief_index import outlook_change, outlook_of
 from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.memory.peer import PEER, Peer, trust
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, without_belief, without_peer
-from opencrab.engine.paging import all_of
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.paging import all_of
 
 _TRIES = 5
 

@@ -11,11 +11,10 @@ from opencrab.domain.memory.search_row import RowKind, row_of_memory
 from opencrab.domain.memory.write_policy import GATE, MEMORIES, RECOUNTED, Gate, Reason
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.memory.search import Query
+from opencrab.ports.paging import all_of
 
 SIMILAR = 8
 """Memories that a new one is compared with: those that a search for its words finds first."""
-
-_PAGE = 500
 
 
 def stored(runtime: Runtime, agent_id: str, memory_id: str) -> Fact | None:
@@ -128,7 +127,4 @@ def _counts(agent_id: str, gate: Gate) -> Fact:
 
 
 def _count(runtime: Runtime, agent_id: str) -> int:
-    counted, after = 0, ""
-    while page := runtime.home.facts.page(agent_id, MEMORY, after=after, limit=_PAGE):
-        counted, after = counted + len(page), page[-1].id
-    return counted
+    return sum(1 for _ in all_of(runtime.home.facts, agent_id, MEMORY))

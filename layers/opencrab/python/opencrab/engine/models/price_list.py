@@ -17,13 +17,13 @@ from opencrab.domain.value import Value
 from opencrab.engine.models.preferences import change_prices, current, directory_of
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Facts
+from opencrab.ports.paging import all_of
 
 PRICE_ROW = "price_row"
 """Kind of the facts: a row for each price of a model from a day on, in order of days."""
 
 KEPT = timedelta(days=400)
 _AT_ONCE = 20
-_PAGE = 100
 
 
 class Fetch(Protocol):
@@ -125,6 +125,4 @@ def _row(fact: Fact) -> PriceRow:
 
 
 def _pages(facts: Facts, after: str = "") -> Iterator[Fact]:
-    while page := facts.page(INSTALLATION_FACTS, PRICE_ROW, after=after, limit=_PAGE):
-        yield from page
-        after = page[-1].id
+    return all_of(facts, INSTALLATION_FACTS, PRICE_ROW, after=after)

@@ -28,6 +28,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.background import run_background
 from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.engine.turn.run import run_turn
+from opencrab.ports.paging import all_of, paginated
 from opencrab.ports.turn.queue import Delivery, Queue
 
 MOST_AGENTS, MOST_HOURS = 1_000, 24 * 31
@@ -237,11 +238,7 @@ def _lived(runtime: Runtime, agent_id: str, told: list[datetime]) -> Lived:
 
 
 def _rows(runtime: Runtime, agent_id: str) -> list[UsageRow]:
-    rows, after = list[UsageRow](), None
-    while page := runtime.home.usage.rows(agent_id, after=after, limit=_PAGE):
-        rows.extend(page)
-        after = page[-1].id
-    return rows
+    return list(paginated(runtime.home.usage.rows, agent_id, limit=_PAGE))
 
 
 def _woken(runtime: Runtime, row: UsageRow) -> Woken:
@@ -254,11 +251,7 @@ def _woken(runtime: Runtime, row: UsageRow) -> Woken:
 
 
 def _goals(runtime: Runtime, agent_id: str) -> list[Goal]:
-    found, after = list[Goal](), ""
-    while page := runtime.home.facts.page(agent_id, GOAL, after=after, limit=_PAGE):
-        found.extend(fact.read(Goal) for fact in page)
-        after = page[-1].id
-    return found
+    return [fact.read(Goal) for fact in all_of(runtime.home.facts, agent_id, GOAL)]
 
 
 def _together(by_agent: dict[str, Lived], hours: float, seed: int) -> Simulated:

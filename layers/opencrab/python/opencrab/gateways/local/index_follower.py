@@ -3,11 +3,13 @@
 import logging
 import threading
 from collections.abc import Callable
+from operator import attrgetter
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.ports.agents import Agents
 from opencrab.ports.conversation.feed import ChangeFeed
 from opencrab.ports.memory.search import Indexing
+from opencrab.ports.paging import paginated
 
 log = logging.getLogger(__name__)
 
@@ -61,13 +63,10 @@ class IndexFollower:
                 self._stopping.wait(self._pause_seconds)
 
     def _catch_up(self) -> bool:
-        after: str | None = None
-        while page := self._agents.page(after=after, limit=_AGENTS):
-            for profile in page:
-                if self._stopping.is_set():
-                    return False
-                self._indexing.catch_up(profile.agent.id)
-            after = page[-1].agent.id
+        for profile in paginated(self._agents.page, limit=_AGENTS, key=attrgetter("agent.id")):
+            if self._stopping.is_set():
+                return False
+            self._indexing.catch_up(profile.agent.id)
         return True
 
     def _follow(self) -> bool:

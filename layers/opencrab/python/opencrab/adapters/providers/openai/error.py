@@ -19,7 +19,6 @@ from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
 
 _BAD_REQUEST = 400
-_SERVER_ERROR = 500
 _NO_STATUS = 600
 _TOLD_LENGTH = 500
 _MARKS_LENGTH = 4_000

@@ -31,6 +31,7 @@ from opencrab.domain.learning.review_period import (
 )
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.paging import paginated
 
 log = logging.getLogger(__name__)
 
@@ -164,12 +165,7 @@ def _active(runtime: Runtime, days: tuple[date, ...], after: str) -> Iterator[st
 
 
 def _active_on(runtime: Runtime, day: str, after: str) -> Iterator[str]:
-    while True:
-        page = runtime.home.tallies.active(day, after=after, limit=_PAGE)
-        yield from page
-        if len(page) < _PAGE:
-            return
-        after = page[-1]
+    return paginated(runtime.home.tallies.active, day, after=after, limit=_PAGE, key=str)
 
 
 def _stored(runtime: Runtime, ended: date) -> tuple[Fact | None, Nightfall]:

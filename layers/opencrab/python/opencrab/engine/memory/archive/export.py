@@ -7,6 +7,7 @@ tells what happened here, and nothing else may be written into it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 
 from opencrab.domain.conversation.line import Line, LineKind
 from opencrab.domain.conversation.session import Session
@@ -27,6 +28,7 @@ from opencrab.domain.value import Value
 from opencrab.engine.memory.archive.file import MANIFEST, Manifest, packed, rows_of
 from opencrab.engine.memory.reading import session_of
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.paging import all_of, paginated
 
 KINDS: dict[str, type[Value]] = {
     MEMORY: Memory,
@@ -93,38 +95,22 @@ def export(runtime: Runtime, agent_id: str, wanted: Wanted) -> bytes:
 
 
 def _facts(runtime: Runtime, agent_id: str, kind: str, form: type[Value]) -> Iterator[Value]:
-    after = ""
-    while True:
-        page = runtime.home.facts.page(agent_id, kind, after=after, limit=_PAGE)
-        yield from (fact.read(form) for fact in page)
-        if len(page) < _PAGE:
-            return
-        after = page[-1].id
+    return (fact.read(form) for fact in all_of(runtime.home.facts, agent_id, kind))
 
 
 def _sessions(runtime: Runtime, agent_id: str, wanted: Wanted) -> Iterator[Session]:
     if wanted.session_id is not None:
         yield session_of(runtime, agent_id, wanted.session_id)
         return
-    after: str | None = None
-    while True:
-        page = runtime.home.sessions.page(after=after, limit=_SESSIONS)
-        yield from (each for each in page if agent_id in each.ever_ids)
-        if len(page) < _SESSIONS:
-            return
-        after = page[-1].id
+    for each in paginated(runtime.home.sessions.page, limit=_SESSIONS):
+        if agent_id in each.ever_ids:
+            yield each
 
 
 def _lines(runtime: Runtime, agent_id: str, session_id: str, wanted: Wanted) -> Iterator[Line]:
-    after = 0
-    while True:
-        page = runtime.home.journal.lines(session_id, after=after, limit=_PAGE)
-        yield from (
-            each for each in page if each.is_visible_to(agent_id) and wanted.covers(each.at)
-        )
-        if len(page) < _PAGE:
-            return
-        after = page[-1].sequence
+    place = attrgetter("sequence")
+    lines = paginated(runtime.home.journal.lines, session_id, after=0, limit=_PAGE, key=place)
+    return (each for each in lines if each.is_visible_to(agent_id) and wanted.covers(each.at))
 
 
 def _memories(agent_id: str, memories: list[Memory]) -> str:

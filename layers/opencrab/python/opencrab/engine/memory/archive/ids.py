@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from opencrab.domain.erasure.request import FORGOTTEN, Mark
 from opencrab.domain.identifier import ulid, ulid_milliseconds
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.paging import all_of
 
-_PAGE = 500
 _AFTER = timedelta(milliseconds=1)
 
 
@@ -68,10 +68,8 @@ class Names:
 
 
 def _marks(runtime: Runtime, agent_id: str) -> Iterator[tuple[str, Mark]]:
-    after = ""
-    while page := runtime.home.facts.page(agent_id, FORGOTTEN, after=after, limit=_PAGE):
-        yield from ((fact.id, fact.read(Mark)) for fact in page)
-        after = page[-1].id
+    marks = all_of(runtime.home.facts, agent_id, FORGOTTEN)
+    return ((fact.id, fact.read(Mark)) for fact in marks)
 
 
 def _bytes(*causes: str) -> bytes:

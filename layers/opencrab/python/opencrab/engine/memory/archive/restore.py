@@ -37,8 +37,8 @@ from opencrab.engine.memory.archive.file import Archive, told
 from opencrab.engine.memory.archive.ids import Names
 from opencrab.engine.memory.beliefs_and_peers import look_out
 from opencrab.engine.memory.records import gate_of, mind_of, more, rewritten
-from opencrab.engine.paging import all_of
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.paging import all_of
 
 TAKEN_KINDS = (MEMORY, EXPERIENCE, IMPRESSION, NODE, EDGE, BELIEF, PEER)
 
