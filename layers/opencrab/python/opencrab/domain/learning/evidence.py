@@ -26,18 +26,22 @@ BINS = 5
 """Steps of self-given grades that are told apart."""
 
 
-class Paired(Value):
+class _Summed(Value):
+    """A value of which two together are the sums of their fields."""
+
+    def __add__(self, other: Self) -> Self:
+        """Both together."""
+        return self.replaced(**{name: mine + getattr(other, name) for name, mine in self})
+
+
+class Paired(_Summed):
     """How turns went that had something, and those from which the coin withheld it."""
 
     given: Sums = Sums()
     held: Sums = Sums()
 
-    def __add__(self, other: "Paired") -> "Paired":
-        """Both together."""
-        return Paired(given=self.given + other.given, held=self.held + other.held)
 
-
-class ModelEvidence(Value):
+class ModelEvidence(_Summed):
     """How turns went with one model, what they cost (micro-dollars) and took (milliseconds).
 
     `failed` are the turns for which it had no answer at all; they are in `turns` and in no sum.
@@ -83,27 +87,12 @@ class ModelEvidence(Value):
             failed=max(self.failed - then.failed, 0),
         )
 
-    def __add__(self, other: "ModelEvidence") -> "ModelEvidence":
-        """Both together."""
-        return ModelEvidence(
-            quality=self.quality + other.quality,
-            cost=self.cost + other.cost,
-            latency=self.latency + other.latency,
-            turns=self.turns + other.turns,
-            failed=self.failed + other.failed,
-            weighted=self.weighted + other.weighted,
-        )
 
-
-class Graded(Value):
+class Graded(_Summed):
     """What a model's turns were worth by objective signals where it gave itself such a grade."""
 
     grades: Sums = Sums()
     worth: Sums = Sums()
-
-    def __add__(self, other: "Graded") -> "Graded":
-        """Both together."""
-        return Graded(grades=self.grades + other.grades, worth=self.worth + other.worth)
 
 
 RECALLED_DAYS = 30

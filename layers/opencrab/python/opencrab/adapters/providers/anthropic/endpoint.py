@@ -9,12 +9,10 @@ from opencrab.adapters.providers.anthropic.answer import from_wire
 from opencrab.adapters.providers.anthropic.error import failure
 from opencrab.adapters.providers.anthropic.request import to_wire
 from opencrab.adapters.providers.anthropic.stream import AnthropicAssembly
-from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.lenient import label, listing, mapping
-from opencrab.adapters.providers.wire.wire import Assembly, Endpoint, Framing, Party
+from opencrab.adapters.providers.wire.wire import Endpoint, Framing, Party
 from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.domain.turn.record import Answer
-from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo
+from opencrab.ports.models.model import Embeddings
 
 VERSION = "2023-06-01"
 """The version that we speak, whatever newer ones there are."""
@@ -26,6 +24,10 @@ class AnthropicWire:
     """A Wire for Anthropic; a base URL may end with /v1 or lie above it."""
 
     framing: Framing = "sse"
+    to_wire = staticmethod(to_wire)
+    from_wire = staticmethod(from_wire)
+    assembly = AnthropicAssembly
+    failure = staticmethod(failure)
 
     def __init__(self, base_url: str = "") -> None:
         self._root = "" if base_url.rstrip("/").endswith("/v1") else "/v1"
@@ -38,18 +40,6 @@ class AnthropicWire:
         if endpoint.api_key:
             headers["x-api-key"] = endpoint.api_key
         return headers
-
-    def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
-        return to_wire(request, info, stream=stream)
-
-    def from_wire(self, body: Any, party: Party) -> Answer:
-        return from_wire(body, party)
-
-    def assembly(self, party: Party) -> Assembly:
-        return AnthropicAssembly(party)
-
-    def failure(self, reply: Reply, party: Party) -> Unanswered:
-        return failure(reply, party)
 
     def models_path(self) -> str:
         return f"{self._root}/models?limit={_MOST_MODELS}"

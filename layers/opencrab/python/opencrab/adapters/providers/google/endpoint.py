@@ -8,10 +8,8 @@ from opencrab.adapters.providers.google.error import failure_of, failure_of_repl
 from opencrab.adapters.providers.google.request import body_of, model_id
 from opencrab.adapters.providers.google.stream import GoogleAssembly, joined
 from opencrab.adapters.providers.openai import embedding
-from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.lenient import count, label, listing, mapping
-from opencrab.adapters.providers.wire.wire import Assembly, Endpoint, Framing, Party
-from opencrab.domain.models.fault import Unanswered
+from opencrab.adapters.providers.wire.wire import Endpoint, Framing, Party
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import Answer
 from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo
@@ -21,6 +19,8 @@ class GoogleWire:
     """The format of Google's Generative Language API."""
 
     framing: Framing = "sse"
+    assembly = GoogleAssembly
+    failure = staticmethod(failure_of_reply)
 
     def chat_path(self, model: str, *, stream: bool) -> str:
         return _path(model, "streamGenerateContent?alt=sse" if stream else "generateContent")
@@ -40,12 +40,6 @@ class GoogleWire:
 
     def from_wire(self, body: Any, party: Party) -> Answer:
         return answer_of(joined(body, party) if isinstance(body, list) else body, party)
-
-    def assembly(self, party: Party) -> Assembly:
-        return GoogleAssembly(party)
-
-    def failure(self, reply: Reply, party: Party) -> Unanswered:
-        return failure_of_reply(reply, party)
 
     def models_path(self) -> str:
         return "/models?pageSize=1000"

@@ -5,13 +5,11 @@ from typing import Any
 from opencrab.adapters.providers.ollama.answer import OllamaAssembly, answer_of
 from opencrab.adapters.providers.ollama.error import failure_of, failure_of_reply
 from opencrab.adapters.providers.openai import embedding
-from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.history import settled
 from opencrab.adapters.providers.wire.lenient import count, label, listing, mapping
-from opencrab.adapters.providers.wire.wire import Assembly, Endpoint, Framing, Party
-from opencrab.domain.models.fault import Unanswered
+from opencrab.adapters.providers.wire.wire import Endpoint, Framing, Party
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.turn.record import Answer, Call
+from opencrab.domain.turn.record import Call
 from opencrab.ports.models.model import (
     ActionSchema,
     ChatRequest,
@@ -26,6 +24,9 @@ class OllamaWire:
     """The format of /api/chat. Ollama cannot be told to answer with a call: it is only asked."""
 
     framing: Framing = "ndjson"
+    from_wire = staticmethod(answer_of)
+    assembly = OllamaAssembly
+    failure = staticmethod(failure_of_reply)
 
     def chat_path(self, model: str, *, stream: bool) -> str:  # noqa: ARG002  - it is in the body
         return "/api/chat"
@@ -41,15 +42,6 @@ class OllamaWire:
         system = [{"role": "system", "content": request.system}] if request.system else []
         body["messages"] = [*system, *(_message(turn, info) for turn in settled(request.turns))]
         return body | {"stream": stream, "options": _options(request, info)}
-
-    def from_wire(self, body: Any, party: Party) -> Answer:
-        return answer_of(body, party)
-
-    def assembly(self, party: Party) -> Assembly:
-        return OllamaAssembly(party)
-
-    def failure(self, reply: Reply, party: Party) -> Unanswered:
-        return failure_of_reply(reply, party)
 
     def models_path(self) -> str:
         return "/api/tags"

@@ -3,9 +3,12 @@
 A refused body is never part of one; ids, paths and names of fields are named, quoted by `!r`.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from fastapi.responses import Response
@@ -157,8 +160,8 @@ def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
     if kind in _OF_TEXTS and isinstance(error.get("input"), str):
         # Where a field may also be a list, its texts are measured like one.
         kind = _OF_TEXTS[kind]
-    if kind in _EXPLAINED:
-        detail, cure = (text.format_map(_Facts(facts)) for text in _EXPLAINED[kind])
+    if kind in (explained := _explained()):
+        detail, cure = (text.format_map(_Facts(facts)) for text in explained[kind].values())
     elif kind == "value_error":
         detail, _, cure = str(facts.get("error", "")).partition(": ")
     else:
@@ -183,42 +186,11 @@ class _Facts(dict[str, Any]):
 
 
 _OF_TEXTS = {"too_short": "string_too_short", "too_long": "string_too_long"}
-_EXPLAINED = {
-    "missing": ("is missing", "add it"),
-    "extra_forbidden": ("is not known here", "remove it, or correct its name"),
-    "string_type": ("must be a text", "send a text in quotation marks"),
-    "string_too_short": (
-        "must have at least {min_length} character(s)",
-        "write something",
-    ),
-    "string_too_long": ("must have at most {max_length} characters", "shorten it"),
-    "string_pattern_mismatch": ("has a wrong form", "it must match {pattern}"),
-    "string_unicode": ("contains half a character (a lone surrogate)", "remove it"),
-    "union_tag_invalid": ("has an unknown kind", "use one of {expected_tags}"),
-    "union_tag_not_found": ("does not say its kind", "add {discriminator}"),
-    "enum": ("is none of the known values", "use {expected}"),
-    "literal_error": ("is none of the known values", "use {expected}"),
-    "int_parsing": ("must be a whole number", "send one"),
-    "int_type": ("must be a whole number", "send one"),
-    "int_from_float": ("must be a whole number", "send one"),
-    "int_parsing_size": ("is too large", "send a smaller number"),
-    "float_type": ("must be a number", "send one"),
-    "float_parsing": ("must be a number", "send one"),
-    "finite_number": ("must be a finite number", "send one"),
-    "bool_type": ("must be true or false", "send one of them, without quotation marks"),
-    "greater_than_equal": ("is too small", "it must be at least {ge}"),
-    "less_than_equal": ("is too large", "it must be at most {le}"),
-    "too_short": ("has too few entries", "it must have at least {min_length}"),
-    "too_long": ("has too many entries", "it may have at most {max_length}"),
-    "model_type": ("must be a JSON object", "send one in braces"),
-    "model_attributes_type": ("must be a JSON object", "send one in braces"),
-    "dict_type": ("must be a JSON object", "send one in braces"),
-    "date_from_datetime_parsing": ("must be a date", "write it as 2026-02-17"),
-    "date_parsing": ("must be a date", "write it as 2026-02-17"),
-    "date_type": ("must be a date", "write it as 2026-02-17"),
-    "datetime_type": ("must be a time", "write it as 2026-02-17T09:00:00Z"),
-    "datetime_parsing": ("must be a time", "write it as 2026-02-17T09:00:00Z"),
-    "datetime_from_date_parsing": ("must be a time", "write it as 2026-02-17T09:00:00Z"),
-    "tuple_type": ("must be a list", "send one in brackets"),
-    "list_type": ("must be a list", "send one in brackets"),
-}
+
+
+@cache
+def _explained() -> dict[str, dict[str, str]]:
+    """What pydantic's kinds of errors mean, and what to do about them."""
+    text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+    explained: dict[str, dict[str, str]] = json.loads(text)
+    return explained
