@@ -118,8 +118,8 @@ MUTANTS = (
     Mutant(
         id="queue-not-released",
         module="opencrab.adapters.sqlite.queue",
-        old="(self._now(), self._name), ) def depth",
-        new='(self._now(), ""),\n            )\n\n    def depth',
+        old="(milliseconds(self._clock.now()), self._name), ) def depth",
+        new='(milliseconds(self._clock.now()), ""),\n            )\n\n    def depth',
         fault="after a restart what was in flight is stuck until its visibility ends",
     ),
     Mutant(

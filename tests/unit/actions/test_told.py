@@ -79,7 +79,7 @@ def _bytes(registry: Registry, mind: Mind, language: Language) -> int:
         updated_at=NOW,
     )
     schemas = registry.schemas(agent, ROUTING, Authority.OWNER, mind)
-    system = system_text(profile, session, index(had(SKILLS, mind), language).text)
+    system = system_text(profile, session, index(had(SKILLS.all(), mind), language).text)
     return len(system.encode()) + sum(len(each.model_dump_json().encode()) for each in schemas)
 
 

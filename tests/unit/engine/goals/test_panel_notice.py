@@ -11,7 +11,7 @@ from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailabl
 from opencrab.domain.value import Language
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.panel_notice import is_panel, tell_panel
+from opencrab.engine.goals.panel_notice import PANEL, tell_panel
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import Outcome
 from opencrab.ports.conversation.channel import Panel
@@ -71,7 +71,7 @@ def test_the_same_change_is_one_message_and_another_is_another(world: World) -> 
         tell_panel(world.runtime, PLACE, "ken", "G1", key=key)
     found = waiting(world)
     assert [each.body for each in found] == [message("G1").body] * 2
-    assert all(is_panel(each.body) for each in found)
+    assert all(each.body.startswith(PANEL) for each in found)
 
 
 def test_where_nobody_sees_it_nothing_is_told(world: World) -> None:
@@ -101,7 +101,7 @@ def unanswered(world: World) -> Runtime:
 
 
 def test_speech_is_no_panel() -> None:
-    assert not is_panel("discord:1/2\nturn#0000")
+    assert not "discord:1/2\nturn#0000".startswith(PANEL)
 
 
 @pytest.mark.parametrize(

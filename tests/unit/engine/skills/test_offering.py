@@ -16,6 +16,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.skills.offering import (
     INDEX_BYTES,
     TEXT_BYTES,
+    Had,
     fitting,
     had,
     index,
@@ -30,6 +31,11 @@ from tests.unit.actions.bench import NOW
 SHIPPED = FileSkills(ROOT / "skills")
 EVERYTHING = Mind(enabled=("autonomous", "knowledge-vault"))
 OWN = Teaching(source_type=SourceType.REFLECTION, taught_by="owner", vouched=True)
+
+
+def counting(mind: Mind) -> tuple[Had, ...]:
+    """The skills that count for an agent with this mind."""
+    return had(SHIPPED.all(), mind)
 
 
 def skill(name: str = "good-questions", guidance: str = "「なぜ」と尋ねる。") -> AcquiredSkill:
@@ -52,31 +58,31 @@ def facts(tmp_path: Path) -> Iterator[Facts]:
 
 @pytest.mark.parametrize("language", Language)
 def test_the_index_of_all_shipped_skills_is_short(language: Language) -> None:
-    text = index(had(SHIPPED, EVERYTHING), language).text
+    text = index(counting(EVERYTHING), language).text
     assert len(text.encode()) <= 1_536
     assert len(text.splitlines()) == 7
-    assert len(index(had(SHIPPED, Mind()), language).text.encode()) <= 600
-    assert "autonomous" not in index(had(SHIPPED, Mind()), language).text
+    assert len(index(counting(Mind()), language).text.encode()) <= 600
+    assert "autonomous" not in index(counting(Mind()), language).text
 
 
 def test_who_has_no_skills_is_told_of_none() -> None:
     nothing = Mind(disabled=tuple(each.name for each in SHIPPED.all()))
-    assert index(had(SHIPPED, nothing), Language.JA).text == ""
-    assert index(had(SHIPPED, nothing), Language.EN).names == ()
+    assert index(counting(nothing), Language.JA).text == ""
+    assert index(counting(nothing), Language.EN).names == ()
 
 
 def test_a_skill_that_was_switched_off_is_neither_offered_nor_loaded() -> None:
     off = Mind(disabled=("workspace-management",))
-    assert "workspace-management" not in index(had(SHIPPED, off), Language.EN).names
-    assert fitting(had(SHIPPED, off), "このファイルを保存して") == ()
-    assert fitting(had(SHIPPED, Mind()), "このファイルを保存して") == ("workspace-management",)
+    assert "workspace-management" not in index(counting(off), Language.EN).names
+    assert fitting(counting(off), "このファイルを保存して") == ()
+    assert fitting(counting(Mind()), "このファイルを保存して") == ("workspace-management",)
 
 
 def test_a_skill_that_was_shipped_since_takes_the_place_of_a_learned_one(facts: Facts) -> None:
     learned_first = skill("task-execution", "Never plan.")
     facts.commit(new_fact("mika", SKILL, "task-execution", learned_first))
     known = indexed(Mind(), learned_first)
-    assert index(had(SHIPPED, known), Language.EN).names.count("task-execution") == 1
+    assert index(counting(known), Language.EN).names.count("task-execution") == 1
     text = text_of("task-execution", SHIPPED, facts, "mika", Language.EN)
     assert text != "Never plan."
 
@@ -87,11 +93,11 @@ def test_the_index_is_capped_and_says_how_many_are_missing(language: Language) -
     for number in range(50):
         settled = promoted(skill(f"s-{number:02}"), NOW)
         full = indexed(full, settled.replaced(description="あ" * 300))
-    text = index(had(SHIPPED, full), language).text
+    text = index(counting(full), language).text
     told = len(text.splitlines()) - 2
     assert len(text.encode()) <= INDEX_BYTES
     assert str(56 - told) in text.splitlines()[-1]
-    assert len(index(had(SHIPPED, full), Language.EN).names) == 56
+    assert len(index(counting(full), Language.EN).names) == 56
 
 
 @pytest.mark.parametrize(
@@ -111,7 +117,7 @@ def test_the_index_is_capped_and_says_how_many_are_missing(language: Language) -
     ],
 )  # fmt: skip
 def test_a_skill_is_loaded_where_it_fits(message: str, names: list[str]) -> None:
-    assert list(fitting(had(SHIPPED, EVERYTHING), message)) == names
+    assert list(fitting(counting(EVERYTHING), message)) == names
 
 
 @pytest.mark.parametrize(
@@ -129,7 +135,7 @@ def test_a_skill_is_loaded_where_it_fits(message: str, names: list[str]) -> None
     ],
 )
 def test_small_talk_loads_nothing(message: str) -> None:
-    assert fitting(had(SHIPPED, EVERYTHING), message) == ()
+    assert fitting(counting(EVERYTHING), message) == ()
 
 
 @pytest.mark.parametrize(
@@ -145,21 +151,21 @@ def test_small_talk_loads_nothing(message: str) -> None:
 def test_an_acquired_skill_fits_by_its_situation_or_its_words(
     description: str, pattern: str, message: str
 ) -> None:
-    assert fitting(had(SHIPPED, mind(description, pattern)), message) == ("own",)
-    assert fitting(had(SHIPPED, mind(description, pattern)), "こんにちは hello") == ()
+    assert fitting(counting(mind(description, pattern)), message) == ("own",)
+    assert fitting(counting(mind(description, pattern)), "こんにちは hello") == ()
 
 
 @pytest.mark.parametrize("pattern", ["", "|", "a|e|の", " | |", "it is|you are"])
 def test_a_situation_that_says_nothing_fits_nothing(pattern: str) -> None:
-    assert fitting(had(SHIPPED, mind("x", pattern)), "it is the one that you are, の話") == ()
+    assert fitting(counting(mind("x", pattern)), "it is the one that you are, の話") == ()
 
 
 def test_only_the_best_are_loaded_in_the_same_order_every_time() -> None:
     message = "ノートをファイルに保存して、教訓を覚えて、計画を立てて"
-    found = fitting(had(SHIPPED, EVERYTHING), message, limit=3)
+    found = fitting(counting(EVERYTHING), message, limit=3)
     assert len(found) == 3
-    assert fitting(had(SHIPPED, EVERYTHING), message) == found[:2]
-    assert fitting(had(SHIPPED, EVERYTHING), message, limit=0) == ()
+    assert fitting(counting(EVERYTHING), message) == found[:2]
+    assert fitting(counting(EVERYTHING), message, limit=0) == ()
 
 
 def test_of_skills_that_fit_alike_one_that_proved_itself_comes_before_one_on_trial() -> None:
@@ -168,12 +174,15 @@ def test_of_skills_that_fit_alike_one_that_proved_itself_comes_before_one_on_tri
         for name, new in (("another", True), ("better", False))
     ]
     for message in ("友だちが泣いている", "my friend is crying"):
-        assert fitting(had(SHIPPED, Mind(skills=tuple(both))), message) == ("better", "another")
-        assert fitting(had(SHIPPED, Mind(skills=tuple(both))), message, limit=1) == ("better",)
+        assert fitting(counting(Mind(skills=tuple(both))), message) == (
+            "better",
+            "another",
+        )
+        assert fitting(counting(Mind(skills=tuple(both))), message, limit=1) == ("better",)
 
 
 def test_a_long_message_is_read_from_its_beginning() -> None:
-    assert fitting(had(SHIPPED, Mind()), "あ" * 1_000_000 + "ファイル") == ()
+    assert fitting(counting(Mind()), "あ" * 1_000_000 + "ファイル") == ()
 
 
 @pytest.mark.parametrize("language", Language)
@@ -203,19 +212,16 @@ def test_only_live_skills_have_a_text(facts: Facts) -> None:
 def test_a_skill_on_trial_is_told_of_nowhere_and_comes_where_it_fits(language: Language) -> None:
     fitting_one = skill().replaced(situation_pattern="請求書")
     trying = indexed(Mind(), fitting_one)
-    assert index(had(SHIPPED, trying), language).text == index(had(SHIPPED, Mind()), language).text
-    assert (
-        index(had(SHIPPED, trying), Language.EN).names
-        == index(had(SHIPPED, Mind()), Language.EN).names
-    )
-    assert fitting(had(SHIPPED, trying), "この請求書を見て") == ("good-questions",)
+    assert index(counting(trying), language).text == index(counting(Mind()), language).text
+    assert index(counting(trying), Language.EN).names == index(counting(Mind()), Language.EN).names
+    assert fitting(counting(trying), "この請求書を見て") == ("good-questions",)
     settled = indexed(trying, promoted(fitting_one, NOW))
-    assert "good-questions" in index(had(SHIPPED, settled), language).text
-    assert index(had(SHIPPED, settled), Language.EN).names[-1] == "good-questions"
+    assert "good-questions" in index(counting(settled), language).text
+    assert index(counting(settled), Language.EN).names[-1] == "good-questions"
     shipped_since = indexed(Mind(), skill("task-execution"))
     assert (
-        index(had(SHIPPED, shipped_since), Language.EN).names
-        == index(had(SHIPPED, Mind()), Language.EN).names
+        index(counting(shipped_since), Language.EN).names
+        == index(counting(Mind()), Language.EN).names
     )
 
 

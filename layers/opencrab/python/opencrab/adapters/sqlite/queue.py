@@ -12,7 +12,7 @@ from opencrab.ports.turn.queue import Delivery, check_delay
 DEDUPLICATION = timedelta(minutes=5)
 _DEAD_KEPT = timedelta(days=14)
 
-_READY = "SELECT 1 FROM queue WHERE queue=? AND visible_at<=? LIMIT 1"
+_FIRST = "SELECT min(visible_at) FROM queue WHERE queue=? AND visible_at IS NOT NULL"
 _UNCOVER = (
     "UPDATE queue SET visible_at=? WHERE position=("
     "SELECT min(position) FROM queue WHERE queue=? AND grp=?) AND visible_at IS NULL"
@@ -38,7 +38,7 @@ class SqliteQueue:
 
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
         check_delay(delay_seconds, ordered=self._ordered)
-        now = self._now()
+        now = milliseconds(self._clock.now())
         until = now + int(DEDUPLICATION.total_seconds() * 1000)
         with self._database.writing() as items:
             # What is remembered of a message is committed with it: neither is ever there alone.
@@ -67,7 +67,7 @@ class SqliteQueue:
             self._topic.wait(generation, min(left, self._until_visible()))
 
     def done(self, receipt: str) -> None:
-        now = self._now()
+        now = milliseconds(self._clock.now())
         with self._database.writing() as items:
             # One transaction: a head that is removed while the next one stays covered would let its
             # group stand still for ever (ADR 0005).
@@ -83,7 +83,7 @@ class SqliteQueue:
             row = items.execute(
                 # Without a receipt the delivery is over: its holder can end it no more.
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE receipt=? RETURNING position",
-                (self._now() + seconds * 1000, receipt),
+                (milliseconds(self._clock.now()) + seconds * 1000, receipt),
             ).fetchone()
             items.touched.add(self._name)
             return row is not None
@@ -109,7 +109,7 @@ class SqliteQueue:
         with self._database.writing() as items:
             items.execute(
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE queue=? AND receipt IS NOT NULL",
-                (self._now(), self._name),
+                (milliseconds(self._clock.now()), self._name),
             )
 
     def depth(self) -> int:
@@ -122,12 +122,11 @@ class SqliteQueue:
             )
 
     def _take(self, visibility_seconds: int) -> Delivery | None:
-        now = self._now()
-        with self._database.reading() as items:
-            # Looked at first, since whoever polls an empty queue must not write, nor wait for those
-            # who do. Between here and there another worker may take it.
-            if items.execute(_READY, (self._name, now)).fetchone() is None:
-                return None
+        # Looked at first, since whoever polls an empty queue must not write, nor wait for those who
+        # do. Between here and there another worker may take it.
+        visible_at = self._first_visible_at()
+        if visible_at is None or visible_at > (now := milliseconds(self._clock.now())):
+            return None
         receipt = secrets.token_hex(16)
         with self._database.writing() as items:
             row = items.execute(
@@ -139,14 +138,12 @@ class SqliteQueue:
         return Delivery(row[0], row[1], receipt, row[2]) if row else None
 
     def _until_visible(self) -> float:
-        with self._database.reading() as items:
-            row = items.execute(
-                "SELECT min(visible_at) FROM queue WHERE queue=? AND visible_at IS NOT NULL",
-                (self._name,),
-            ).fetchone()
-        if row is None or row[0] is None:
+        visible_at = self._first_visible_at()
+        if visible_at is None:
             return 60.0
-        return max((int(row[0]) - self._now()) / 1000, 0.001)
+        return max((visible_at - milliseconds(self._clock.now())) / 1000, 0.001)
 
-    def _now(self) -> int:
-        return milliseconds(self._clock.now())
+    def _first_visible_at(self) -> int | None:
+        with self._database.reading() as items:
+            row = items.execute(_FIRST, (self._name,)).fetchone()
+        return None if row is None else row[0]

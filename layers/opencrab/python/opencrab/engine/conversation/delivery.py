@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.conversation.utterance import ATTEMPTS, DeliveryState, Utterance
 from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailable
-from opencrab.engine.goals.panel_notice import is_panel
+from opencrab.engine.goals.panel_notice import PANEL
 from opencrab.engine.goals.progress_panel import show_panel
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import Outcome
@@ -24,7 +24,7 @@ def deliver(runtime: Runtime, delivery: Delivery) -> Outcome:
     repeated only where that shows it once; elsewhere the utterance ends as indeterminate, since
     nobody can know whether it was seen.
     """
-    if is_panel(delivery.body):
+    if delivery.body.startswith(PANEL):
         return _shown(runtime, delivery)
     target, _, key = delivery.body.rpartition("\n")
     outbox = runtime.home.outbox

@@ -12,7 +12,8 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.identifier import stable_id
 from opencrab.engine.runtime import Runtime
 
-_SIGN = '{"panel":'
+PANEL = '{"panel":'
+"""How a message on the queue of deliveries begins that asks for a panel."""
 
 
 def tell_panel(
@@ -35,8 +36,3 @@ def tell_panel(
     group = stable_id("target", channel.target)
     with suppress(*(() if surely else (Unavailable,))):
         runtime.home.deliveries.send(body, group=group, deduplication=f"panel-{key}")
-
-
-def is_panel(body: str) -> bool:
-    """Whether a message on the queue of deliveries asks for a panel."""
-    return body.startswith(_SIGN)

@@ -1,14 +1,14 @@
 """Skills in a turn: what every prompt tells of them, which fit a message, and what they say."""
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 from opencrab.domain.agents.agent_state import Mind, is_enabled
 from opencrab.domain.errors import Changed
-from opencrab.domain.skills.skill import SKILL, AcquiredSkill
+from opencrab.domain.skills.skill import SKILL, AcquiredSkill, StandardSkill
 from opencrab.domain.text.terms import telling
 from opencrab.domain.value import Language
 from opencrab.ports.documents import Facts
@@ -61,14 +61,15 @@ class Index(NamedTuple):
     text: str
 
 
-def had(standard: StandardSkills, mind: Mind) -> tuple[Had, ...]:
+def had(standard: Sequence[StandardSkill], mind: Mind) -> tuple[Had, ...]:
     """The skills that count: standard ones that are switched on, then those that were acquired."""
     trying = {skill.name for skill in mind.skills if skill.on_trial}
     shipped = [
         Had(one.name, one.descriptions, one.situation_pattern, one.name in trying, is_shipped=True)
-        for one in standard.all()
+        for one in standard
         if is_enabled(one, mind)
     ]
+    names = {one.name for one in standard}
     acquired = [
         Had(
             skill.name,
@@ -79,7 +80,7 @@ def had(standard: StandardSkills, mind: Mind) -> tuple[Had, ...]:
         )
         for skill in mind.skills
         # A skill that was shipped since under the same name takes its place.
-        if standard.find(skill.name) is None
+        if skill.name not in names
     ]
     return (*shipped, *acquired)
 

@@ -16,14 +16,14 @@ _PAGES = 8
 
 
 def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
-    """Everything about the turn's world, in three reads: agent, session, recent lines.
+    """Everything about the turn's world, in three reads: recent lines, agent, session.
 
     A turn that serves a goal reads that too; one that nobody asked for looks around in one more
     read, its goal among what it finds, and in another one where there are unread events.
     """
+    history = recent_lines(runtime, turn)
     profile = runtime.home.agents.get(turn.agent_id)
     session = runtime.home.sessions.get(turn.session_id)
-    history = recent_lines(runtime, turn)
     around = look_around(runtime, turn, profile)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:

@@ -147,7 +147,7 @@ def _find_skills(work: Work) -> None:
     if prompt.skill_index is not None:
         return
     about, shipped = _about(work), work.runtime.skills
-    skills = had(shipped, work.profile.mind)
+    skills = had(shipped.all(), work.profile.mind)
     prompt.skills_offered, prompt.skill_index = index(skills, agent.language)
     if first is not None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held

@@ -117,21 +117,16 @@ def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
         raise Refused(say(reply.language, key), cure=say(reply.language, f"{key}_cure"))
     match interaction.kind:
         case Kind.COMMAND:
-            return _command(asked, interaction)
+            menu, command = MENUS.get(asked.name), COMMANDS.get(asked.name)
+            if menu is not None and interaction.target is not None:
+                return menu(asked, interaction.target)
+            if command is not None:
+                return command(asked)
+            raise NotFound(say(reply.language, "unknown"), cure=say(reply.language, "unknown_cure"))
         case Kind.COMPONENT:
             return buttons.press(asked, interaction)
         case Kind.MODAL:
             return buttons.submit(asked, interaction)
-
-
-def _command(asked: Asked, interaction: Interaction) -> Payload | None:
-    menu, command = MENUS.get(asked.name), COMMANDS.get(asked.name)
-    if menu is not None and interaction.target is not None:
-        return menu(asked, interaction.target)
-    if command is not None:
-        return command(asked)
-    language = asked.language
-    raise NotFound(say(language, "unknown"), cure=say(language, "unknown_cure"))
 
 
 def _send(runtime: Runtime, discord: Discord, interaction: Interaction, payload: Payload) -> None:
