@@ -91,7 +91,7 @@ MUTANTS = (
     Mutant(
         id="close-approval-left-open",
         module="opencrab.engine.approvals.consequence",
-        old="return Following(facts=withdrawn(work.runtime, ending.turn, work.transcript))",
+        old="return Following(facts=_withdrawn(work.runtime, ending.turn, work.transcript))",
         new="return Following()",
         fault="the owner is asked to approve a call of a turn that has ended",
     ),

@@ -17,7 +17,6 @@ from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, OpenCrabError, Refused
 from opencrab.domain.identifier import content_hash, ulid
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Call, ModelResult
-from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.queueing import enqueue
@@ -42,10 +41,11 @@ _EXPIRED = {
     Language.JA: "期限切れ: 期限までに誰も決定しませんでした",
     Language.EN: "expired: nobody decided in time",
 }
-_WITHDRAWN = {
+WITHDRAWN = {
     Language.JA: "取り下げ: ターンはもう待っていません",
     Language.EN: "withdrawn: the turn no longer waits for it",
 }
+"""Why a question was withdrawn."""
 
 
 @dataclass(frozen=True)
@@ -297,25 +297,13 @@ def _too_late(runtime: Runtime, fact: Fact, now: datetime) -> Approval:
 
 def _expire(runtime: Runtime, fact: Fact) -> Approval:
     """Reject what nobody decided in time; its turn goes on and ends as rejected."""
-    language = _language(runtime, fact.read(Approval).agent_id)
+    language = language_of(runtime, fact.read(Approval).agent_id)
     return _settled(runtime, fact, ApprovalState.EXPIRED, NOBODY, _EXPIRED[language])
 
 
-def withdrawn(runtime: Runtime, turn: Turn, transcript: Transcript) -> tuple[Fact, ...]:
-    """The change that withdraws what an ending turn has asked and nobody has answered, if any."""
-    asked = transcript.approval
-    if asked is None or transcript.decision is not None:
-        return ()
-    fact = runtime.home.facts.get(INSTALLATION_FACTS, OPEN, approval_id(turn, asked.n))
-    if fact is None:
-        return ()
-    why = _WITHDRAWN[_language(runtime, turn.agent_id)]
-    return closed(fact, ApprovalState.WITHDRAWN, NOBODY, why, runtime.clock.now())
-
-
 def _withdraw(runtime: Runtime, fact: Fact, now: datetime) -> Approval:
-    language = _language(runtime, fact.read(Approval).agent_id)
-    facts = closed(fact, ApprovalState.WITHDRAWN, NOBODY, _WITHDRAWN[language], now)
+    language = language_of(runtime, fact.read(Approval).agent_id)
+    facts = closed(fact, ApprovalState.WITHDRAWN, NOBODY, WITHDRAWN[language], now)
     try:
         runtime.home.facts.commit(*facts)
     except Changed:
@@ -354,7 +342,8 @@ def _all_open(facts: Facts) -> Iterator[Fact]:
     return all_of(facts, INSTALLATION_FACTS, OPEN)
 
 
-def _language(runtime: Runtime, agent_id: str) -> Language:
+def language_of(runtime: Runtime, agent_id: str) -> Language:
+    """The language of an agent; where that is gone, the one of people who see what it asked."""
     try:
         return runtime.home.agents.get(agent_id).agent.language
     except NotFound:

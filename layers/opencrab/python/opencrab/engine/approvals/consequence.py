@@ -2,8 +2,17 @@
 
 from typing import Protocol
 
+from opencrab.domain.approvals.approval import OPEN, ApprovalState
+from opencrab.domain.document import INSTALLATION_FACTS, Fact
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.engine.approvals.approvals import withdrawn
+from opencrab.domain.turn.turn import Turn
+from opencrab.engine.approvals.approvals import (
+    NOBODY,
+    WITHDRAWN,
+    approval_id,
+    closed,
+    language_of,
+)
 from opencrab.engine.consequence import Ending, Following, TurnConsequence
 from opencrab.engine.runtime import Runtime
 
@@ -19,4 +28,16 @@ class ApprovalConsequence(TurnConsequence[Runtime, Asking]):
     """Questions of a turn end with it."""
 
     def on_close(self, work: Asking, ending: Ending) -> Following:
-        return Following(facts=withdrawn(work.runtime, ending.turn, work.transcript))
+        return Following(facts=_withdrawn(work.runtime, ending.turn, work.transcript))
+
+
+def _withdrawn(runtime: Runtime, turn: Turn, transcript: Transcript) -> tuple[Fact, ...]:
+    """The change that withdraws what an ending turn has asked and nobody has answered, if any."""
+    asked = transcript.approval
+    if asked is None or transcript.decision is not None:
+        return ()
+    fact = runtime.home.facts.get(INSTALLATION_FACTS, OPEN, approval_id(turn, asked.n))
+    if fact is None:
+        return ()
+    why = WITHDRAWN[language_of(runtime, turn.agent_id)]
+    return closed(fact, ApprovalState.WITHDRAWN, NOBODY, why, runtime.clock.now())
