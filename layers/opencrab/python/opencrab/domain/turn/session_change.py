@@ -15,23 +15,14 @@ _NO_ROUND = frozenset({Source.PEER, Source.HEARTBEAT, Source.WORLD})
 
 
 def session_change(
-    session: Session,
-    transcript: Transcript,
-    header: Turn,
-    speech: str,
-    *,
-    spoke_at: datetime | None,
-    declared_done: bool,
+    session: Session, transcript: Transcript, header: Turn, speech: str, now: datetime
 ) -> SessionChange:
-    """What a turn that closes changes in its session; `header` says what it cost in the end.
-
-    `declared_done` is whether it held the matter to be settled.
-    """
+    """What a turn that closes changes in its session; `header` says what it cost in the end."""
     spoken = [*_spoken(transcript), *([speech] if speech else [])]
     return SessionChange(
         agent_id=header.agent_id,
-        spoke_at=spoke_at,
-        declared_done=declared_done,
+        spoke_at=now if speech or transcript.speeches else None,
+        declared_done=transcript.declared_done,
         models={
             choice.use: choice.model
             for choice in transcript.choices

@@ -131,6 +131,11 @@ class Transcript:
             yield from result.side_effects
 
     @property
+    def declared_done(self) -> bool:
+        """Whether the agent held the matter of its session to be settled."""
+        return any(effect.kind == "declared_done" for effect in self.effects)
+
+    @property
     def pending(self) -> Call | None:
         """The call to run next, if the last step still has one."""
         return self.steps[-1].pending if self.steps else None

@@ -343,7 +343,7 @@ def _all_open(facts: Facts) -> Iterator[Fact]:
 
 
 def language_of(runtime: Runtime, agent_id: str) -> Language:
-    """The language of an agent; where that is gone, the one of people who see what it asked."""
+    """The language of an agent; English where there is no such agent."""
     try:
         return runtime.home.agents.get(agent_id).agent.language
     except NotFound:

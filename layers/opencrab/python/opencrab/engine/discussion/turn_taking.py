@@ -55,15 +55,7 @@ def _opened(work: Work, speech: str) -> DueItem | None:
     session = runtime.home.sessions.get(work.turn.session_id)
     if session.status is SessionStatus.ENDED:
         return None
-    spoke = bool(speech) or work.transcript.speeches > 0
-    change = session_change(
-        work.session,
-        work.transcript,
-        work.turn,
-        speech,
-        spoke_at=now if spoke else None,
-        declared_done=work.declared_done,
-    )
+    change = session_change(work.session, work.transcript, work.turn, speech, now)
     after = session.after(change, now)
     if after.status is SessionStatus.ENDED:
         return _item(work, after, CONCLUSION, now)

@@ -11,7 +11,6 @@ from opencrab.domain.document import Fact
 from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.turn.action import (
     ActionResult,
-    DeclaredDone,
     Effect,
     FileWritten,
     Guided,
@@ -214,8 +213,6 @@ def _finish(work: Work, ready: Ready, n: int, outcome: tuple[CallState, ActionRe
         unless_stopped=action.effect is Effect.TRANSACTIONAL,
         progress=True,
     )
-    if any(isinstance(effect, DeclaredDone) for effect in result.side_effects):
-        work.declared_done = True
 
 
 def _foreign_names(work: Work, result: ActionResult) -> tuple[Fact, ...]:

@@ -89,14 +89,7 @@ def _close(
         status=status, ended_at=now, note=words.note or words.notice, allowance=0
     )
     after = _following(work, Ending(ended, status, speech, spoke, records))
-    change = session_change(
-        work.session,
-        work.transcript,
-        header,
-        speech,
-        spoke_at=now if spoke else None,
-        declared_done=work.declared_done,
-    )
+    change = session_change(work.session, work.transcript, header, speech, now)
     asked = _asked(work, after.asked, now)
     last_words = _last_words(work, text if _is_heard(work, speech) else "", now)
     kind = LineKind.SPEECH if speech else LineKind.SYSTEM

@@ -16,20 +16,19 @@ _PAGES = 8
 
 
 def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
-    """Everything about the turn's world, in three reads: recent lines, agent, session.
+    """Everything about the turn's world, in three reads: agent, session, recent lines.
 
     A turn that serves a goal reads that too; one that nobody asked for looks around in one more
     read, its goal among what it finds, and in another one where there are unread events.
     """
-    history = recent_lines(runtime, turn)
     profile = runtime.home.agents.get(turn.agent_id)
     session = runtime.home.sessions.get(turn.session_id)
+    history = recent_lines(runtime, turn)
     around = look_around(runtime, turn, profile)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
         goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_of(turn.task)))
     read = any(line.taints_reader(turn.agent_id) for line in history)
-    declared = any(effect.kind == "declared_done" for effect in transcript.effects)
     return Work(
         runtime=runtime,
         turn=turn.replaced(taint=turn.taint or read or foreign(around)),
@@ -39,7 +38,6 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
         history=history,
         next_n=turn.sequence,
         limits=runtime.rules.limits,
-        declared_done=declared,
         served=None if goal is None else goal.read(Goal),
         prompt=PromptCache(
             around=around,

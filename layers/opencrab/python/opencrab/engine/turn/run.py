@@ -210,7 +210,7 @@ def _step_ready(work: Work) -> bool:
 
 def _kept_silent(work: Work) -> bool:
     """Whether nothing came of a turn that an action ended: no words, and no task that moved on."""
-    if work.transcript.speeches or work.declared_done:
+    if work.transcript.speeches or work.transcript.declared_done:
         return False
     results = work.transcript.steps[-1].results.values()
     passed = any(isinstance(e, Passed) for each in results for e in each.result.side_effects)

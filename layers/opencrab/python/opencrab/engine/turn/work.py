@@ -99,7 +99,6 @@ class Work:
     next_n: int
     carried: list[Record] = field(default_factory=list)
     carried_lines: list[Line] = field(default_factory=list)
-    declared_done: bool = False
     retry_after_seconds: float | None = None
     limits: Limits = field(default_factory=Limits)
     served: Goal | None = None

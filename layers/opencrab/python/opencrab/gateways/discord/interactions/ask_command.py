@@ -11,7 +11,7 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.line import QUOTES
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import SessionStatus
-from opencrab.domain.discord.community import REPLY, Person, Reply, channel_of
+from opencrab.domain.discord.community import REPLY, Person, Reply, authority_of, channel_of
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, Refused
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS
@@ -164,7 +164,7 @@ def _into(asked: Asked, errand: Errand, text: str, quoting: Person | None) -> No
         source_id=reply.id,
         principal_id=person.principal_id,
         sender=Sender(id=person.principal_id, name=person.name),
-        authority=asked.authority(presence_of(runtime, agent_id)),
+        authority=authority_of(person, runtime.community, presence_of(runtime, agent_id)),
         parts=(TextPart(text=text),),
         channel=channel_of(reply.channel_id, reply.id, awaited=True),
         metadata=metadata,
