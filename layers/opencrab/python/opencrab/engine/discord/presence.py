@@ -3,7 +3,8 @@
 from opencrab.domain.discord.community import PRESENCE, Presence
 from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.paging import all_of
+
+_PAGE = 100
 
 
 def presence_of(runtime: Runtime, agent_id: str) -> Presence | None:
@@ -14,8 +15,13 @@ def presence_of(runtime: Runtime, agent_id: str) -> Presence | None:
 
 def presences(runtime: Runtime) -> tuple[Presence, ...]:
     """All that are kept, in order of their agents' ids."""
-    found = all_of(runtime.home.facts, INSTALLATION_FACTS, PRESENCE)
-    return tuple(fact.read(Presence) for fact in found)
+    found, after = list[Fact](), ""
+    while True:
+        page = runtime.home.facts.page(INSTALLATION_FACTS, PRESENCE, after=after, limit=_PAGE)
+        found.extend(page)
+        if len(page) < _PAGE:
+            return tuple(fact.read(Presence) for fact in found)
+        after = page[-1].id
 
 
 def keep(runtime: Runtime, presence: Presence) -> Presence:
