@@ -5,7 +5,7 @@ from typing import Any
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import Hearing, Participant, Session
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, Lines, Mark, Scope

@@ -26,8 +26,7 @@ from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Opened, Reply, Transport
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul, ThinkingStyle
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.turn.turn import Turn, TurnStatus

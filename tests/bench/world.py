@@ -19,11 +19,9 @@ from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.conversation.line import Line, LineKind
-from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.message import Line, LineKind, Message, Sender, TextPart
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.money.budget import Limits, Price

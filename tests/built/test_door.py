@@ -33,7 +33,7 @@ OURS = {
     "opencrab",
     *("opencrab.adapters", "opencrab.adapters.door", "opencrab.adapters.door.discord"),
     *("opencrab.adapters.door.aws", "opencrab.adapters.door.http"),
-    "opencrab.adapters.door.signature",
+    "opencrab.adapters.door.discord",
     *("opencrab.bootstrap", "opencrab.bootstrap.discord", "opencrab.bootstrap.discord.door"),
     *("opencrab.domain", "opencrab.domain.errors"),
     *("opencrab.gateways", "opencrab.gateways.discord", "opencrab.gateways.discord.interactions"),

@@ -4,13 +4,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.conversation.line import Line, LineKind
-from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
+from opencrab.domain.conversation.message import (
+    Channel,
+    Line,
+    LineKind,
+    Message,
+    Sender,
+    TextPart,
+    Utterance,
+)
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.document import Fact
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.routing import Use

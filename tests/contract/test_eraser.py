@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.conversation.line import Audience, Instruction, LineKind
+from opencrab.domain.conversation.message import Audience, Instruction, LineKind
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import Conflict
 from opencrab.domain.turn.record import record_key

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.agents.identity import Identity
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.agents.agent import Identity
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Superseded
 from opencrab.domain.turn.turn import TurnStatus

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.turn import Turn, TurnStatus

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.conversation.line import Instruction
+from opencrab.domain.conversation.message import Instruction
 from opencrab.domain.models.health import Health
 from opencrab.domain.models.preferences import Preferences
 from opencrab.ports.home import Home

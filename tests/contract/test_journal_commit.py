@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.conversation.session import Phase, SessionChange, SessionStatus
-from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.errors import (
     Changed,
     Exhausted,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.errors import Changed, Conflict, NotFound, Stopped
 from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.conversation.line import Audience, LineKind
+from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, NOW, line, running, session, step
 from tests.contract.homes import OpenHome

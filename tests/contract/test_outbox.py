@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.conversation.utterance import DeliveryState, Utterance
+from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.ports.home import Home
 from tests.contract.example import (

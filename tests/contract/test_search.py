@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.conversation.line import Audience
+from opencrab.domain.conversation.message import Audience
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import EVERYTHING, Clearance, RowKind
 from opencrab.domain.memory.summary import summary_key

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from opencrab.domain.conversation.line import Line, LineKind
-from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.message import Line, LineKind, Message, Sender, TextPart
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.goals.goal import Goal, GoalStatus, TaskStatus, task_message
 from opencrab.domain.turn.record import CallResult, CallState

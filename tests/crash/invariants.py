@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from opencrab.domain.conversation.utterance import DeliveryState
+from opencrab.domain.conversation.message import DeliveryState
 from opencrab.domain.learning.signals import SIGNALS, Signals
 from tests.crash.outside import TEAR
 from tests.crash.rest import ENDS, Json, Rest

@@ -12,7 +12,7 @@ from typing import Any
 from opencrab.actions import GROUPS, Group, Registry
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.message import Channel as Place
-from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.models.routing import Routing

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from opencrab.domain.conversation.utterance import DeliveryState, Utterance
+from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.turn.action import Effect
 from opencrab.domain.turn.turn import Turn

@@ -6,8 +6,16 @@ from typing import Any, Protocol
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.approvals.policy import ApprovalPolicy
-from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
+from opencrab.domain.conversation.message import (
+    Audience,
+    Channel,
+    Instruction,
+    Line,
+    LineKind,
+    Message,
+    Sender,
+    TextPart,
+)
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import Limits

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from opencrab.adapters.discord.channel import NONCE_KNOWN
-from opencrab.domain.conversation.utterance import DeliveryState, Utterance
+from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.discord.community import TOKEN_LIVES
 from opencrab.gateways.discord.interactions.acks import NOT_TAKEN
 from tests.crash.outside import Reply

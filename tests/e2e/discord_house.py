@@ -19,7 +19,7 @@ from opencrab.adapters.discord.channel import DiscordChannel
 from opencrab.adapters.discord.client import DiscordClient
 from opencrab.adapters.providers.transport.httpx_transport import new_client
 from opencrab.bootstrap.discord.door import local_door
-from opencrab.domain.conversation.utterance import DeliveryState, Utterance
+from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.discord.community import Community
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.value import Language

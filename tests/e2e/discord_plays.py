@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opencrab.domain.approvals.policy import ApprovalPolicy
-from opencrab.domain.conversation.utterance import DeliveryState
+from opencrab.domain.conversation.message import DeliveryState
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.value import Language
 from tests.contract.homes import OpenHome

@@ -16,8 +16,15 @@ from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
 from opencrab.domain.agents.event import HAPPENING, Happening
 from opencrab.domain.autonomy.schedule import ScheduleDraft
 from opencrab.domain.autonomy.vital_signs import VITALS, Mention, VitalSigns
-from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.conversation.message import Channel, Message, Sender
+from opencrab.domain.conversation.message import (
+    Audience,
+    Channel,
+    Instruction,
+    Line,
+    LineKind,
+    Message,
+    Sender,
+)
 from opencrab.domain.conversation.session import Hearing, Participant, Session
 from opencrab.domain.document import new_fact
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, PlannedTask, goal_key, numbered

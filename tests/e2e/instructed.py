@@ -3,8 +3,7 @@
 from typing import Any
 
 from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
-from opencrab.domain.conversation.line import LineKind
-from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.message import LineKind, Message, Sender, TextPart
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.value import Language
 from opencrab.engine.autonomy.sweep import admit_due

@@ -17,10 +17,9 @@ from opencrab.adapters.sqlite.home import FILE, home_on
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.domain.turn.record import Answer

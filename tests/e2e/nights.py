@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from opencrab.adapters.sqlite.counters import add_counts, counted
 from opencrab.adapters.sqlite.database import Batch
-from opencrab.adapters.sqlite.usage import stored_row
+from opencrab.adapters.sqlite.usage import add_counts, counted, stored_row
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.document import Fact, new_fact

@@ -7,7 +7,7 @@ import pytest
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import Approval, ApprovalRules, ApprovalState
 from opencrab.domain.approvals.policy import ApprovalPolicy
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider

@@ -2,9 +2,8 @@
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.approvals.policy import ApprovalPolicy
-from opencrab.domain.conversation.message import Channel
+from opencrab.domain.conversation.message import Channel, Utterance
 from opencrab.domain.conversation.message import Channel as Place
-from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.domain.approvals.policy import ApprovalPolicy
-from opencrab.domain.conversation.line import LineKind
-from opencrab.domain.conversation.utterance import DeliveryState
+from opencrab.domain.conversation.message import DeliveryState, LineKind
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.value import Language
 from tests.contract.homes import HOMES

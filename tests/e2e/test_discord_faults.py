@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from opencrab.adapters.discord.channel import DiscordChannel
-from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.conversation.message import Utterance
 from opencrab.ports.conversation.channel import Channel
 from tests.contract.homes import HOMES
 from tests.e2e.discord_ends import Scene

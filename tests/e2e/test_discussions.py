@@ -14,8 +14,7 @@ from opencrab.domain.agents.event import HAPPENING, Happening
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VitalSigns
-from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.conversation.message import Sender
+from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind, Sender
 from opencrab.domain.conversation.session import Ending, Mode, Participant, Phase, SessionStatus
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.belief_index import PEERS

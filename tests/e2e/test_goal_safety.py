@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.goals.goal import CHILDREN, GoalStatus
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.turn import TurnStatus

@@ -12,8 +12,7 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.autonomy.heartbeat_gate import BeatReason
 from opencrab.domain.autonomy.vital_signs import Mention
-from opencrab.domain.conversation.line import LineKind
-from opencrab.domain.conversation.message import Channel
+from opencrab.domain.conversation.message import Channel, LineKind
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.models.fault import Fault

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.learning.signals import SIGNALS, Signals
 from opencrab.domain.models.routing import Manner
 from opencrab.domain.money.budget import INSTALLATION, Limits, agent_scope

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.models.routing import Manner
-from opencrab.domain.text.tokens import estimated_tokens
+from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.engine.turn.observe import observe

@@ -4,7 +4,7 @@ import pytest
 
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.approvals.policy import ApprovalPolicy
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Conflict
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.turn import TurnStatus

@@ -2,8 +2,7 @@
 
 import pytest
 
-from opencrab.domain.conversation.line import LineKind
-from opencrab.domain.conversation.message import Channel
+from opencrab.domain.conversation.message import Channel, LineKind
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Course, Fault
 from opencrab.domain.models.preferences import Preferences

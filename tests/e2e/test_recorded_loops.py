@@ -19,7 +19,7 @@ from opencrab.adapters.providers.transport.exchange import Opened, Reply
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price
 from opencrab.domain.turn.action import ActionResult, Effect

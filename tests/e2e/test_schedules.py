@@ -11,8 +11,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.autonomy.schedule import SCHEDULE, SCHEDULES, Schedule, ScheduleDraft, WhyOff
-from opencrab.domain.conversation.line import LineKind
-from opencrab.domain.conversation.message import Channel
+from opencrab.domain.conversation.message import Channel, LineKind
 from opencrab.domain.conversation.session import Ending, SessionStatus
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, Invalid, NotFound

@@ -9,9 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from opencrab.domain.agents.agent import Profile
+from opencrab.domain.agents.agent import Identity, Profile
 from opencrab.domain.agents.agent_state import MIND
-from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.identifier import ulid

@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.document import new_fact
-from opencrab.domain.learning.holdout import withheld
+from opencrab.domain.learning.signals import withheld
 from opencrab.domain.learning.skill_lifecycle import Teaching, indexed, learned, lesson, promoted
 from opencrab.domain.skills.skill import SKILL, SourceType
 from opencrab.domain.turn.record import ModelIntent

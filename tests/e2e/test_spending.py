@@ -5,7 +5,7 @@ from typing import cast
 import pytest
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import FREE, Limits, Usage, public_scope, session_scope

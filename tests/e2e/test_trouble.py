@@ -1,8 +1,7 @@
 """What becomes of a turn, or of its words, when something around it fails for good."""
 
-from opencrab.domain.conversation.line import LineKind
 from opencrab.domain.conversation.message import Channel as Place
-from opencrab.domain.conversation.utterance import DeliveryState, Utterance
+from opencrab.domain.conversation.message import DeliveryState, LineKind, Utterance
 from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.ports.conversation.channel import Panel

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from opencrab.adapters.web.address import Address
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.conversation.line import Audience
+from opencrab.domain.conversation.message import Audience
 from opencrab.domain.turn.record import ApprovalDecision, Call, ModelIntent, ModelResult
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.journal import Change

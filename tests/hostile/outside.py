@@ -11,7 +11,7 @@ from opencrab.actions import GROUPS, Group, Registry
 from opencrab.adapters.web.fetch import Pages
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.message import Channel as Place
-from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Text, Value
 from opencrab.ports.conversation.channel import Panel

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.line import Audience, Line
+from opencrab.domain.conversation.message import Audience, Line
 from opencrab.domain.document import Fact
 from opencrab.domain.skills.skill import SkillStatus
 from opencrab.domain.turn.action import FileDeleted, FileWritten

@@ -12,10 +12,9 @@ from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.turn.transcript import Transcript

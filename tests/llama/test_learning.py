@@ -15,8 +15,7 @@ from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock, SystemClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.learning.review_period import Looked

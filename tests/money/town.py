@@ -10,8 +10,7 @@ from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import Participant, Session

@@ -33,14 +33,14 @@ MUTANTS = (
     ),
     Mutant(
         id="discussion-endless",
-        module="opencrab.domain.turn.session_change",
+        module="opencrab.domain.turn.transcript",
         old="heard=None if header.source in _NO_ROUND else header.group,",
         new="heard=header.group,",
         fault="agents' own words begin new rounds, and a discussion never ends",
     ),
     Mutant(
         id="discussion-cost-untold",
-        module="opencrab.domain.turn.session_change",
+        module="opencrab.domain.turn.transcript",
         old="spent_micro_usd=header.spent,",
         new="spent_micro_usd=0,",
         fault="a session does not know what it has cost",
@@ -229,7 +229,7 @@ MUTANTS = (
     ),
     Mutant(
         id="observe-agents-trusted",
-        module="opencrab.domain.conversation.line",
+        module="opencrab.domain.conversation.message",
         old="return self.from_agent or taints(self.authority)",
         new="return taints(self.authority)",
         fault="words of another agent do not taint the turn that reads them",

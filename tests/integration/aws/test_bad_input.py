@@ -10,7 +10,7 @@ from opencrab.adapters.dynamodb.item import Fields, Migration, Schema
 from opencrab.adapters.dynamodb.table import Table, changes, key, put, update
 from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.adapters.dynamodb.turn import record as records
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import TooLarge, Unavailable
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.runtime import Rules

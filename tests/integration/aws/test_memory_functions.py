@@ -16,8 +16,7 @@ from opencrab.adapters.system_clock import FakeClock, SystemClock
 from opencrab.bootstrap.aws.environment import _table_named
 from opencrab.bootstrap.aws.functions import admitting, compactor
 from opencrab.bootstrap.aws.search import indexer, search_of, searcher
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.memory.memory import MEMORY
 from opencrab.domain.models.optimization import Aim

@@ -14,7 +14,7 @@ from opencrab.adapters.search_rows import Past
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.errors import NotFound
 from opencrab.ports.conversation.feed import FeedEntry

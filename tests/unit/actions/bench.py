@@ -9,8 +9,7 @@ from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.local_files import LocalFiles
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.errors import Conflict

@@ -11,11 +11,10 @@ from opencrab.actions import Registry, action_search, speech
 from opencrab.actions.memory import beliefs_and_notes, recall
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import MIND, Mind
-from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.memory.memory import MEMORY, Memory
 from opencrab.domain.models.routing import Routing

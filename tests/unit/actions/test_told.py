@@ -14,9 +14,8 @@ from opencrab.actions.registry import CORE
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.models.routing import Routing

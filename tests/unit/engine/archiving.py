@@ -12,8 +12,7 @@ from opencrab.actions import Registry
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Hearing, Participant, Session
 from opencrab.domain.document import new_fact

@@ -6,7 +6,7 @@ from typing import Any
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.summary import SUMMARY, Compaction, Shelf, Summary
 from opencrab.domain.models.routing import LlmConfig, Use

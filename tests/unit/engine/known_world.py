@@ -16,11 +16,17 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.conversation.line import Audience, Line, LineKind
-from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
+from opencrab.domain.conversation.message import (
+    Audience,
+    Channel,
+    Line,
+    LineKind,
+    Message,
+    Sender,
+    TextPart,
+)
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Routing

@@ -13,7 +13,7 @@ from opencrab.actions import GROUPS, Group, Registry
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.policy import ApprovalPolicy
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import TooLarge, Unavailable
 from opencrab.domain.turn.action import ActionResult, Effect, FileWritten

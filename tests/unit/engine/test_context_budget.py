@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from opencrab.domain.conversation.line import Audience, LineKind
+from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Manner
-from opencrab.domain.text.tokens import estimated_tokens
+from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.request import build_request, high_water, input_limit, output_limit

@@ -11,7 +11,7 @@ import pytest
 from opencrab.actions import Registry
 from opencrab.actions.memory import history
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.line import Audience, LineKind
+from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.conversation.session import Hearing, Participant
 from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON

@@ -13,7 +13,7 @@ from opencrab.actions.memory import recall
 from opencrab.actions.workspace.provenance import is_foreign
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.conversation.line import Audience
+from opencrab.domain.conversation.message import Audience
 from opencrab.domain.learning.settings import Trials
 from opencrab.domain.memory.memory import Memory
 from opencrab.domain.turn.action import FileWritten, MemoriesFound

@@ -10,7 +10,7 @@ from opencrab.adapters.discord.channel import DiscordChannel
 from opencrab.adapters.discord.client import DiscordClient
 from opencrab.adapters.providers.transport.httpx_transport import new_client
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.discord.community import PRESENCE, REPLY, Presence, Reply, channel_of
 from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
 from opencrab.domain.errors import Changed, Refused, Unavailable

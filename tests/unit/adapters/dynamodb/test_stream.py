@@ -11,7 +11,7 @@ from opencrab.adapters.dynamodb.conversation import session as session_items
 from opencrab.adapters.dynamodb.item import Item
 from opencrab.adapters.dynamodb.stream import entries
 from opencrab.adapters.dynamodb.turn import header as turn_items
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.ports.conversation.feed import FactTold

@@ -6,8 +6,7 @@ from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.item import attribute
 from opencrab.adapters.dynamodb.table import delete, put
 from opencrab.adapters.dynamodb.turn import header as headers
-from opencrab.domain.conversation.message import Channel
-from opencrab.domain.conversation.utterance import DeliveryState
+from opencrab.domain.conversation.message import Channel, DeliveryState
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from tests.contract.example import (

@@ -11,7 +11,7 @@ from opencrab.adapters.opensearch.connection import ATTEMPTS
 from opencrab.adapters.opensearch.recent_rows import MOST_TAIL
 from opencrab.adapters.opensearch.search import OpenSearch
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.conversation.line import Audience
+from opencrab.domain.conversation.message import Audience
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.memory.search_row import Clearance
 from opencrab.ports.home import Home

@@ -12,9 +12,8 @@ from opencrab.adapters.sqlite.home import FILE, home_on
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
-from opencrab.domain.conversation.line import Instruction
+from opencrab.domain.conversation.message import DeliveryState, Instruction
 from opencrab.domain.conversation.session import SessionChange
-from opencrab.domain.conversation.utterance import DeliveryState
 from opencrab.domain.models.health import Health
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.money.budget import LIMITS, Draw

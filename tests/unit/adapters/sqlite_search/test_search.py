@@ -11,7 +11,7 @@ import pytest
 from opencrab.adapters.search_rows import Batch, Past, Seen
 from opencrab.adapters.sqlite_search.replica import ROWS_AT_ONCE
 from opencrab.adapters.sqlite_search.search import REFRESH_SECONDS, SqliteSearch
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.conversation.feed import FactTold, FeedEntry

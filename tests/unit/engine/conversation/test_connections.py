@@ -14,8 +14,7 @@ from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.access.principal import ApiKey
-from opencrab.domain.conversation.line import LineKind
-from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.message import LineKind, Message, Sender, TextPart
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import (
     Exhausted,

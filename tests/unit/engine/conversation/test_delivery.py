@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.conversation.message import Channel
-from opencrab.domain.conversation.utterance import ATTEMPTS, DeliveryState, Utterance
+from opencrab.domain.conversation.message import ATTEMPTS, Channel, DeliveryState, Utterance
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, OpenCrabError, Refused, Unavailable
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.turn.pace import Outcome

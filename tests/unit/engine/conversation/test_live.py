@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.conversation.line import Audience, LineKind
+from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.engine.conversation import live
 from opencrab.engine.conversation.live import Following, Visible, Watched, visible

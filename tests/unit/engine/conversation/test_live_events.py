@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.conversation.live_events import Event, TurnMoved, gap, of_line, of_turn
 from tests.contract.example import ENGLISH, JAPANESE, NOW, line, turn

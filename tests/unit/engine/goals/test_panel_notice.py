@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.conversation.message import Channel
-from opencrab.domain.conversation.utterance import ATTEMPTS, Utterance
+from opencrab.domain.conversation.message import ATTEMPTS, Channel, Utterance
 from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.conversation.delivery import deliver

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import NotFound
 from opencrab.domain.value import Language
 from opencrab.engine.insight.agent_state import state

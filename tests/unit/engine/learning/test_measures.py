@@ -8,7 +8,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.usage.ledger import Period
 from opencrab.engine.learning.measures import choices_of, tallied
 from tests.unit.domain.measured import GPT, NOW, ago, calls
-from tests.unit.engine.models.test_assignment import MODELS, agent
+from tests.unit.engine.models.test_router_lots import MODELS, agent
 
 DAYS = (*calls(GPT, 2, at=ago(24 * 20)), *calls(GPT, 1, at=ago(24 * 9)), *calls(GPT, 3))
 

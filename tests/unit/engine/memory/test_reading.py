@@ -13,8 +13,7 @@ from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import Principal
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.document import new_fact

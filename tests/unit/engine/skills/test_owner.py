@@ -11,9 +11,8 @@ from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
-from opencrab.domain.agents.agent import Profile
+from opencrab.domain.agents.agent import Identity, Profile
 from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
-from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, Refused

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.conversation.line import Audience, LineKind
-from opencrab.domain.conversation.message import Sender
+from opencrab.domain.conversation.message import Audience, LineKind, Sender
 from opencrab.domain.turn.turn import Turn
 from tests.unit.engine.known_world import World
 

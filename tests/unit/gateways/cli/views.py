@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from opencrab.domain.access.authority import Authority, Scope, Source
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.conversation.line import Audience, LineKind
+from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.gateways.rest.access.api_keys import KeyView

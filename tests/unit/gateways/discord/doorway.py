@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opencrab.adapters.door.signature import PublicKeys
+from opencrab.adapters.door.discord import PublicKeys
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.discord.interactions.door import Answer, Door
 from tests.discord.signing import Signer

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.conversation.line import Line
 from opencrab.domain.conversation.message import Channel as Place
+from opencrab.domain.conversation.message import Line, Utterance
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.discord.community import KIND, Community, Presence, Spot
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.door.signature import PublicKeys
+from opencrab.adapters.door.discord import PublicKeys
 from opencrab.gateways.discord.interactions.door import Answer, Door
 from tests.discord.signing import Signer
 from tests.unit.gateways.discord.doorway import NOW, Doorway, interaction

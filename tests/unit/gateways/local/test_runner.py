@@ -11,7 +11,7 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.engine.turn.pace import Outcome
 from opencrab.gateways.local.runner import MAX_RECEIVES, Consumer, FeedWatch

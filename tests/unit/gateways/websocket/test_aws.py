@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Authority, Scope, Source
-from opencrab.domain.conversation.line import Audience, LineKind
+from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.engine.access.api_keys import create_key
 from opencrab.engine.conversation import connections
 from opencrab.engine.conversation.connections import (

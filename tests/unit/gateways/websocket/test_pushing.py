@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Scope
-from opencrab.domain.conversation.line import Audience, LineKind
+from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.errors import Unavailable
 from opencrab.engine.access.api_keys import create_key
 from opencrab.engine.conversation import connections

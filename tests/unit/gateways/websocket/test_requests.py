@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.engine.conversation.live import Watched
 from opencrab.gateways.websocket.requests import (

@@ -1,5 +1,6 @@
 """Facts: what is kept about one owner beside its journal, each with a version of its own."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
@@ -60,3 +61,11 @@ def new_fact(
     """The first version of a fact."""
     body = value.model_dump(mode="json", exclude_defaults=True)
     return Fact(owner=owner, kind=kind, id=fact_id, body=body, expires_at=expires_at)
+
+
+def each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """The facts of one transaction, of which no two may be the same item."""
+    listed = tuple(facts)
+    if len({fact.key for fact in listed}) < len(listed):
+        raise AssertionError("a transaction that writes one fact twice")
+    return listed

@@ -2,8 +2,7 @@
 
 from typing import Protocol
 
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 
 

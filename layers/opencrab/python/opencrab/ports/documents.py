@@ -1,6 +1,5 @@
 """Where facts are kept: goals, skills, memories, approvals, each with a version."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Protocol
 
@@ -57,11 +56,3 @@ def changed(fact: Fact) -> Changed:
         f"{fact.kind} {fact.id!r} of {fact.owner!r} was changed meanwhile",
         cure="read it again and repeat the change",
     )
-
-
-def each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """The facts of one transaction, of which no two may be the same item."""
-    listed = tuple(facts)
-    if len({fact.key for fact in listed}) < len(listed):
-        raise AssertionError("a transaction that writes one fact twice")
-    return listed

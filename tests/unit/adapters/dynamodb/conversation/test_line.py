@@ -10,7 +10,7 @@ from opencrab.adapters.dynamodb.conversation.line import from_item, placed, to_i
 from opencrab.adapters.dynamodb.home import Stores, stores_on
 from opencrab.adapters.dynamodb.item import microseconds
 from opencrab.adapters.dynamodb.table import Dispatch
-from opencrab.domain.conversation.line import Audience, LineKind
+from opencrab.domain.conversation.message import Audience, LineKind
 from tests.contract.example import ENGLISH, JAPANESE, NOW, admission, line, session, turn
 from tests.unit.adapters.dynamodb.wire import Dynamo
 

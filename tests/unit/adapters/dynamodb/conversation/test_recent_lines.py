@@ -7,7 +7,7 @@ import pytest
 from opencrab.adapters.dynamodb.conversation.recent_lines import KEPT_BYTES, Recent
 from opencrab.adapters.dynamodb.home import Stores, stores_on
 from opencrab.adapters.dynamodb.table import Dispatch
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from tests.contract.example import ENGLISH, JAPANESE, admission, line, session, turn
 from tests.unit.adapters.dynamodb.wire import Dynamo
 

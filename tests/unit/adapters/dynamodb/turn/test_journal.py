@@ -12,7 +12,7 @@ from pynamodb.exceptions import CancellationReason, VerboseClientError
 from opencrab.adapters.dynamodb.conversation.session import ATTEMPTS
 from opencrab.adapters.dynamodb.home import Stores, stores_on
 from opencrab.adapters.dynamodb.table import Dispatch
-from opencrab.domain.conversation.line import Instruction, LineKind
+from opencrab.domain.conversation.message import Instruction, LineKind
 from opencrab.domain.conversation.session import SessionChange, SessionStatus
 from opencrab.domain.errors import Conflict, NotFound, Stopped, Superseded, Unavailable
 from opencrab.domain.turn.record import ApprovalDecision

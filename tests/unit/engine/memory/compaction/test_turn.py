@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.conversation.line import Audience, LineKind
+from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.memory.summary import PROMPT_VERSION, Span

@@ -7,8 +7,7 @@ import pytest
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.conversation.line import Audience, LineKind
-from opencrab.domain.conversation.message import Sender
+from opencrab.domain.conversation.message import Audience, LineKind, Sender
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.memory import CoreMemory

@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.actions import speech
 from opencrab.actions.workspace import write
-from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.models.routing import Manner
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import Answer, Call, CallResult, CallState

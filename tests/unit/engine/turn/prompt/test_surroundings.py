@@ -24,7 +24,7 @@ from opencrab.domain.memory.peer import Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief, with_peer
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.models.routing import Manner
-from opencrab.domain.text.tokens import estimated_tokens
+from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
 from opencrab.engine.turn.admission import admit

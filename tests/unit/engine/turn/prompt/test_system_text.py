@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.models.routing import Basis, Routing, Use

@@ -2,8 +2,7 @@
 
 import pytest
 
-from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import AgentStatus, Identity
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.value import Language
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.conversation.session import SessionStatus
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import NOW, agent_view, line_view, session_view

@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import Reflection
 from opencrab.domain.turn.turn import Stop, TurnStatus

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.conversation.live_events import Event, TurnMoved, gap, of_line, of_turn
 from tests.contract.example import NOW, turn

@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.discord.community import channel_of
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.goals.goal import Goal, GoalStatus

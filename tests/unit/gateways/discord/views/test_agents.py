@@ -3,8 +3,7 @@
 import pytest
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.agents.identity import Identity, Role
+from opencrab.domain.agents.agent import AgentStatus, Identity, Role
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.discord.community import Person, channel_of
 from opencrab.domain.money.budget import INSTALLATION

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.discord.community import KIND, Person
 from opencrab.domain.document import new_fact

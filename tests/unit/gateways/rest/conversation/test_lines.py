@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.access.principal import Principal
-from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.engine.conversation.live import PUBLIC, Visible, collect
 from opencrab.gateways.rest.conversation.lines import visible_to

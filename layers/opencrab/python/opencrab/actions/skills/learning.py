@@ -18,7 +18,7 @@ from opencrab.domain.agents.agent_state import is_enabled
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NoRoom, Refused, TooLarge
 from opencrab.domain.identifier import ulid
-from opencrab.domain.learning.holdout import withheld
+from opencrab.domain.learning.signals import withheld
 from opencrab.domain.learning.skill_lifecycle import (
     Teaching,
     lesson,

@@ -5,7 +5,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Refused
-from opencrab.domain.learning.holdout import skill_pin
+from opencrab.domain.learning.signals import skill_pin
 from opencrab.domain.learning.skill_lifecycle import (
     Lesson,
     Teaching,

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from opencrab.adapters.discord import rendering
 from opencrab.adapters.discord.rendering import Face
 from opencrab.domain.conversation.message import Channel as Place
-from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.discord.community import PRESENCE, REPLY, Presence, Reply, address_of
 from opencrab.domain.document import INSTALLATION_FACTS, Fact
 from opencrab.domain.errors import Changed, NeverSent, NotFound, Refused, Unavailable

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.discord.community import Reply
 from opencrab.domain.text.message_split import LIMIT, beginning, pieces
 from opencrab.domain.value import Language

@@ -9,10 +9,9 @@ from opencrab.adapters.dynamodb import document as facts
 from opencrab.adapters.dynamodb.item import Item, Schema, shard, with_defaults
 from opencrab.adapters.dynamodb.listing import page_of
 from opencrab.adapters.dynamodb.table import Cancelled, Table, Write, absent, put
-from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.agents.heartbeat import Heartbeat
-from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.models.optimization import Aim

@@ -32,10 +32,10 @@ from opencrab.adapters.dynamodb.table import (
     update,
 )
 from opencrab.domain.agents.agent_state import MIND
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Fact, each_once
 from opencrab.domain.skills.skill import SKILL, SkillStatus
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.ports.documents import changed, each_once
+from opencrab.ports.documents import changed
 
 SCHEMA = Schema("fact", (with_defaults,))
 BEFORE = SCHEMA.version - 1

@@ -20,7 +20,7 @@ from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.adapters.dynamodb.turn import instruction as inbox
 from opencrab.adapters.dynamodb.turn import message as markers
 from opencrab.adapters.dynamodb.turn import record as records
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.record import Record
 from opencrab.ports.erasure import not_ended

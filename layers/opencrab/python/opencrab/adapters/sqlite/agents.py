@@ -4,9 +4,8 @@ from datetime import datetime
 
 from opencrab.adapters.sqlite.database import AlreadyThere, Batch, Database, Row
 from opencrab.adapters.sqlite.documents import MIND_KEY
-from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.agents.identity import Identity
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Fact

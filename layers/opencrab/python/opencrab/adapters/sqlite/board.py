@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from opencrab.adapters.sqlite.database import Batch, Database, Place, Row
-from opencrab.domain.conversation.line import Instruction
+from opencrab.domain.conversation.message import Instruction
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.health import Health
 from opencrab.domain.models.preferences import Preferences

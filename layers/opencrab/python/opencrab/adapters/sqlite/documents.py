@@ -7,12 +7,12 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from opencrab.adapters.sqlite.database import Batch, Database, Entry, Place, Row
-from opencrab.adapters.sqlite.outbox import due_row
+from opencrab.adapters.sqlite.queue import due_row
 from opencrab.domain.agents.agent_state import MIND
-from opencrab.domain.document import Fact
+from opencrab.domain.document import Fact, each_once
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.conversation.feed import TOLD, FactTold
-from opencrab.ports.documents import changed, each_once
+from opencrab.ports.documents import changed
 
 log = logging.getLogger(__name__)
 

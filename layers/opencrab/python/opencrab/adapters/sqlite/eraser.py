@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from opencrab.adapters.sqlite.database import Database, Items
 from opencrab.adapters.sqlite.journal import RETENTION, records_in
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.turn.record import Record
 from opencrab.domain.turn.turn import Turn

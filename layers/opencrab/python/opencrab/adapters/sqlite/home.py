@@ -10,15 +10,13 @@ from opencrab.adapters.sqlite.board import (
     SqlitePreferences,
     SqliteSwitches,
 )
-from opencrab.adapters.sqlite.counters import SqliteTallies
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.documents import SqliteFacts
 from opencrab.adapters.sqlite.eraser import SqliteEraser
 from opencrab.adapters.sqlite.journal import SqliteJournal
-from opencrab.adapters.sqlite.outbox import SqliteDueItems, SqliteOutbox
-from opencrab.adapters.sqlite.queue import SqliteQueue
+from opencrab.adapters.sqlite.queue import SqliteDueItems, SqliteOutbox, SqliteQueue
 from opencrab.adapters.sqlite.restart import give_back
-from opencrab.adapters.sqlite.usage import SqliteUsage
+from opencrab.adapters.sqlite.usage import SqliteTallies, SqliteUsage
 from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from pydantic import TypeAdapter
 
 from opencrab.adapters.sqlite import board as boards
-from opencrab.adapters.sqlite import counters
 from opencrab.adapters.sqlite import usage as ledger
 from opencrab.adapters.sqlite.agents import session_row
 from opencrab.adapters.sqlite.database import (
@@ -23,10 +22,10 @@ from opencrab.adapters.sqlite.database import (
     Row,
 )
 from opencrab.adapters.sqlite.documents import add_facts, places_of
-from opencrab.adapters.sqlite.outbox import due_row
-from opencrab.domain.conversation.line import Instruction, Line
+from opencrab.adapters.sqlite.queue import due_row
+from opencrab.adapters.sqlite.usage import Counted, add_counts, counted
+from opencrab.domain.conversation.message import Instruction, Line, Utterance
 from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Conflict, NotFound, Stopped, Superseded
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record, record_key
@@ -97,7 +96,7 @@ class SqliteJournal:
     def commit(self, change: Change) -> Turn:
         turn = change.turn
         places = _read_for(change)
-        counts = counters.counted(change.usage) if change.usage else []
+        counts = counted(change.usage) if change.usage else []
         with self._database.writing() as items:
             stored = items.several([*places, *(one.place for one in counts)])
             last = None
@@ -300,7 +299,7 @@ def _read_for(change: Change) -> list[Place]:
 
 
 def _add_others(
-    batch: Batch, change: Change, stored: Mapping[Place, str], counts: list[counters.Counted]
+    batch: Batch, change: Change, stored: Mapping[Place, str], counts: list[Counted]
 ) -> None:
     """Add what a change writes that the feed does not tell of; raises Exhausted or NotFound."""
     # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
@@ -311,7 +310,7 @@ def _add_others(
         boards.add_draws(batch, change.draws, stored)
     if change.usage:
         batch.new += map(ledger.stored_row, change.usage)
-        counters.add_counts(batch, counts, stored)
+        add_counts(batch, counts, stored)
     batch.put += map(due_row, change.due)
     if change.session is not None and change.at is not None:
         session_id = change.turn.session_id

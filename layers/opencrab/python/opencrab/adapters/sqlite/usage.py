@@ -1,10 +1,12 @@
-"""The usage ledger on SQLite: a row for each call of a model, by agent."""
+"""The usage ledger on SQLite: a row for each call of a model, and what days add up to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
-from opencrab.adapters.sqlite.database import Database, Row
+from opencrab.adapters.sqlite.database import Batch, Database, Place, Row
 from opencrab.domain.errors import NotFound
+from opencrab.domain.usage.counters import ACTIVE_KEPT, KEPT, Tally, tally_of
 from opencrab.domain.usage.ledger import Judgement, UsageRow, is_row_id, row_bounds
 
 
@@ -67,3 +69,63 @@ def stored_row(row: UsageRow) -> Row:
 
 def _partition(agent_id: str) -> str:
     return f"USAGE#{agent_id}"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What one call counts, where, and when it was made."""
+
+    place: Place
+    tally: Tally
+    at: datetime
+
+
+class SqliteTallies:
+    """`ports.tallies.Tallies` on one file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def between(self, agent_id: str, first: str, last: str) -> tuple[Tally, ...]:
+        with self._database.reading() as items:
+            rows = items.between(_tally_partition(agent_id), f"{first}#", f"{last}$")
+        return tuple(Tally.model_validate_json(body) for _, body in rows)
+
+    def active(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
+        with self._database.reading() as items:
+            # No id has a character as low as this one.
+            rows = items.between(f"ACTIVE#{day}", f"{after}!" if after else "!", "~", limit=limit)
+        return tuple(agent_id for agent_id, _ in rows)
+
+
+def counted(rows: Iterable[UsageRow]) -> list[Counted]:
+    """What calls count, each for itself."""
+    found = []
+    for row in rows:
+        tally = tally_of(row)
+        place = _tally_partition(tally.agent_id), f"{tally.day}#{tally.cell.id}"
+        found.append(Counted(place, tally, row.at))
+    return found
+
+
+def add_counts(batch: Batch, counts: Iterable[Counted], stored: Mapping[Place, str]) -> None:
+    """Add what was counted to what is written, in the transaction that writes the usage itself."""
+    # Calls of one change often share a cell, and what is stored was read before any was added.
+    totals: dict[Place, Tally] = {}
+    for one in counts:
+        if one.place in totals:
+            total = totals[one.place] + one.tally
+        elif one.place in stored:
+            total = Tally.model_validate_json(stored[one.place]) + one.tally
+        else:
+            total = one.tally
+        totals[one.place] = total
+        body = total.model_dump_json()
+        batch.put += (
+            Row(*one.place, body, expires_at=one.at + KEPT),
+            Row(f"ACTIVE#{total.day}", total.agent_id, "1", expires_at=one.at + ACTIVE_KEPT),
+        )
+
+
+def _tally_partition(agent_id: str) -> str:
+    return f"TALLY#{agent_id}"

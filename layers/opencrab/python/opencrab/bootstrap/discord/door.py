@@ -14,9 +14,8 @@ from opencrab.adapters.door.aws import (
     PlainQueue,
     Signer,
 )
-from opencrab.adapters.door.discord import PlainCallback
+from opencrab.adapters.door.discord import PlainCallback, PublicKeys
 from opencrab.adapters.door.http import PlainHttp, trust
-from opencrab.adapters.door.signature import PublicKeys
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.discord.interactions import acks
 from opencrab.gateways.discord.interactions.door import Door, as_result, of_event

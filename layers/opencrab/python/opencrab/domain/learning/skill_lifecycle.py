@@ -9,8 +9,8 @@ from datetime import datetime
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.errors import Conflict, Invalid, NoRoom, NotFound, Refused, TooLarge
-from opencrab.domain.learning.holdout import skill_pin, tried
 from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.signals import skill_pin, tried
 from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
     BY_EVIDENCE,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from opencrab.domain.access.authority import Authority, taints
-from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.memory.memory import CoreMemory, Experience, Memory
 from opencrab.domain.memory.summary import Summary

@@ -1,5 +1,6 @@
-"""Terms: what a text can be found by, in languages with spaces between words and without."""
+"""Terms of a text: the words that it can be found by, and how many tokens it will cost."""
 
+import math
 import re
 import unicodedata
 from functools import cache
@@ -92,3 +93,15 @@ def _kanji() -> re.Pattern[str]:
 def _folded(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFKC", folded)
+
+
+ASCII_PER_TOKEN = 3.5
+OTHER_TOKENS = 1.1
+"""Kana and kanji: measured encodings give 0.7 to 1.1 tokens a character; we take the upper end."""
+
+
+def estimated_tokens(text: str) -> int:
+    """Tokens of a text: 3.5 ASCII characters to one, every character of three bytes 1.1."""
+    length = len(text)
+    other = (len(text.encode("utf-8", "replace")) - length) / 2
+    return math.ceil((length - other) / ASCII_PER_TOKEN + other * OTHER_TOKENS)

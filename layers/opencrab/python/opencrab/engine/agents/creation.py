@@ -4,9 +4,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from opencrab.domain.agents.agent import Agent, ModelName, Profile
+from opencrab.domain.agents.agent import Agent, Identity, ModelName, Profile, Role
 from opencrab.domain.agents.heartbeat import Heartbeat
-from opencrab.domain.agents.identity import Identity, Role
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy

@@ -6,8 +6,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.models.routing import LlmConfig, ModelReference, Use

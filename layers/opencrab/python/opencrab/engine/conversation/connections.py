@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from opencrab.domain.access.principal import Principal
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
 from opencrab.domain.errors import Changed, Exhausted, Unauthenticated, Unavailable
 from opencrab.domain.identifier import content_hash

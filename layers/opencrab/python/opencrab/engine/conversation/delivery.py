@@ -4,7 +4,7 @@ import json
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from opencrab.domain.conversation.utterance import ATTEMPTS, DeliveryState, Utterance
+from opencrab.domain.conversation.message import ATTEMPTS, DeliveryState, Utterance
 from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailable
 from opencrab.engine.goals.panel_notice import PANEL
 from opencrab.engine.goals.progress_panel import show_panel

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Identifier, Value

@@ -11,13 +11,12 @@ from datetime import datetime, timedelta
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus, Profile
 from opencrab.domain.autonomy.vital_signs import Mention, VitalSigns
-from opencrab.domain.conversation.line import Line, LineKind
-from opencrab.domain.conversation.message import Channel, Message, TextPart
+from opencrab.domain.conversation.message import Channel, Line, LineKind, Message, TextPart
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.discussion.turn_taking import Contender, first, hazard, is_named, ready_at
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.domain.turn.session_change import session_change
+from opencrab.domain.turn.transcript import session_change
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.agents.vital_signs import stir
 from opencrab.engine.consequence import Ending, Following

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
 
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.erasure.fingerprint import Traces, digests, texts_in
 from opencrab.domain.erasure.request import FORGOTTEN, RECORDS_KEPT, Lines, Mark, Scope, Wish

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from opencrab.domain.approvals.approval import DECIDED, OPEN
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
 from opencrab.domain.erasure.request import MARKS_KEPT, Wish
 from opencrab.domain.errors import NotFound

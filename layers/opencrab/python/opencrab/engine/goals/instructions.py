@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Profile
-from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.conversation.message import Channel
+from opencrab.domain.conversation.message import Audience, Channel, Instruction, Line, LineKind
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.goals.goal import (

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from opencrab.domain.access.authority import Source
-from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Value
 from opencrab.engine.insight.agent_state import (

@@ -13,8 +13,8 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
 )
 from opencrab.domain.learning.evidence import Evidence
-from opencrab.domain.learning.holdout import skill_pin
 from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.signals import skill_pin
 from opencrab.domain.learning.treatment_effect import Effect, effects
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.value import Value

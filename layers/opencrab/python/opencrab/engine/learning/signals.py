@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from opencrab.domain.access.authority import taints
-from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, TaskStatus, goal_key, goal_of
-from opencrab.domain.learning.holdout import tried
-from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Served, Signals
+from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Served, Signals, tried
 from opencrab.domain.text.correction import AGAIN_WITHIN, corrects, says_again
 from opencrab.domain.text.terms import telling
 from opencrab.domain.turn.action import MemoriesFound

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import Principal
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import NotFound, Refused
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE, Edge, Node

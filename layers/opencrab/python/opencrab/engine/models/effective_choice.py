@@ -8,8 +8,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Basis, Chosen, Use
 from opencrab.domain.models.traffic_split import Mix
-from opencrab.engine.models.assignment import shares
-from opencrab.engine.models.router import candidates
+from opencrab.engine.models.router import candidates, shares
 from opencrab.engine.runtime import Runtime
 
 

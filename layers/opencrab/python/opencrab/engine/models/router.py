@@ -5,7 +5,7 @@ any worker that goes on with a turn asks the same model next. What failed is sor
 and never by a status code.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,9 +14,12 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.fault import Course, Fault
 from opencrab.domain.models.health import Health
-from opencrab.domain.models.routing import Basis, ModelChosen, Use
+from opencrab.domain.models.optimization import Leave
+from opencrab.domain.models.routing import Basis, Lot, ModelChosen, Use
+from opencrab.domain.models.traffic_split import Mix
+from opencrab.domain.statistics.hash_bucket import drawn
 from opencrab.domain.turn.transcript import Attempt
-from opencrab.ports.models.model import ChatModel, Models
+from opencrab.ports.models.model import ChatModel, Models, choices
 
 RETRIES = 2
 """How often a model that turned a request away is asked again."""
@@ -192,3 +195,41 @@ def _once_more(by_name: Mapping[str, ChatModel], attempts: Sequence[Attempt]) ->
 
 def _failures(attempts: Sequence[Attempt], model: str) -> int:
     return sum(attempt.model == model for attempt in attempts)
+
+
+def lots(models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str) -> tuple[Lot, ...]:
+    """What a turn draws: the same whoever asks, and nothing where no model of a mix is left.
+
+    A lot's probability is that of its model, by however many aliases that one is in the mix. An
+    owner who lets nothing be learned gets nothing that was: the mixes rest until that changes.
+    """
+    if agent.llm.aim.leave is Leave.OFF:
+        return ()
+    return tuple(_drawn(models, agent, mixes, turn_id))
+
+
+def shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
+    """How likely each alias of a mix is now; {} where none of them can be asked.
+
+    Only those count that the agent may still choose itself (`choices`); they share what the others
+    had.
+    """
+    return _shares(mix, choices(models, agent, mix.weights))
+
+
+def _drawn(models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str) -> Iterator[Lot]:
+    for mix in mixes:
+        known = choices(models, agent, mix.weights)
+        left = _shares(mix, known)
+        if not left:
+            continue
+        alias = drawn(left, "model", turn_id, mix.subject)
+        name = known[alias].name
+        same = sum(share for other, share in left.items() if known[other].name == name)
+        yield Lot(use=mix.purpose, task_type=mix.task_type, model=alias, probability=min(same, 1.0))
+
+
+def _shares(mix: Mix, known: Container[str]) -> dict[str, float]:
+    usable = [alias for alias in mix.weights if alias in known]
+    whole = sum(mix.weights[alias] for alias in usable)
+    return {alias: mix.weights[alias] / whole for alias in usable} if whole > 0 else {}

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.line import Audience, Line, LineKind
-from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.conversation.message import Audience, Line, LineKind, Utterance
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.turn.action import (

@@ -5,8 +5,14 @@ from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
 from opencrab.domain.access.authority import Authority, taints
-from opencrab.domain.conversation.line import QUOTES, Audience, Instruction, Line, LineKind
-from opencrab.domain.conversation.message import Message
+from opencrab.domain.conversation.message import (
+    QUOTES,
+    Audience,
+    Instruction,
+    Line,
+    LineKind,
+    Message,
+)
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.identifier import content_hash, stable_id

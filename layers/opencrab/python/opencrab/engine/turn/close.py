@@ -4,11 +4,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from opencrab.domain.access.authority import Source
-from opencrab.domain.conversation.line import LineKind
-from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.conversation.message import LineKind, Utterance
 from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.turn.record import Record
-from opencrab.domain.turn.session_change import session_change
+from opencrab.domain.turn.transcript import session_change
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.consequence import Ending, ExtraWrites, Following

@@ -1,7 +1,7 @@
 """Observe: load the agent, the session and the recent journal that a turn needs."""
 
 from opencrab.domain.access.authority import taints
-from opencrab.domain.conversation.line import Audience, Line
+from opencrab.domain.conversation.message import Audience, Line
 from opencrab.domain.goals.goal import GOAL, Goal, goal_key, goal_of
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn

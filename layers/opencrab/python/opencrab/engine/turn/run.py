@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
 
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded
 from opencrab.domain.turn.action import Passed
 from opencrab.domain.turn.record import ModelIntent, ModelResult

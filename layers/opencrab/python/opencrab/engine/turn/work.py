@@ -6,10 +6,8 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from opencrab.domain.agents.agent import Profile
-from opencrab.domain.conversation.line import Audience, Line, LineKind
-from opencrab.domain.conversation.message import Channel
+from opencrab.domain.conversation.message import Audience, Channel, Line, LineKind, Utterance
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.document import Fact
 from opencrab.domain.goals.goal import GOAL, Goal, Receipt, goal_key
 from opencrab.domain.identifier import stable_id
@@ -21,7 +19,7 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.consequence import ExtraWrites, TurnConsequence
-from opencrab.engine.models.assignment import lots
+from opencrab.engine.models.router import lots
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import stored_form
 from opencrab.engine.turn.prompt_cache import PromptCache

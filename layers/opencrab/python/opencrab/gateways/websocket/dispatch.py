@@ -4,8 +4,15 @@ from typing import Any, Protocol
 
 from opencrab.domain.access.authority import Scope, Source, authority
 from opencrab.domain.access.principal import Principal
-from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
-from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.message import (
+    Audience,
+    Instruction,
+    Line,
+    LineKind,
+    Message,
+    Sender,
+    TextPart,
+)
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.identifier import stable_id
 from opencrab.engine.conversation.live import Visible, Watched, visible

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import inf
 
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Conflict, NotFound, Unauthenticated, Unavailable
 from opencrab.domain.turn.turn import TurnStatus

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
-from opencrab.domain.conversation.line import LineKind
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.value import Identifier, MessageText, Value, is_json
 from opencrab.engine.conversation.live import Watched

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from opencrab.domain.conversation.message import Channel as Place
-from opencrab.domain.conversation.utterance import Utterance
+from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.value import Language
 
 

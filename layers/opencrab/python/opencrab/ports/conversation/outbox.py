@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
-from opencrab.domain.conversation.utterance import DeliveryState, Utterance
+from opencrab.domain.conversation.message import DeliveryState, Utterance
 
 
 class Outbox(Protocol):

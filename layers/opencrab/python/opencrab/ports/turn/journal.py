@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from opencrab.domain.conversation.line import Instruction, Line
+from opencrab.domain.conversation.message import Instruction, Line, Utterance
 from opencrab.domain.conversation.session import SessionChange
-from opencrab.domain.conversation.utterance import Utterance
 from opencrab.domain.document import Fact
 from opencrab.domain.models.health import Health
 from opencrab.domain.money.budget import Draw

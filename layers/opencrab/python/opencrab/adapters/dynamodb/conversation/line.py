@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from opencrab.adapters.dynamodb.conversation.session import partition
 from opencrab.adapters.dynamodb.item import Item, Schema, with_defaults
 from opencrab.adapters.dynamodb.table import Table, Write, absent, put
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 
 SCHEMA = Schema("line", (with_defaults,))
 _DIGITS = 10

@@ -8,7 +8,7 @@ from threading import Lock
 from opencrab.adapters.dynamodb.conversation.line import LAST, from_item, sort_key
 from opencrab.adapters.dynamodb.conversation.session import Counted, Seen, partition
 from opencrab.adapters.dynamodb.table import Table
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 
 KEPT_BYTES = 16 * 2**20
 _LINE_BYTES = 2_048

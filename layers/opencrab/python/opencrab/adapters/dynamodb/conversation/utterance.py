@@ -9,7 +9,7 @@ from pynamodb.expressions.operand import Path
 from opencrab.adapters.dynamodb.item import Item, Schema, attribute, microseconds, shard, ttl
 from opencrab.adapters.dynamodb.listing import due_items, readable
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, absent, put
-from opencrab.domain.conversation.utterance import DeliveryState, Utterance
+from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.domain.identifier import content_hash
 

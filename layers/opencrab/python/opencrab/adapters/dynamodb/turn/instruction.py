@@ -6,7 +6,7 @@ from opencrab.adapters.dynamodb.item import Item, Schema, attribute, ttl
 from opencrab.adapters.dynamodb.table import Table, Write, absent, delete, put
 from opencrab.adapters.dynamodb.turn.message import MARK
 from opencrab.adapters.dynamodb.turn.message import partition as marker
-from opencrab.domain.conversation.line import Instruction
+from opencrab.domain.conversation.message import Instruction
 
 SCHEMA = Schema("instruction")
 LIFE = timedelta(days=35)

@@ -30,7 +30,7 @@ from opencrab.adapters.dynamodb.turn import message as markers
 from opencrab.adapters.dynamodb.turn import record as records
 from opencrab.adapters.dynamodb.turn.change import HEADER, Writes
 from opencrab.adapters.dynamodb.usage import counters as tallies
-from opencrab.domain.conversation.line import Instruction, Line
+from opencrab.domain.conversation.message import Instruction, Line
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Conflict, NotFound, Unavailable

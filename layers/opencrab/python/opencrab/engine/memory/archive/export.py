@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 
-from opencrab.domain.conversation.line import Line, LineKind
+from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.belief import BELIEF, Belief

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from opencrab.domain.memory.search_row import Row
 from opencrab.domain.memory.summary import SUMMARY_CHARACTERS, Span, Summary
-from opencrab.domain.text.tokens import estimated_tokens
+from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import Answer
 from opencrab.domain.value import Language
 from opencrab.ports.turn.action import one_line

@@ -19,10 +19,10 @@ from opencrab.domain.learning.change import (
     mixed_as,
 )
 from opencrab.domain.learning.evidence import Evidence, Standing
-from opencrab.domain.learning.holdout import tried, withheld
 from opencrab.domain.learning.model_selection import Choice
 from opencrab.domain.learning.review_period import day_stretch
 from opencrab.domain.learning.settings import Trials
+from opencrab.domain.learning.signals import tried, withheld
 from opencrab.domain.learning.skill_lifecycle import indexed, placed
 from opencrab.domain.learning.treatment_effect import Verdict, effect_in
 from opencrab.domain.models.optimization import Aim, Leave, Wish

@@ -6,10 +6,10 @@ and the newest topics that lie before the window are named.
 
 from collections.abc import Callable, Iterable
 
-from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.memory.search_row import Row, RowKind, clearance
 from opencrab.domain.memory.summary import COMPACTION, Compaction, Topic
-from opencrab.domain.text.tokens import estimated_tokens
+from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules

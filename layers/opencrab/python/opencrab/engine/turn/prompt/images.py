@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.workspace.path import workspace_path
 from opencrab.engine.turn.prompt_cache import Group

@@ -8,12 +8,12 @@ import json
 from collections.abc import Iterable
 
 from opencrab.domain.autonomy.settings import Shares
-from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.errors import Invalid
-from opencrab.domain.learning.holdout import withheld
+from opencrab.domain.learning.signals import withheld
 from opencrab.domain.memory.search_row import clearance, row_of_core
 from opencrab.domain.models.routing import Manner
-from opencrab.domain.text.tokens import estimated_tokens
+from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import Call, CallResult
 from opencrab.domain.turn.transcript import Step
 from opencrab.domain.value import Language
@@ -42,11 +42,7 @@ _PER_MESSAGE = 8
 
 
 def build_request(
-    work: Work,
-    info: ModelInfo,
-    manner: Manner,
-    look: Look,
-    share: float = 1.0,
+    work: Work, info: ModelInfo, manner: Manner, look: Look, share: float = 1.0
 ) -> ChatRequest:
     """The request for the turn's next model call, asked in the manner of its use.
 

@@ -2,7 +2,7 @@
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Manner
-from opencrab.domain.text.tokens import estimated_tokens
+from opencrab.domain.text.terms import estimated_tokens
 from opencrab.engine.turn.prompt.request import input_limit
 from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import ChatRequest, ModelInfo, Said

@@ -9,7 +9,7 @@ from opencrab.domain.conversation.session import Session
 from opencrab.domain.goals.goal import task_message
 from opencrab.domain.memory.memory import CoreMemory
 from opencrab.domain.models.routing import Basis, ModelChosen, Routing, Use
-from opencrab.domain.text.tokens import estimated_tokens
+from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import Language
 from opencrab.engine.phrases import phrase
 from opencrab.engine.turn.prompt.truncation import capped

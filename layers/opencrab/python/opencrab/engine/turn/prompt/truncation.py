@@ -1,6 +1,6 @@
 """Shares: a text within its share of the prompt, cut at a line and saying so."""
 
-from opencrab.domain.text.tokens import estimated_tokens
+from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import Language
 
 _CUT = {Language.JA: "…(ここまで。残りは省略)", Language.EN: "… (cut here)"}

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.conversation.line import QUOTES
-from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.message import QUOTES, Message, Sender, TextPart
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.discord.community import REPLY, Person, Reply, authority_of, channel_of
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.agents.agent import Profile
-from opencrab.domain.agents.identity import Role
+from opencrab.domain.agents.agent import Profile, Role
 from opencrab.domain.discord.community import KIND, Presence, address_of
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal, TaskStatus

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 from fastapi import Header, Response
 from pydantic import Field
 
-from opencrab.domain.agents.agent import AgentStatus, ModelName, Profile
-from opencrab.domain.agents.identity import Identity
+from opencrab.domain.agents.agent import AgentStatus, Identity, ModelName, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy

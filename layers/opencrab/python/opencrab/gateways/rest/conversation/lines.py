@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.line import Audience, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Value
 from opencrab.engine.conversation.live import Visible, visible

@@ -8,10 +8,10 @@ from fastapi import Header, Query, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field, ValidationError, model_validator
 
-from opencrab.domain.conversation.line import LineKind
 from opencrab.domain.conversation.message import (
     METADATA_ENTRIES,
     PARTS,
+    LineKind,
     Message,
     Part,
     Sender,

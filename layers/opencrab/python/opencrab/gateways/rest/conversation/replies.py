@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from fastapi.concurrency import run_in_threadpool
 
-from opencrab.domain.conversation.line import Line
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.conversation.live import Visible
 from opencrab.engine.runtime import Runtime

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from fastapi import Response
 
-from opencrab.domain.conversation.line import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import (
     Ending,
     Hearing,

@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.agents.agent_state import Mind
-from opencrab.domain.learning.holdout import tried, withheld
+from opencrab.domain.learning.signals import tried, withheld
 from opencrab.domain.skills.skill import IndexedSkill
 
 TURNS = 4_000

@@ -9,7 +9,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.models.optimization import Aim, Leave
 from opencrab.domain.models.routing import LlmConfig, Lot, ModelReference, Routing, Use
 from opencrab.domain.models.traffic_split import Mix
-from opencrab.engine.models.assignment import lots, shares
+from opencrab.engine.models.router import lots, shares
 from tests.unit.engine.known_models import Known, Named
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

@@ -9,8 +9,13 @@ from typing import Any
 import httpcore
 import pytest
 
-from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
-from opencrab.adapters.providers.transport.timed_stream import NeverHeard, TimedBackend, TimedStream
+from opencrab.adapters.providers.transport.httpx_transport import (
+    HttpxTransport,
+    NeverHeard,
+    TimedBackend,
+    TimedStream,
+    new_client,
+)
 from opencrab.domain.models.fault import Fault, Unanswered
 from tests.unit.adapters.providers.dripping import ANSWER, Listening, heard, listening
 
