@@ -54,9 +54,9 @@ def close(
     if work.carried and any(writes(work) for writes in following.writes_on_close):
         # Their items and the carried results together could pass the 25 of one transaction.
         work.save(work.turn, progress=True)
+    words = _Words(speech, notice, note)
     # `Changed`: somebody else wrote a fact that a consequence has read. The turn is still this
     # worker's (its epoch holds), so the end is worked out anew from fresh reads (ADR 0015).
-    words = _Words(speech, notice, note)
     for _ in range(_TRIES):
         try:
             now = at or work.runtime.clock.now()
