@@ -1,4 +1,4 @@
-"""The documents name paths of the code that exist."""
+"""Documents name paths of the code that exist, and so do its own docstrings and comments."""
 
 import re
 from collections.abc import Iterator
@@ -15,6 +15,9 @@ NAMED = re.compile(
     r"(?<![\w./-])(?:layers/opencrab/python/opencrab/)?"
     rf"((?:{LAYERS}|{BESIDE})/[\w/-]*\w(?:\.\w+)*)"
 )
+
+# In code a module is named as it is imported, from its layer on.
+DOTTED = re.compile(rf"`((?:{LAYERS})(?:\.\w+)+)`")
 
 # Decisions are frozen, and the changelog tells of what was.
 DOCUMENTS = sorted(
@@ -39,6 +42,19 @@ def is_there(named: str, folder: Path) -> bool:
     return bool(symbol) and source.is_file() and _defines(source, symbol)
 
 
+def is_module_or_in_one(named: str, folder: Path) -> bool:
+    """Whether a dotted name is a package, a module, or begins with what a module defines."""
+    parts = named.split(".")
+    path = folder
+    for place, part in enumerate(parts):
+        path = path / part
+        source = path.with_suffix(".py")
+        if source.is_file():
+            rest = parts[place + 1 :]
+            return not rest or _defines(source, rest[0])
+    return path.is_dir()
+
+
 def _folder(named: str) -> Path:
     return ROOT if named.partition("/")[0] in BESIDE.split("|") else PACKAGE
 
@@ -52,6 +68,35 @@ def _defines(source: Path, symbol: str) -> bool:
 def test_every_path_that_a_document_names_exists(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     assert not sorted({named for named in named_in(text) if not is_there(named, _folder(named))})
+
+
+def test_every_module_that_the_code_speaks_of_exists() -> None:
+    gone = {
+        f"{path.relative_to(PACKAGE)}: {named}"
+        for path in PACKAGE.rglob("*.py")
+        for named in DOTTED.findall(path.read_text(encoding="utf-8"))
+        if not is_module_or_in_one(named, PACKAGE)
+    }
+    assert not sorted(gone)
+
+
+def test_a_module_and_what_it_defines_are_told_from_what_is_gone(tmp_path: Path) -> None:
+    module = tmp_path / "ports" / "turn" / "queue.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("class Queue: ...\n", encoding="utf-8")
+    found = {
+        named: is_module_or_in_one(named, tmp_path)
+        for named in DOTTED.findall(
+            "`ports.turn.queue.Queue.send` `ports.turn` `ports.queue.Queue` `http.client` "
+            "`ports.turn.queue.send` ports.turn.bare"
+        )
+    }
+    assert found == {
+        "ports.turn.queue.Queue.send": True,
+        "ports.turn": True,
+        "ports.queue.Queue": False,
+        "ports.turn.queue.send": False,
+    }
 
 
 def test_documents_do_name_paths() -> None:

@@ -29,7 +29,7 @@ Told = TypeVar("Told")
 
 
 class LambdaSearch:
-    """`ports.search.Search` that asks a function, by its name or ARN."""
+    """`ports.memory.search.Search` that asks a function, by its name or ARN."""
 
     def __init__(self, client: Any, function_name: str) -> None:
         self._client = client

@@ -12,7 +12,7 @@ _DEPLOYED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class OwnerKey:
-    """`ports.keys.Keys` with one key more, which only a deployment can change."""
+    """`ports.access.keys.Keys` with one key more, which only a deployment can change."""
 
     def __init__(self, keys: Keys, digest: str) -> None:
         self._keys = keys

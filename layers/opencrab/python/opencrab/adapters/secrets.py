@@ -103,7 +103,7 @@ class _KeptSecrets:
 
 
 class SsmSecrets:
-    """`ports.secrets.Secrets` below a path of the SSM Parameter Store, by their last part."""
+    """`ports.access.secrets.Secrets` below a path of SSM's Parameter Store, by their last part."""
 
     def __init__(self, client: Any, path: str, clock: Clock) -> None:
         self._client = client
@@ -151,7 +151,7 @@ class SsmSecrets:
 
 
 class SecretsManagerSecrets:
-    """`ports.secrets.Secrets` in one secret of Secrets Manager: a JSON object of texts.
+    """`ports.access.secrets.Secrets` in one secret of Secrets Manager: a JSON object of texts.
 
     The whole object is written for each change, and Secrets Manager knows no condition. So whoever
     wrote looks which version theirs replaced: if it is not the one that they had read, somebody

@@ -38,7 +38,7 @@ _MISSING = frozenset({"NonExistentQueue", "QueueDoesNotExist"})
 
 
 class SqsQueue:
-    """`ports.queue.Queue` on a queue and its dead letters, each FIFO if its URL ends so.
+    """`ports.turn.queue.Queue` on a queue and its dead letters, each FIFO if its URL ends so.
 
     Whatever an operator could mend (a missing permission, a queue that is not there) is
     Unavailable: work then waits for the operator, while Refused and NotFound would drop it.

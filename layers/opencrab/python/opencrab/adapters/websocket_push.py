@@ -18,7 +18,7 @@ _PERMISSIONS = "execute-api:ManageConnections"
 
 
 class ApiGatewayPush:
-    """`ports.push.Push` over one API; its client is of botocore's `apigatewaymanagementapi`."""
+    """`ports.conversation.push.Push` over one API, by botocore's `apigatewaymanagementapi`."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

@@ -30,7 +30,7 @@ class _Way(Enum):
 
 
 class DiscordChannel:
-    """`ports.channel.Channel` for Discord.
+    """`ports.conversation.channel.Channel` for Discord.
 
     What answers somebody who waits replaces the mark that the agent is thinking. All else, and
     what comes when the interaction's token is worth nothing any more, is posted as the bot; where

@@ -99,7 +99,7 @@ class PlainAws:
 
 
 class PlainQueue:
-    """Sends to one FIFO queue, as `ports.queue.Queue.send` says."""
+    """Sends to one FIFO queue, as `ports.turn.queue.Queue.send` says."""
 
     def __init__(self, aws: PlainAws, url: str, *, seconds: float) -> None:
         self._aws = aws
@@ -118,7 +118,7 @@ class PlainQueue:
 
 
 class PlainFacts:
-    """Reads the bodies of facts from the table, as `adapters.dynamodb.fact` stores them."""
+    """Reads the bodies of facts from the table, as `adapters.dynamodb.document` stores them."""
 
     def __init__(self, aws: PlainAws, table: str, *, seconds: float) -> None:
         self._aws = aws

@@ -53,7 +53,7 @@ _IN_SKILLS = {"waits", "effectiveness", "worded_at"}
 
 
 class DynamoFacts:
-    """`ports.facts.Facts` on the table.
+    """`ports.documents.Facts` on the table.
 
     Even one write is a transaction: the SDK gives it a token, by which DynamoDB knows its repeat.
     To compare what is stored would not do, since two who count from 3 to 4 write the same.

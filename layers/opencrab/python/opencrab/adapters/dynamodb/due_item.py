@@ -14,7 +14,7 @@ HEAD = "D"
 
 
 class DynamoDueItems:
-    """`ports.due.DueItems` on the table."""
+    """`ports.turn.due_items.DueItems` on the table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

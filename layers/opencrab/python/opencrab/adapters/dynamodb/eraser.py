@@ -32,7 +32,7 @@ _AT_ONCE = (TRANSACTION_ITEMS - 1) // 3
 
 
 class DynamoEraser:
-    """`ports.eraser.Eraser` on the table.
+    """`ports.erasure.Eraser` on the table.
 
     Backups for point-in-time recovery keep what is erased for 35 days, the stream for a day.
     """

@@ -43,7 +43,7 @@ _SAVED = 256
 
 
 class DynamoLedger:
-    """`ports.ledger.Ledger` on the table.
+    """`ports.workspace.ledger.Ledger` on the table.
 
     What this process saved last of a path is its answer until a save is refused: an entry is a
     guess in any case, which the save that follows puts to the test by its revision.

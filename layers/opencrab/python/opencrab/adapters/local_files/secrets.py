@@ -21,7 +21,7 @@ _CURE = 'make it a file of yours that holds {"NAME": "value"}, or move it away'
 
 
 class FileSecrets:
-    """`ports.secrets.Secrets` in one JSON file, `secrets.json`, of mode 0600.
+    """`ports.access.secrets.Secrets` in one JSON file, `secrets.json`, of mode 0600.
 
     It is read for every answer, so that a change by hand counts at once. Who changes it holds a
     lock beside it: two processes lose none of each other's secrets.

@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class OpenSearchIndexing:
-    """`ports.search.Indexing` over a collection of OpenSearch Serverless.
+    """`ports.memory.search.Indexing` over a collection of OpenSearch Serverless.
 
     What it wrote is kept for good when it returns, and found within a minute; until then searches
     read it from the stores, but for the new words of kept things that were changed.

@@ -34,7 +34,7 @@ _ORDER: list[dict[str, Any]] = [
 
 
 class OpenSearch(OpenSearchIndexing):
-    """`ports.search.Search` and `ports.search.Indexing` over one collection."""
+    """`ports.memory.search.Search` and `ports.memory.search.Indexing` over one collection."""
 
     def search(self, agent_id: str, query: Query) -> tuple[Found, ...]:
         index = index_name(self._stage, agent_id)

@@ -13,7 +13,7 @@ IDEMPOTENCY = timedelta(days=1)
 
 
 class SqliteKeys:
-    """`ports.keys.Keys` on one file."""
+    """`ports.access.keys.Keys` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -48,7 +48,7 @@ class SqliteKeys:
 
 
 class SqliteIdempotency:
-    """`ports.idempotency.Idempotency` on one file."""
+    """`ports.access.idempotency.Idempotency` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -81,7 +81,7 @@ class SqliteIdempotency:
 
 
 class SqliteFeed:
-    """`ports.feed.ChangeFeed` on one file."""
+    """`ports.conversation.feed.ChangeFeed` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -79,7 +79,7 @@ class SqliteAgents:
 
 
 class SqliteSessions:
-    """`ports.sessions.Sessions` on one file."""
+    """`ports.conversation.sessions.Sessions` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

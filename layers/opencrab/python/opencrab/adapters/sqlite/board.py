@@ -39,7 +39,7 @@ class Board:
 
 
 class SqliteSwitches:
-    """`ports.switches.Switches` on one file."""
+    """`ports.money.switches.Switches` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -59,7 +59,7 @@ class SqliteSwitches:
 
 
 class SqliteBudgets:
-    """`ports.budgets.Budgets` on one file."""
+    """`ports.money.budgets.Budgets` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -83,7 +83,7 @@ class SqliteBudgets:
 
 
 class SqliteHealths:
-    """`ports.health.ProviderHealths` on one file."""
+    """`ports.models.health.ProviderHealths` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -106,7 +106,7 @@ class SqliteHealths:
 
 
 class SqlitePreferences:
-    """`ports.preferences.PreferenceStore` on one file."""
+    """`ports.models.preferences.PreferenceStore` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

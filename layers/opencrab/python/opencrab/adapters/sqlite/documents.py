@@ -20,7 +20,7 @@ MIND_KEY = "MIND"
 
 
 class SqliteFacts:
-    """`ports.facts.Facts` on one file."""
+    """`ports.documents.Facts` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

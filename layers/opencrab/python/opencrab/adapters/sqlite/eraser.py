@@ -23,7 +23,7 @@ _LETTERS = "DELETE FROM item WHERE pk>='DEAD#' AND pk<'DEAD$' AND instr(body, ?)
 
 
 class SqliteEraser:
-    """`ports.eraser.Eraser` on one file."""
+    """`ports.erasure.Eraser` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

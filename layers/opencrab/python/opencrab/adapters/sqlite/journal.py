@@ -39,7 +39,7 @@ _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
 class SqliteJournal:
-    """`ports.journal.Journal` on one file."""
+    """`ports.turn.journal.Journal` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -23,7 +23,7 @@ _UNCOVER = (
 
 
 class SqliteQueue:
-    """`ports.queue.Queue` on one file.
+    """`ports.turn.queue.Queue` on one file.
 
     `visible_at` is set on the head of each group only; finishing a head uncovers the next one, so
     that finding work never looks at the messages that must wait. A queue that is not `ordered` has
@@ -156,7 +156,7 @@ RETENTION = timedelta(days=35)
 
 
 class SqliteOutbox:
-    """`ports.outbox.Outbox` on one file."""
+    """`ports.conversation.outbox.Outbox` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -192,7 +192,7 @@ class SqliteOutbox:
 
 
 class SqliteDueItems:
-    """`ports.due.DueItems` on one file."""
+    """`ports.turn.due_items.DueItems` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -11,7 +11,7 @@ from opencrab.domain.usage.ledger import Judgement, UsageRow, is_row_id, row_bou
 
 
 class SqliteUsage:
-    """`ports.usage.UsageLedger` on one file."""
+    """`ports.usage.ledger.UsageLedger` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -81,7 +81,7 @@ class Counted:
 
 
 class SqliteTallies:
-    """`ports.tallies.Tallies` on one file."""
+    """`ports.usage.counters.Tallies` on one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

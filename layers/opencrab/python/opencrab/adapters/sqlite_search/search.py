@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class SqliteSearch:
-    """`ports.search.Search` and `ports.search.Indexing` on copies in a folder of this machine."""
+    """`ports.memory.search.Search` and its `Indexing` on copies in a folder of this machine."""
 
     def __init__(
         self,

@@ -117,7 +117,7 @@ class Vectors:
 
 
 class Sense:
-    """`finding.Sense` of one question."""
+    """`Sense` of one question."""
 
     def __init__(self, asked: Compact) -> None:
         self._asked = asked

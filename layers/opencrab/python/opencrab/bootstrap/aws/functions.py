@@ -66,7 +66,7 @@ _FRESH = timedelta(minutes=5)
 
 
 class DeployedModels:
-    """`ports.model.Models` and `Directory`, made when somebody first asks for them.
+    """`ports.models.model.Models` and `Directory`, made when somebody first asks for them.
 
     Most functions never do, and none should wait for what it does not need: `keyed`, which reads
     the store of secrets, answers only those who ask what can be used and not just what there is.
@@ -126,7 +126,7 @@ class _Later:
 
 
 class LaterSecrets:
-    """`ports.secrets.Secrets` of a place that is opened by the first question: few ask any."""
+    """`ports.access.secrets.Secrets` of a place that the first question opens: few ask any."""
 
     def __init__(self, place: str, clock: Clock) -> None:
         self._opened = cache(lambda: secrets_from(place, clock))

@@ -38,7 +38,7 @@ _SECONDS = 25.0
 
 
 class LaterSearch:
-    """`ports.search.Search`, made by whoever asks first."""
+    """`ports.memory.search.Search`, made by whoever asks first."""
 
     def __init__(self, make: Callable[[], Search]) -> None:
         self._make = make

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def relay(way: "RelayWay") -> None:
     """Relay until the process is told to stop.
 
-    Raises Unavailable when hikari or the token is missing, and as `discord_relay.bot.run` does.
+    Raises Unavailable when hikari or the token is missing, and as
+    `gateways.discord_relay.bot.run` does.
     """
     if find_spec("hikari") is None:
         raise Unavailable(

@@ -306,7 +306,7 @@ def _difference(known: Mapping[str, ModelEvidence], first: str, second: str) -> 
 
     So one that is asked for harder work is not the worse for it (Cochran, "Some methods for
     strengthening the common chi-squared tests", Biometrics 1954); limits are put together as those
-    of `interval.difference` are.
+    of `domain.statistics.confidence.difference` are.
     """
     pairs = [
         (of.worth, other.worth)

@@ -117,7 +117,7 @@ def mixes(
 def is_below(before: Estimate, now: Estimate) -> bool:
     """Whether quality since a change lies below what was known before it, beyond any doubt left.
 
-    Both intervals are taken as `interval.difference` does.
+    Both intervals are taken as `domain.statistics.confidence.difference` does.
     """
     if now.n < LEAST_JUDGED:
         return False

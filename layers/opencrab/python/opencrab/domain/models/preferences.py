@@ -23,9 +23,9 @@ ProviderName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$
 class ProviderChange(Value):
     """What is different about one provider; None leaves it as it is configured.
 
-    `key_origin` is for whom its key was given, and `key_seal` which key that was (`domain.origin`):
-    no other key goes there, and this one nowhere else. Without them the key belongs to the
-    configured address.
+    `key_origin` is for whom its key was given, and `key_seal` which key that was
+    (`domain.access.origin`): no other key goes there, and this one nowhere else. Without them the
+    key belongs to the configured address.
     """
 
     enabled: bool | None = None

@@ -56,7 +56,7 @@ class Choice(Models, Directory, Protocol):
 
 
 class MeteredEmbedder:
-    """`ports.search.Meaning` by the model of use `embedding`, within the agent's budget."""
+    """`ports.memory.search.Meaning` by the model of use `embedding`, within the agent's budget."""
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ class Budgets(Protocol):
         """Micro-dollars drawn and not given back."""
 
     def limits(self) -> dict[str, MicroUsd]:
-        """The limits that were set while the installation runs, by the field of `money.Limits`.
+        """Limits that were set while it runs, by the field of `domain.money.budget.Limits`.
 
         All others are the configured ones; a session's of 0 means that it has none.
         """

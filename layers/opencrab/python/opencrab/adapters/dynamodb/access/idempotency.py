@@ -16,7 +16,7 @@ LIFE = timedelta(days=1)
 
 
 class DynamoIdempotency:
-    """`ports.idempotency.Idempotency` on the table."""
+    """`ports.access.idempotency.Idempotency` on the table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

@@ -13,7 +13,7 @@ HEAD = "K"
 
 
 class DynamoKeys:
-    """`ports.keys.Keys` on the table."""
+    """`ports.access.keys.Keys` on the table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

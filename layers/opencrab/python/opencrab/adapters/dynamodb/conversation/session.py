@@ -89,7 +89,7 @@ class Seen:
 
 
 class DynamoSessions:
-    """`ports.sessions.Sessions` on the table."""
+    """`ports.conversation.sessions.Sessions` on the table."""
 
     def __init__(self, table: Table, seen: Seen) -> None:
         self._table = table

@@ -20,7 +20,7 @@ _TARGET_BYTES = 512
 
 
 class DynamoOutbox:
-    """`ports.outbox.Outbox` on the table."""
+    """`ports.conversation.outbox.Outbox` on the table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

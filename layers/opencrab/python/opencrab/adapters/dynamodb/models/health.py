@@ -7,7 +7,7 @@ from opencrab.domain.models.health import Health
 
 
 class DynamoHealths:
-    """`ports.health.ProviderHealths` on the table."""
+    """`ports.models.health.ProviderHealths` on the table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

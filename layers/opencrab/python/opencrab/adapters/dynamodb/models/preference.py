@@ -16,7 +16,7 @@ PARTITION, DOCUMENT = "PREFERENCES", "P"
 
 
 class DynamoPreferences:
-    """`ports.preferences.PreferenceStore` on the table."""
+    """`ports.models.preferences.PreferenceStore` on the table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

@@ -71,7 +71,7 @@ class Switchboard:
 
 
 class DynamoSwitches:
-    """`ports.switches.Switches` on the table."""
+    """`ports.money.switches.Switches` on the table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

@@ -17,7 +17,7 @@ LIFE = timedelta(days=400)
 
 
 class DynamoBudgets:
-    """`ports.budgets.Budgets` on the table."""
+    """`ports.money.budgets.Budgets` on the table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

@@ -46,7 +46,7 @@ _SESSION, _MARKER, _LINE = 0, 1, 2
 
 
 class DynamoJournal:
-    """`ports.journal.Journal` on the table.
+    """`ports.turn.journal.Journal` on the table.
 
     Args:
         table: The table.

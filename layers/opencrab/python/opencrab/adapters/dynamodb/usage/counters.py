@@ -30,7 +30,7 @@ _COUNT, _HOUR = "n_", "h"
 
 
 class DynamoTallies:
-    """`ports.tallies.Tallies` on the table."""
+    """`ports.usage.counters.Tallies` on the table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

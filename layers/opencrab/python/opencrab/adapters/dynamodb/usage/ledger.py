@@ -25,7 +25,7 @@ _SKEW = timedelta(days=1)
 
 
 class DynamoUsage:
-    """`ports.usage.UsageLedger` on the table.
+    """`ports.usage.ledger.UsageLedger` on the table.
 
     No list says in which months an agent has rows: one is written with every call of a model, and
     read seldom. Months are walked back to the agent's first, or up from it, and only as far as rows

@@ -89,7 +89,7 @@ class SimulatedModel:
 
 
 class OnlyModel:
-    """`ports.model.Models` where there is just one, whatever is asked for."""
+    """`ports.models.model.Models` where there is just one, whatever is asked for."""
 
     def __init__(self, model: SimulatedModel) -> None:
         self._model = model

@@ -58,7 +58,7 @@ _TRIES = 5
 
 @dataclass(frozen=True)
 class Words:
-    """`engine.work.Job` for the wording of one report, which is `report` as it lies there now."""
+    """`engine.turn.work.Job` for the wording of one report, `report` as it lies there now."""
 
     period: str
     report: str

@@ -119,7 +119,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Digest:
-    """`engine.work.Job` for one summary; `draft` is all of it but for number, title and words."""
+    """`engine.turn.work.Job` for one summary; `draft` is all of it but number, title and words."""
 
     stretch: Stretch
     sources: tuple[str, ...]

@@ -48,7 +48,7 @@ Choices = Callable[[], Any]
 
 
 class Send(Protocol):
-    """As `ports.queue.Queue.send`."""
+    """As `ports.turn.queue.Queue.send`."""
 
     def __call__(self, body: str, *, group: str, deduplication: str) -> None:
         """Keep a message; raises OpenCrabError when it cannot."""
