@@ -7,7 +7,7 @@ how an index is kept.
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 
 from opencrab.domain.conversation.session import Session
@@ -49,6 +49,8 @@ LATE = timedelta(minutes=5)
 BUSY_SESSIONS = 50
 """Sessions beside the present one that a search looks into for what no copy knows yet."""
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _PAGE = 500
 _SESSIONS = 100
 _ROWS_OF_USAGE = 200
@@ -93,6 +95,39 @@ class Batch:
     kind: str = ""
     last_id: str = ""
     marks: tuple[tuple[str, Mark], ...] = ()
+
+
+class Forgotten:
+    """All marks of an agent as one question: was this row forgotten?
+
+    `until` is the time up to which everything was. The order of the marks makes no difference.
+    """
+
+    def __init__(self, marks: Iterable[tuple[str, Mark]] = ()) -> None:
+        self.marks: dict[str, Mark] = {}
+        self._lines: dict[str, list[tuple[int, int]]] = {}
+        self._refs: set[str] = set()
+        self.until: datetime | None = None
+        self.add(marks)
+
+    def add(self, marks: Iterable[tuple[str, Mark]]) -> None:
+        """Obey more marks."""
+        for mark_id, mark in marks:
+            self.marks[mark_id] = mark
+            for lines in mark.lines:
+                self._lines.setdefault(lines.session_id, []).append((lines.first, lines.last))
+            self._refs.update(mark.refs)
+            if mark.everything:
+                self.until = max(mark.at, self.until or mark.at, key=micros)
+
+    def has(self, row: Row) -> bool:
+        """Whether a row must neither be kept nor be found."""
+        if self.until is not None and micros(row.at) <= micros(self.until):
+            return True
+        if row.ref:
+            return row.id in self._refs
+        spans = self._lines.get(row.session_id, ())
+        return any(first <= row.sequence <= last for first, last in spans)
 
 
 class Past:
@@ -305,3 +340,13 @@ def _earlier(known: str, now: datetime) -> str:
     if milliseconds is None or milliseconds > _milliseconds(now + LATE):
         return ""
     return ulid(max(milliseconds - round(LATE.total_seconds() * 1_000), 0), b"")
+
+
+def micros(at: datetime) -> int:
+    """Microseconds since 1970; a time without a zone is taken for UTC."""
+    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+
+
+def time_of(microseconds: int) -> datetime:
+    """The time, in UTC."""
+    return _EPOCH + microseconds * _MICROSECOND

@@ -9,19 +9,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from opencrab.adapters.opensearch.client import Client, NotWritten, Write, all_written
-from opencrab.adapters.opensearch.forgotten import Forgotten, deletions
 from opencrab.adapters.opensearch.query_plan import kept_in
 from opencrab.adapters.opensearch.schema import (
     creation,
     document,
     index_name,
     kept_id,
+    line_id,
     made_at,
     placed,
     row_id,
 )
 from opencrab.adapters.opensearch.watermark import Reached
-from opencrab.adapters.search_rows import LATE, Batch, Hinted, Past, ref_of
+from opencrab.adapters.search_rows import LATE, Batch, Forgotten, Hinted, Past, ref_of
 from opencrab.domain.erasure.request import COPIES_KEPT, Mark
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.search_row import Row, RowKind
@@ -69,7 +69,7 @@ class OpenSearchIndexing:
         if self._client.about(name) is not None:
             forgotten = Forgotten(self._past.marks(agent_id))
             self._prepared(name, forgotten)
-            all_written(self._client.write(name, deletions(forgotten.marks.values())))
+            all_written(self._client.write(name, _deletions(forgotten.marks.values())))
 
     def _index(self, agent_id: str, hinted: Hinted, *, whole: bool = False) -> None:
         name = index_name(self._stage, agent_id)
@@ -119,7 +119,7 @@ class OpenSearchIndexing:
         if any(mark.everything for mark in late):
             self._client.drop(name)
             raise Unavailable("everything was forgotten meanwhile", cure="index the agent again")
-        all_written(self._client.write(name, deletions(late)))
+        all_written(self._client.write(name, _deletions(late)))
 
 
 class _Run:
@@ -142,7 +142,7 @@ class _Run:
 
     def obey(self, marks: Iterable[Mark]) -> None:
         """Take out what marks name."""
-        self._refused.extend(self._client.write(self._name, deletions(marks)))
+        self._refused.extend(self._client.write(self._name, _deletions(marks)))
 
     def take(self, batch: Batch) -> None:
         """Write one batch, and next time how far it reaches."""
@@ -194,3 +194,15 @@ def _newer(forgotten: Forgotten, reached: Reached) -> list[Mark]:
         return list(forgotten.marks.values())
     since = agent.began - LATE
     return [mark for mark in forgotten.marks.values() if mark.at >= since]
+
+
+def _deletions(marks: Iterable[Mark]) -> Iterator[Write]:
+    """The documents of what marks name, whether they are there or not.
+
+    Their ids are worked out and not looked for: a search does not see what was just written.
+    """
+    for mark in marks:
+        yield from (Write(kept_id(ref)) for ref in mark.refs)
+        for lines in mark.lines:
+            for sequence in range(lines.first, lines.last + 1):
+                yield Write(line_id(lines.session_id, sequence))

@@ -7,7 +7,8 @@ tests as what it answers; a test of ours compares the two.
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from opencrab.adapters.opensearch.schema import ROW, micros
+from opencrab.adapters.opensearch.schema import ROW
+from opencrab.adapters.search_rows import micros
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import Clearance, Row, RowKind
 from opencrab.domain.value import whole

@@ -8,8 +8,9 @@ from datetime import datetime
 
 from opencrab.adapters.opensearch.limits import answers, hears
 from opencrab.adapters.opensearch.query_plan import Known
-from opencrab.adapters.opensearch.schema import Placed, micros, placed
+from opencrab.adapters.opensearch.schema import Placed, placed
 from opencrab.adapters.opensearch.terms import shares
+from opencrab.adapters.search_rows import micros
 from opencrab.domain.memory.search_row import Row
 from opencrab.domain.text.query import Question
 from opencrab.domain.text.ranking import LENT, MOST_HITS, Candidate, Ranked, ranked

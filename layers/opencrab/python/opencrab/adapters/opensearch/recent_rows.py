@@ -7,10 +7,9 @@ rely on, so that everybody reads what they just wrote.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from opencrab.adapters.opensearch.forgotten import Forgotten
 from opencrab.adapters.opensearch.schema import Placed, placed, row_id
 from opencrab.adapters.opensearch.watermark import Reached
-from opencrab.adapters.search_rows import Batch, Past
+from opencrab.adapters.search_rows import Batch, Forgotten, Past
 from opencrab.ports.memory.search import Query
 
 MOST_TAIL = 1_000

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.opensearch.terms import index_text
+from opencrab.adapters.search_rows import micros, time_of
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.search_row import Row, RowKind
@@ -25,8 +26,6 @@ _K1, _B = 1.2, 0.75
 
 _AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _STAGE = re.compile(r"[a-z][a-z0-9]{0,15}")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 _STEMMED = {"tokenizer": "whitespace", "filter": ["lowercase", "porter_stem"]}
 _KEYWORD = {"type": "keyword"}
@@ -75,7 +74,7 @@ def made_at(about: Mapping[str, Any]) -> datetime | None:
     """When an index was created, None for one of another schema."""
     if about.get("opencrab") != SCHEMA or not isinstance(about.get("made_at"), int):
         return None
-    return moment(about["made_at"])
+    return time_of(about["made_at"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +163,7 @@ def read(source: Mapping[str, Any]) -> Placed:
         hearing=Hearing(source["hearing"]),
         speaker_id=source["speaker_id"],
         speaker=source["speaker"],
-        at=moment(source["at"]),
+        at=time_of(source["at"]),
         text=source["text"],
         guild_id=source["guild"],
         ref=source["ref"],
@@ -172,16 +171,3 @@ def read(source: Mapping[str, Any]) -> Placed:
         taint=source["taint"],
     )
     return Placed(row, source["place"], source["timed"])
-
-
-def micros(at: datetime) -> int:
-    """Microseconds since 1970: the dates of an index know milliseconds only.
-
-    A time without a zone is taken for UTC.
-    """
-    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
-
-
-def moment(microseconds: int) -> datetime:
-    """The time, in UTC."""
-    return _EPOCH + microseconds * _MICROSECOND

@@ -13,8 +13,8 @@ from typing import Any
 
 from opencrab.adapters.opensearch.client import Client, Write
 from opencrab.adapters.opensearch.limits import term
-from opencrab.adapters.opensearch.schema import SEEN, micros, moment
-from opencrab.adapters.search_rows import Seen
+from opencrab.adapters.opensearch.schema import SEEN
+from opencrab.adapters.search_rows import Seen, micros, time_of
 
 SETTLED = timedelta(minutes=2)
 """After this a written document is found; OpenSearch Serverless says 10 to 60 seconds."""
@@ -157,11 +157,11 @@ def _pruned(steps: tuple[Step, ...], now: datetime) -> tuple[Step, ...]:
 def _step(source: Mapping[str, Any]) -> Step:
     began = source.get("began")
     return Step(
-        moment(source["at"]),
+        time_of(source["at"]),
         last=source.get("last", 0),
         place=source.get("place", 0),
         kept=source.get("kept"),
-        began=None if began is None else moment(began),
+        began=None if began is None else time_of(began),
     )
 
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from opencrab.adapters.sqlite_search.row_codec import Names, moment
+from opencrab.adapters.search_rows import micros
+from opencrab.adapters.sqlite_search.row_codec import Names
 from opencrab.adapters.sqlite_search.schema import HEARINGS, KINDS, SPEECH
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import Clearance
@@ -54,7 +55,7 @@ def conditions(query: Query, names: Names) -> Conditions | None:
     for name, limit, comparison in (("since", query.since, ">="), ("until", query.until, "<=")):
         if limit is not None:
             filters.append(f"row.at {comparison} :{name}")
-            values[name] = moment(limit)
+            values[name] = micros(limit)
     if _NOBODY in (values.get("session"), values.get("speaker")):
         return None
     return Conditions(heard=_all(heard), all=_all(filters), values=values)

@@ -13,11 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from opencrab.adapters.search_rows import Batch, Seen
-from opencrab.adapters.sqlite_search.forgotten import Forgotten
+from opencrab.adapters.search_rows import Batch, Forgotten, Seen, time_of
 from opencrab.adapters.sqlite_search.ingest import Taking
 from opencrab.adapters.sqlite_search.query import Sense, find
-from opencrab.adapters.sqlite_search.row_codec import COLUMNS, Names, from_stored, time_of
+from opencrab.adapters.sqlite_search.row_codec import COLUMNS, Names, from_stored
 from opencrab.adapters.sqlite_search.schema import (
     KINDS,
     TOKENIZER,
@@ -199,9 +198,11 @@ class Index:
         """What is kept in memory, from the file."""
         self._names.forget()
         self._speakers = None
-        marks = self._connection.execute("SELECT body FROM mark").fetchall()
+        marks = self._connection.execute("SELECT id, body FROM mark").fetchall()
         with making_sense():
-            self._forgotten = Forgotten(Mark.model_validate_json(body) for (body,) in marks)
+            self._forgotten = Forgotten(
+                (name, Mark.model_validate_json(body)) for name, body in marks
+            )
 
     def _merge_words(self) -> None:
         """Until its parts are merged, the full-text table keeps the terms of removed rows."""

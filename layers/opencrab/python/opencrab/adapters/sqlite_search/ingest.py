@@ -8,9 +8,8 @@ import sqlite3
 from datetime import datetime
 from typing import Any
 
-from opencrab.adapters.search_rows import Batch
-from opencrab.adapters.sqlite_search.forgotten import Forgotten
-from opencrab.adapters.sqlite_search.row_codec import Names, clean, moment, to_stored
+from opencrab.adapters.search_rows import Batch, Forgotten, micros
+from opencrab.adapters.sqlite_search.row_codec import Names, clean, to_stored
 from opencrab.adapters.sqlite_search.schema import KINDS, making_sense
 from opencrab.domain.erasure.request import Mark
 from opencrab.domain.memory.search_row import Row, RowKind
@@ -88,7 +87,7 @@ class Taking:
 
     def reach(self, at: datetime) -> None:
         """Say when it was brought up to date; the times are as long as each other as texts."""
-        self._reached("about", "key", "at", f"{moment(at):020d}")
+        self._reached("about", "key", "at", f"{micros(at):020d}")
 
     def finish(self) -> None:
         """Remove what belonged to removed rows only."""
@@ -103,7 +102,7 @@ class Taking:
         )
         if added.rowcount != 1:
             return
-        self._forgotten.add(mark)
+        self._forgotten.add([(mark_id, mark)])
         for lines in mark.lines:
             number = self._names.number(lines.session_id)
             if number is not None:
@@ -114,7 +113,7 @@ class Taking:
             if kind in KINDS:
                 self.remove(RowKind(kind), ref)
         if mark.everything:
-            self._remove("at <= ?", moment(mark.at))
+            self._remove("at <= ?", micros(mark.at))
 
     def _makes_room(self, columns: tuple[Any, ...], *, newest: bool) -> bool:
         """Take an older version of the same kept thing out; False when there is nothing to do."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from opencrab.adapters.search_rows import time_of
 from opencrab.adapters.sqlite_search.conditions import Conditions, conditions
 from opencrab.adapters.sqlite_search.matching import best_hits
 from opencrab.adapters.sqlite_search.row_codec import (
@@ -17,7 +18,6 @@ from opencrab.adapters.sqlite_search.row_codec import (
     USUAL_IMPORTANCE,
     Names,
     from_stored,
-    time_of,
 )
 from opencrab.adapters.sqlite_search.schema import SPEECH, TIMED, making_sense
 from opencrab.domain.memory.search_row import Row

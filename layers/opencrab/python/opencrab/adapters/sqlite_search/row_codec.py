@@ -2,9 +2,9 @@
 
 import sqlite3
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from opencrab.adapters.search_rows import micros, time_of
 from opencrab.adapters.sqlite_search.schema import (
     HEARINGS,
     KINDS,
@@ -16,8 +16,6 @@ from opencrab.adapters.sqlite_search.schema import (
 from opencrab.domain.memory.search_row import Row
 from opencrab.domain.text.query import tells_time
 
-_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 USUAL_IMPORTANCE = 0.5
 
 _KINDS = {number: kind for kind, number in KINDS.items()}
@@ -88,7 +86,7 @@ def to_stored(row: Row, names: Names) -> tuple[Any, ...]:
         names.given(clean(row.speaker_id)),
         names.given(clean(row.speaker)),
         flags,
-        moment(row.at),
+        micros(row.at),
         None if row.importance == USUAL_IMPORTANCE else row.importance,
         clean(row.ref) or None,
         text,
@@ -131,16 +129,6 @@ def _row(columns: Iterable[Any], names: Names) -> Row:
         importance=USUAL_IMPORTANCE if importance is None else importance,
         taint=bool(flags & TAINTED),
     )
-
-
-def moment(at: datetime) -> int:
-    """Microseconds since 1970; a time without a zone is taken for UTC."""
-    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _BEGINNING) // _MICROSECOND
-
-
-def time_of(microseconds: int) -> datetime:
-    """The time, in UTC."""
-    return _BEGINNING + timedelta(microseconds=microseconds)
 
 
 def clean(text: str) -> str:
