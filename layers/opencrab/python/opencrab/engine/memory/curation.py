@@ -143,19 +143,20 @@ class Memories:
         Facts `beside` it are written together with it; raises Changed where those do not fit.
         """
         self._require_living()
-        memory, place = self._made(new), (self.runtime, self.agent_id)
+        memory = self._made(new)
 
         def taken() -> tuple[Taken, list[Fact]]:
-            facts = records.similar(*place, memory.content)
+            facts = records.similar(self.runtime, self.agent_id, memory.content)
             verdict = considered(memory, [fact.read(Memory) for fact in facts.values()])
             after = self._let_in(verdict)
-            linking = records.linked(*place, new.links, after.id)
+            linking = records.linked(self.runtime, self.agent_id, new.links, after.id)
             known = facts.get(after.id)
             if known is None:
                 fact = new_fact(self.agent_id, MEMORY, after.id, after)
-                counts = [records.one_more(*place)]
+                counts = [records.one_more(self.runtime, self.agent_id)]
             else:
-                fact, counts = known.holding(after), [records.rewritten(*place, after.id)]
+                fact = known.holding(after)
+                counts = [records.rewritten(self.runtime, self.agent_id, after.id)]
             changes = [fact, *counts, *linking, *self._minding(after), *beside]
             return Taken(verdict.ruling, Kept(after, fact.version)), changes
 
@@ -181,20 +182,19 @@ class Memories:
 
     def delete(self, memory_id: str, *, version: int | None = None) -> None:
         """Forget a memory for good: in the table now, in every copy of an index by its mark."""
-        place = (self.runtime, self.agent_id)
         self.runtime.home.agents.get(self.agent_id)
 
         def deleted() -> tuple[None, list[Fact]]:
             fact = self._stored(memory_id)
             _require_version(fact, version)
             memory = fact.read(Memory)
-            known, mind = records.mind_of(*place)
+            known, mind = records.mind_of(self.runtime, self.agent_id)
             after = without_memory(mind, memory_id)
             changes = [
-                records.mark_of(*place, memory),
+                records.mark_of(self.runtime, self.agent_id, memory),
                 fact.removed(),
-                records.one_less(*place),
-                *records.unlinked(*place, memory.links, memory_id),
+                records.one_less(self.runtime, self.agent_id),
+                *records.unlinked(self.runtime, self.agent_id, memory.links, memory_id),
             ]
             return None, changes + ([known.holding(after)] if known and after != mind else [])
 
@@ -262,11 +262,10 @@ class Memories:
 
     def _relinked(self, stored: Memory, memory: Memory) -> list[Fact]:
         """The other ends of links that came or went."""
-        place = (self.runtime, self.agent_id)
         gone, come = set(stored.links) - set(memory.links), set(memory.links) - set(stored.links)
         return [
-            *records.unlinked(*place, sorted(gone), memory.id),
-            *records.linked(*place, sorted(come), memory.id),
+            *records.unlinked(self.runtime, self.agent_id, sorted(gone), memory.id),
+            *records.linked(self.runtime, self.agent_id, sorted(come), memory.id),
         ]
 
     def _minding(self, memory: Memory) -> list[Fact]:

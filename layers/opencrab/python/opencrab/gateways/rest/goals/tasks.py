@@ -200,8 +200,8 @@ def steer_task(order: Ordered, body: Strict[Steering]) -> Response:
     asker = _asker(order.caller)
 
     def act() -> Goal:
-        where = order.runtime, order.agent_id, order.task_id
-        return instructions.steer(*where, body.text, asker=asker, key=key)
+        runtime, agent_id, task_id = order.runtime, order.agent_id, order.task_id
+        return instructions.steer(runtime, agent_id, task_id, body.text, asker=asker, key=key)
 
     return order.answer(body, act)
 
