@@ -130,13 +130,15 @@ def undo(runtime: Runtime, agent_id: str, adjustment_id: str, by: str) -> Adjust
         raise _changed_since(runtime, agent_id, found, f"it is {found.state.value}")
     now = runtime.clock.now()
     undone = ended(found, AdjustmentState.UNDONE, now, by)
-    return announced(agent_id, write(runtime, agent_id, _taking_back(runtime, agent_id, undone)))
+    change = _taking_back(runtime, agent_id, undone)
+    return announced(agent_id, write(runtime, agent_id, change))
 
 
 def rolled_back(runtime: Runtime, agent_id: str, found: Adjustment, by: str) -> Adjustment:
     """Bring back the mix that was before one whose quality fell; raises Conflict likewise."""
     back = ended(found, AdjustmentState.ROLLED_BACK, runtime.clock.now(), by)
-    return announced(agent_id, write(runtime, agent_id, _taking_back(runtime, agent_id, back)))
+    change = _taking_back(runtime, agent_id, back)
+    return announced(agent_id, write(runtime, agent_id, change))
 
 
 def pin(runtime: Runtime, agent_id: str, subject: str) -> Mind:
