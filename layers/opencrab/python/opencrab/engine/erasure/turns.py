@@ -182,12 +182,12 @@ def files_of(runtime: Runtime, turn_id: str) -> Iterator[str]:
                     yield f"{header.agent_id}:{effect.path}"
 
 
-def existing(runtime: Runtime, files: Iterable[str]) -> Iterator[str]:
+def existing(runtime: Runtime, named: Iterable[str]) -> Iterator[str]:
     """Those of the files that are still there."""
-    for named in files:
-        agent_id, _, path = named.partition(":")
+    for each in named:
+        agent_id, _, path = each.partition(":")
         if runtime.home.files.info(agent_id, path) is not None:
-            yield named
+            yield each
 
 
 def header_of(runtime: Runtime, turn_id: str) -> Turn | None:

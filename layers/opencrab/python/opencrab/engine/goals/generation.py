@@ -213,8 +213,8 @@ def _stranger(runtime: Runtime, board: Board, now: datetime) -> _Wish | None:
     if profile.soul.weights.collaboration < _COLLABORATIVE:
         return None
     prior = runtime.rules.autonomy.peer_prior
-    facts = runtime.home.facts.page(profile.agent.id, PEER, limit=_LOOKED_AT)
-    trusted = ((trust(peer := fact.read(Peer), now, prior), peer.agent_id) for fact in facts)
+    peers = runtime.home.facts.page(profile.agent.id, PEER, limit=_LOOKED_AT)
+    trusted = ((trust(peer := fact.read(Peer), now, prior), peer.agent_id) for fact in peers)
     least, who = min(trusted, default=(1.0, ""))
     if least >= _HARDLY:
         return None

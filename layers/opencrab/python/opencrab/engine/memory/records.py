@@ -32,8 +32,8 @@ def similar(runtime: Runtime, agent_id: str, content: str) -> dict[str, Fact]:
         found = runtime.search.search(agent_id, query)
     except Unavailable:
         return {}
-    facts = (stored(runtime, agent_id, each.row.ref) for each in found)
-    return {fact.id: fact for fact in facts if fact is not None}
+    like = (stored(runtime, agent_id, each.row.ref) for each in found)
+    return {fact.id: fact for fact in like if fact is not None}
 
 
 def mind_of(runtime: Runtime, agent_id: str) -> tuple[Fact | None, Mind]:
@@ -112,8 +112,8 @@ def linked(runtime: Runtime, agent_id: str, links: Iterable[str], memory_id: str
 
 def unlinked(runtime: Runtime, agent_id: str, links: Iterable[str], memory_id: str) -> list[Fact]:
     """The other ends of links that go, pointing at the memory no more."""
-    facts = (stored(runtime, agent_id, each) for each in dict.fromkeys(links) if each != memory_id)
-    others = [(fact, fact.read(Memory)) for fact in facts if fact is not None]
+    ends = (stored(runtime, agent_id, each) for each in dict.fromkeys(links) if each != memory_id)
+    others = [(fact, fact.read(Memory)) for fact in ends if fact is not None]
     return [
         fact.holding(other.replaced(links=tuple(each for each in other.links if each != memory_id)))
         for fact, other in others

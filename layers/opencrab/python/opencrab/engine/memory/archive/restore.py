@@ -309,15 +309,15 @@ def _write_core(runtime: Runtime, fact: Fact, report: Taken) -> None:
 
 def _write(runtime: Runtime, agent_id: str, read: list[tuple[str, Fact]], report: Taken) -> None:
     """Write some facts at once, or one by one where one of them is there already."""
-    facts = {fact.key: (kind, fact) for kind, fact in read}
-    new = [fact for _, fact in facts.values()]
+    by_key = {fact.key: (kind, fact) for kind, fact in read}
+    new = [fact for _, fact in by_key.values()]
     try:
         runtime.home.facts.commit(*new, *_told(runtime, agent_id, new))
     except Changed:
-        for kind, fact in facts.values():
+        for kind, fact in by_key.values():
             _write_one(runtime, kind, fact, report)
         return
-    for kind, _ in facts.values():
+    for kind, _ in by_key.values():
         report.count(report.taken, kind)
 
 
