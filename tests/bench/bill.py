@@ -161,7 +161,7 @@ def _looked(home: Installation, worker: Runtime, standing: float) -> Beat:
 
 
 def _beat(home: Installation, worker: Runtime, agent_id: str, standing: float) -> Beat:
-    signs = stored_signs(worker, agent_id)
+    signs = stored_signs(worker.home.facts, agent_id)
     assert signs is not None
     moment = signs.read(VitalSigns).next_beat_at
     home.clock.advance((moment - home.clock.now()).total_seconds() - AHEAD_SECONDS)
@@ -178,7 +178,7 @@ def _beat(home: Installation, worker: Runtime, agent_id: str, standing: float) -
 def _read(home: Installation, runtime: Runtime, turn: Turn) -> Iterator[float]:
     key = ApiKey(id="k", name="k", scope=Scope.CHAT, hash="a" * 64, created_at=home.clock.now())
     runtime.home.keys.put(key)
-    replies = Replies(runtime, (turn,))
+    replies = Replies(runtime.home.journal, (turn,))
     for read in (lambda: runtime.home.keys.find(key.hash), replies.look, replies.read):
         home.meter.taken()
         read()

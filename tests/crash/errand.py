@@ -218,7 +218,7 @@ class Errand:
     @property
     def goal(self) -> Goal:
         """The goal as it is stored."""
-        return goal_fact(self.house.runtime, self.agent_id, "G1").read(Goal)
+        return goal_fact(self.house.runtime.home.facts, self.agent_id, "G1").read(Goal)
 
     @property
     def agenda(self) -> Agenda:
@@ -229,7 +229,7 @@ class Errand:
     def decides(self, *, approved: bool) -> bool:
         """The owner decides what waits; whether anything did."""
         who, waited = approvals.Decider(id="owner", is_owner=True), False
-        for found in approvals.page(self.house.runtime, decided=False):
+        for found in approvals.page(self.house.runtime.home.facts, decided=False):
             if found.agent_id == self.agent_id:
                 waited = True
                 self.client(

@@ -122,7 +122,7 @@ def interrupt(errand: Errand, points: list[int]) -> list[str]:
 
     def act() -> None:
         try:
-            given = instructions.goals(errand.runtime, errand.agent_id)
+            given = instructions.goals(errand.runtime.home, errand.agent_id)
             for goal in given:
                 admit(errand.runtime, goal.session_id, _aside())
             asked.append(bool(given))
@@ -264,7 +264,7 @@ def _aside() -> Message:
 
 
 def _given(errand: Errand) -> bool:
-    return bool(instructions.goals(errand.house.runtime, errand.agent_id))
+    return bool(instructions.goals(errand.house.runtime.home, errand.agent_id))
 
 
 def _effects(errand: Errand) -> int:

@@ -132,7 +132,7 @@ class QueuedBeforeStored(BadEngine):
         def admit(self, admission: Admission) -> tuple[Turn, ...]:
             if self.runtime is not None:
                 for turn in admission.turns:
-                    enqueue(self.runtime, turn)
+                    enqueue(self.runtime.home, turn)
             return cast(tuple[Turn, ...], self.inner.admit(admission))
 
 

@@ -162,7 +162,7 @@ def instructs(scene: Scene) -> None:
     instruction = Instruction(
         id=key, session_id=scene.session_id, text="be brief", by="owner", at=now
     )
-    admission.instruct(scene.runtime, instruction, line)
+    admission.instruct(scene.runtime.home, instruction, line)
 
 
 def schedules(scene: Scene) -> None:

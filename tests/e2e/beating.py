@@ -30,7 +30,7 @@ def living(house: House, name: str, script: Script = QUIET, **heartbeat: Any) ->
 
 def signs(house: House, name: str) -> VitalSigns:
     """An agent's vital signs as they are stored."""
-    stored = vital_signs.stored_signs(house.runtime, name)
+    stored = vital_signs.stored_signs(house.runtime.home.facts, name)
     assert stored is not None
     return stored.read(VitalSigns)
 
@@ -77,7 +77,7 @@ def log(house: House, name: str) -> list[Beat]:
     def read(fact: Fact) -> Beat:
         return fact.read(Beat)
 
-    return [read(fact) for fact in beats(house.runtime, name)]
+    return [read(fact) for fact in beats(house.runtime.home.facts, name)]
 
 
 def turns(house: House, name: str) -> list[Turn]:

@@ -241,7 +241,7 @@ def _told(life: Life) -> None:
         at=now,
     )
     told = Instruction(id="steer1", session_id="direct", text=line.text, by=HANAKO, at=now)
-    instruct(life.house.runtime, told, line)
+    instruct(life.house.runtime.home, told, line)
 
 
 def _keepsakes(life: Life) -> None:

@@ -46,7 +46,7 @@ def instruct(house: House, text: str = "メモを整理して", key: str = "k") 
 
 
 def goal(house: House, goal_id: str = "G1") -> Goal:
-    return goal_fact(house.runtime, "crab", goal_id).read(Goal)
+    return goal_fact(house.runtime.home.facts, "crab", goal_id).read(Goal)
 
 
 def agenda(house: House) -> Agenda:

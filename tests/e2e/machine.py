@@ -167,7 +167,7 @@ class Machine:
                 break
             self._held.append(delivery)
         for delivery in list(self._held):
-            suspect = self.isolates and is_suspect(self.runtime, delivery)
+            suspect = self.isolates and is_suspect(self.runtime.home.journal, delivery)
             if self._alone is not None or (suspect and self._running):
                 continue
             self._held.remove(delivery)

@@ -29,7 +29,7 @@ def furnished(house: House, *, rings: int = 1, **changes: Any) -> None:
 def asked(house: House) -> tuple[Turn, Approval]:
     (turn,) = house.say("鐘を鳴らして")
     house.work()
-    (found,) = approvals.page(house.runtime, decided=False)
+    (found,) = approvals.page(house.runtime.home.facts, decided=False)
     assert house.turn(turn.id).status is TurnStatus.WAITING
     assert found.turn_id == turn.id
     return turn, found
@@ -45,7 +45,7 @@ def test_a_bell_rings_once_if_the_owner_says_so(house: House, *, approved: bool)
     assert len(house.bell.rings) == int(approved)
     ended = TurnStatus.COMPLETED if approved else TurnStatus.STOPPED
     assert house.turn(turn.id).status is ended
-    assert approvals.page(house.runtime, decided=False) == ()
+    assert approvals.page(house.runtime.home.facts, decided=False) == ()
 
 
 def test_nobody_answers_in_time_and_the_turn_ends(house: House) -> None:
@@ -54,7 +54,7 @@ def test_nobody_answers_in_time_and_the_turn_ends(house: House) -> None:
     house.later(540)
     assert house.turn(turn.id).status is TurnStatus.WAITING
     house.later(60)
-    assert approvals.find(house.runtime, found.id).state is ApprovalState.EXPIRED
+    assert approvals.find(house.runtime.home.facts, found.id).state is ApprovalState.EXPIRED
     assert house.turn(turn.id).status is TurnStatus.STOPPED
     assert house.bell.rings == []
     assert house.lines(LineKind.SYSTEM)

@@ -98,7 +98,7 @@ def test_a_question_to_a_human_is_told_and_the_answer_after_it_opens_nothing(hou
     house.session(house.home.agents.save(agent.replaced(policy=ApprovalPolicy.STRICT)))
     (turn,) = asks(house)
     (question,) = room.heard
-    (found,) = approvals.page(house.runtime, decided=False)
+    (found,) = approvals.page(house.runtime.home.facts, decided=False)
     assert (question.approval, question.opens, question.closes) == (found.id, True, False)
     assert "鐘" in question.text or "bell" in question.text
     assert house.turn(turn.id).status is TurnStatus.WAITING

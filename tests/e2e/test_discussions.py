@@ -286,7 +286,7 @@ def test_an_owners_instruction_reaches_who_speaks_next(home: House) -> None:
         message_id="i1",
         at=now,
     )
-    instruct(home.runtime, told, line)
+    instruct(home.runtime.home, told, line)
     home.later(LONG)
     assert "[オーナーからの指示] 短く話して" in talk.asked[2][1]
 
@@ -330,7 +330,7 @@ def _wrapped(name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def _mention(house: House, agent_id: str) -> tuple[str | None, ...] | None:
-    fact = stored_signs(house.runtime, agent_id)
+    fact = stored_signs(house.runtime.home.facts, agent_id)
     said = None if fact is None else fact.read(VitalSigns).mention
     if said is None:
         return None

@@ -56,7 +56,7 @@ def test_one_to_which_another_was_left_meanwhile_is_not_retired(home: House) -> 
     stays, made = useless(home)
     goes = keeps(home, *WORDS["en"][:2])
     merging = made.replaced(id="0" * 26, subject=goes, after={"remark": "merge", "other": stays})
-    learned.write(home.runtime, "crab", learned.Change(merging))
+    learned.write(home.runtime.home.facts, "crab", learned.Change(merging))
     follow(home.runtime, "crab", merging.id, "owner")
     with pytest.raises(Conflict, match="was left to") as refused:
         follow(home.runtime, "crab", made.id, "owner")
@@ -113,7 +113,7 @@ def test_a_forgotten_experience_is_no_pin_any_more(home: House) -> None:
     learner(home)
     hers, his = keeps(home, *TWICE[0], person_id="h"), keeps(home, *WORDS["en"][:2])
     for each in (hers, his):
-        learned.pin(home.runtime, "crab", f"experience:{each}")
+        learned.pin(home.runtime.home, "crab", f"experience:{each}")
     assert forget(home.runtime, "crab", Wish(scope=Scope.PERSON, id="h")).done
     assert mind(home).pinned == (f"experience:{his}",)
 
@@ -136,7 +136,7 @@ def test_many_that_cannot_go_hold_up_no_other(home: House, *, pinned: bool) -> N
     ]
     plain = keeps(home, *WORDS["en"][:2])
     for name in many if pinned else ():
-        learned.pin(home.runtime, "crab", f"experience:{name}")
+        learned.pin(home.runtime.home, "crab", f"experience:{name}")
     shown(home, *many, times=4)
     shown(home, plain)
     assert [each.subject for each in night(home)] == [plain]
@@ -198,7 +198,7 @@ def test_an_undone_stop_takes_no_pin_away_that_came_later(home: House) -> None:
     made = memory_holdout.stop(home.runtime, "crab", "owner")
     learned.unpin(home.runtime, "crab", "memories:search")
     assert learned.adjustment(home.home.facts, "crab", made.id).state == SUPERSEDED
-    learned.pin(home.runtime, "crab", "memories:search")
+    learned.pin(home.runtime.home, "crab", "memories:search")
     with pytest.raises(Conflict, match="it is superseded"):
         learned.undo(home.runtime, "crab", made.id, "owner")
     assert mind(home).pinned == ("memories:search",)

@@ -280,9 +280,9 @@ def test_the_name_of_somebody_else_too_takes_nothing_of_theirs(life: Life) -> No
 
 def test_the_count_of_memories_goes_down_with_them(life: Life) -> None:
     house = life.house
-    assert gate_of(house.runtime, "crab").kept == len(memories(house)) == 2
+    assert gate_of(house.runtime.home.facts, "crab").kept == len(memories(house)) == 2
     finished(house, PERSON)
-    assert gate_of(house.runtime, "crab").kept == len(memories(house)) == 1
+    assert gate_of(house.runtime.home.facts, "crab").kept == len(memories(house)) == 1
 
 
 def test_what_runs_or_waits_is_to_be_stopped_first(life: Life) -> None:

@@ -53,7 +53,9 @@ def past(house: House) -> Past:
 
 
 def read(house: House) -> str:
-    with zipfile.ZipFile(io.BytesIO(export(house.runtime, "crab", Wanted()))) as archive:
+    with zipfile.ZipFile(
+        io.BytesIO(export(house.runtime.home, house.runtime.clock, "crab", Wanted()))
+    ) as archive:
         return "\n".join(archive.read(name).decode() for name in archive.namelist())
 
 
@@ -81,10 +83,10 @@ def test_who_stayed_tells_who_left_to_forget(left: House) -> None:
 def test_who_left_carries_away_what_they_heard(left: House) -> None:
     assert SAID in read(left)
     assert AGAIN in read(left)
-    (found,), _ = logs(left.runtime, "crab", after=None, limit=9)
-    assert found == log(left.runtime, "crab", "s")
+    (found,), _ = logs(left.runtime.home, "crab", after=None, limit=9)
+    assert found == log(left.runtime.home, "crab", "s")
     with pytest.raises(NotFound):
-        log(left.runtime, "squid", "s")
+        log(left.runtime.home, "squid", "s")
 
 
 def test_an_index_of_who_left_knows_what_they_heard(left: House) -> None:

@@ -157,7 +157,7 @@ def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -
     agent = home.home.agents.save(agent.replaced(llm=chosen))
     refused("chosen for this purpose")
     home.home.agents.save(agent.replaced(llm=agent.llm.replaced(models={})))
-    learned.pin(home.runtime, "crab", "models:" + CHAT)
+    learned.pin(home.runtime.home, "crab", "models:" + CHAT)
     refused("pinned")
     learned.unpin(home.runtime, "crab", "models:" + CHAT)
     stored = home.home.facts.get("crab", ADJUSTMENT, proposed.id)
@@ -197,7 +197,7 @@ def test_a_skill_is_retired_as_proposed_and_all_other_advice_is_only_advice(home
     }
     with pytest.raises(Conflict, match="advice"):
         follow(home.runtime, "crab", known["merge"].id, "owner")
-    learned.pin(home.runtime, "crab", "skill:shouting")
+    learned.pin(home.runtime.home, "crab", "skill:shouting")
     with pytest.raises(Conflict, match="pinned"):
         follow(home.runtime, "crab", known["retire"].id, "owner")
     learned.unpin(home.runtime, "crab", "skill:shouting")
@@ -226,7 +226,7 @@ def test_without_trials_nothing_stays_a_candidate_or_waits_but_what_is_pinned(ho
         learnt(home, name)
     for name in ("queued", "later"):
         learnt(home, name, status=SkillStatus.DISABLED, waits=True)
-    learned.pin(home.runtime, "crab", "skill:kept")
+    learned.pin(home.runtime.home, "crab", "skill:kept")
     rules = home.runtime.rules
     trials = rules.trials.replaced(skill_percent=0, candidates=1)
     home.runtime = replace(home.runtime, rules=replace(rules, trials=trials))

@@ -164,7 +164,7 @@ def test_notes_of_its_own_are_nobodys_opinion_by_day_or_by_night(home: House) ->
     home.home.facts.commit(new_fact("crab", EXPERIENCE, note.id, note))
     home.clock.advance(10)
     recent = measures.recent(home.runtime, "crab")
-    shown = [each.worth for each in measures.judged(home.runtime, "crab", recent)]
+    shown = [each.worth for each in measures.judged(home.runtime.home.facts, "crab", recent)]
     assert shown == [0.0]
     assert [each.quality.mean for each in evidence(home).models.values()] == shown
 

@@ -176,7 +176,7 @@ def test_what_is_pinned_is_neither_proposed_nor_followed_until_it_is_let_go(home
     learner(home)
     name, made = useless(home)
     pin = f"experience:{name}"
-    learned.pin(home.runtime, "crab", pin)
+    learned.pin(home.runtime.home, "crab", pin)
     assert mind(home).pinned == (pin,)
     with pytest.raises(Conflict, match="is pinned"):
         follow(home.runtime, "crab", made.id, "owner")
@@ -184,7 +184,7 @@ def test_what_is_pinned_is_neither_proposed_nor_followed_until_it_is_let_go(home
         learned.stop(home.runtime, "crab", pin, "owner")
     for wrong in (NotFound, Invalid):
         with pytest.raises(wrong):
-            learned.pin(home.runtime, "crab", "experience:" + "x" * (wrong is NotFound))
+            learned.pin(home.runtime.home, "crab", "experience:" + "x" * (wrong is NotFound))
     home.clock.advance(31 * DAY)
     shown(home, name)
     assert night(home) == ()

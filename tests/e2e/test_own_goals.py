@@ -173,7 +173,7 @@ def test_silence_ends_a_goal_that_nobody_gave(home: House) -> None:
     begins(home, explore)
     carried(home, 2)
     assert (goal(home).status, len(goal(home).receipts)) == (GoalStatus.ABANDONED, 1)
-    stored = stored_signs(home.runtime, "crab")
+    stored = stored_signs(home.runtime.home.facts, "crab")
     assert stored is not None
     assert stored.read(VitalSigns).in_vain == 1
     assert expected(home).reward(GoalSource.CURIOSITY, 0.5) == 0.0
@@ -308,7 +308,7 @@ def test_what_it_says_in_goals_of_its_own_is_heard_once_in_the_cooldown(home: Ho
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
     assert [text for _, text in home.wall.shown] == ["二つ目が終わった"]
-    stored = stored_signs(home.runtime, "crab")
+    stored = stored_signs(home.runtime.home.facts, "crab")
     assert stored is not None
     assert list(stored.read(VitalSigns).spoke) == [wall.target]
 

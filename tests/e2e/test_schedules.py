@@ -42,7 +42,7 @@ def kept(house: House, **changes: Any) -> Schedule:
 
 
 def stored(house: House) -> Schedule:
-    return schedules.get(house.runtime, "crab", "morning")
+    return schedules.get(house.runtime.home.facts, "crab", "morning")
 
 
 def woken(house: House, session_id: str = OWN) -> list[str]:
@@ -113,7 +113,7 @@ def test_an_edit_never_brings_a_time_back_and_deleting_ends_them(home: House) ->
     assert (len(woken(home)), edited.next_at) == (1, START + timedelta(hours=2))
     with pytest.raises(Conflict, match="version 2"):
         schedules.change(home.runtime, "crab", "morning", draft(), version=1)
-    schedules.delete(home.runtime, "crab", "morning")
+    schedules.delete(home.runtime.home.facts, "crab", "morning")
     home.later(2 * HOUR)
     assert len(woken(home)) == 1
     with pytest.raises(NotFound):
@@ -152,7 +152,7 @@ def test_nobody_is_woken_who_has_retired_or_left_and_the_reason_is_kept(home: Ho
     schedules.create(home.runtime, "crab", "other", draft(session_id="t"))
     home.home.agents.save(agent.replaced(status=AgentStatus.RETIRED))
     home.later(HOUR)
-    retired = schedules.get(home.runtime, "crab", "other")
+    retired = schedules.get(home.runtime.home.facts, "crab", "other")
     assert (retired.why_off, retired.next_at, retired.fired) == (WhyOff.RETIRED, None, 0)
     assert home.home.facts.due(SCHEDULE, home.clock.now() + timedelta(days=999), 10) == ()
     for act in (
@@ -190,9 +190,9 @@ def test_a_clock_that_was_ahead_once_keeps_nothing_waiting(home: House) -> None:
     home.work()
     home.later(HOUR)
     assert stored(home).next_at == START + timedelta(hours=2)
-    daily = schedules.get(home.runtime, "crab", "mornings")
+    daily = schedules.get(home.runtime.home.facts, "crab", "mornings")
     assert daily.next_at == START + timedelta(days=1)
-    assert schedules.get(home.runtime, "crab", "rare") == rare
+    assert schedules.get(home.runtime.home.facts, "crab", "rare") == rare
     home.later(HOUR)
     assert (stored(home).fired, len(woken(home))) == (2, 3)
 
@@ -206,7 +206,7 @@ def test_the_same_id_again_is_one_schedule_and_fifty_are_enough(home: House) -> 
         schedules.create(home.runtime, "crab", f"n{number}", draft())
     with pytest.raises(Conflict, match="50 schedules"):
         schedules.create(home.runtime, "crab", "one-more", draft())
-    assert len(schedules.schedules(home.runtime, "crab")) == SCHEDULES
+    assert len(schedules.schedules(home.runtime.home, "crab")) == SCHEDULES
     with pytest.raises(NotFound):
         schedules.create(home.runtime, "nobody", "n", draft())
 
@@ -341,5 +341,5 @@ def test_fifty_are_enough_for_those_too_who_make_them_at_once(home: House) -> No
     slow = replace(home.runtime, home=replace(home.runtime.home, facts=slow_facts))
     with pytest.raises(Conflict, match="50 schedules"):
         schedules.create(slow, "crab", "mine", draft())
-    made = {each.id for each in schedules.schedules(home.runtime, "crab")}
+    made = {each.id for each in schedules.schedules(home.runtime.home, "crab")}
     assert (len(made), "other" in made) == (SCHEDULES, True)

@@ -54,7 +54,7 @@ def test_a_turn_that_somebody_stops_lets_its_goal_wait(home: House) -> None:
     crab(home)
     instruct(home)
     until(home, "G1-T2")
-    instructions._stop(home.runtime, str(goal(home).turn_id), "owner", "")
+    instructions._stop(home.runtime.home, home.runtime.clock, str(goal(home).turn_id), "owner", "")
     carried(home)
     assert goal(home).pause is not None
     instructions.resume(home.runtime, "crab", "G1-T2")

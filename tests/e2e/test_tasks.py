@@ -125,7 +125,7 @@ def test_while_an_approval_waits_the_plan_waits_and_chat_goes_on(home: House) ->
     instruct(home)
     instruct(home, "もう一つ", "k2")
     carried(home)
-    (asked,) = approvals.page(home.runtime, decided=False)
+    (asked,) = approvals.page(home.runtime.home.facts, decided=False)
     assert asked.goal == "G1-T1"
     assert goal(home, "G2").runs == 0
     (turn,) = home.say("元気?")

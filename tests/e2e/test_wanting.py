@@ -209,7 +209,7 @@ def test_an_unanswered_mention_becomes_a_goal_after_an_hour(home: House) -> None
     signs = signs.replaced(mention=owed)
 
     def asks(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
-        return befriend(runtime, board, now, signs)
+        return befriend(runtime.home.facts, runtime.rules.autonomy, board, now, signs)
 
     assert begins(home, asks) is None
     home.clock.advance(3_700)
@@ -248,7 +248,7 @@ def test_an_injected_goal_tells_the_heartbeat_when_it_is_worth_it(home: House) -
         deadline=START + timedelta(hours=4),
     )
     inject(home.runtime, "crab", late, OWNER, key="k")
-    stored = stored_signs(home.runtime, "crab")
+    stored = stored_signs(home.runtime.home.facts, "crab")
     assert stored is not None
     at = START + timedelta(hours=3)
     assert stored.body is not None
@@ -293,7 +293,7 @@ def test_an_owners_goal_wakes_an_agent_that_is_asleep_after_a_crash_too(home: Ho
         put_to_sleep(home.runtime, "crab")
         inject(home.runtime, "crab", NewGoal(name="海を見る"), asker, key=key)
         assert home.home.agents.get("crab").agent.status is status
-        stored = stored_signs(home.runtime, "crab")
+        stored = stored_signs(home.runtime.home.facts, "crab")
         assert stored is not None
         assert (stored.read(VitalSigns).status, bool(stored.due_at)) == (status, asker is OWNER)
 

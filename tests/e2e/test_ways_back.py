@@ -85,7 +85,7 @@ def test_a_stop_that_is_undone_sets_no_pin_and_takes_none_that_was_there(
 ) -> None:
     learner(home, **APPLY)
     _made(home, BOTH)
-    changes.pin(home.runtime, "crab", SUBJECT.text)
+    changes.pin(home.runtime.home, "crab", SUBJECT.text)
     one = changes.stop(home.runtime, "crab", SUBJECT.text, "owner")
     if freed:
         changes.unpin(home.runtime, "crab", SUBJECT.text)
@@ -98,7 +98,7 @@ def test_a_promotion_is_undone_only_where_the_skill_can_be_on_trial(home: House)
     learner(home)
     learnt(home, "good")
     one = changes.stop(home.runtime, "crab", "skill:good", "owner")
-    changes.pin(home.runtime, "crab", "skill:good")
+    changes.pin(home.runtime.home, "crab", "skill:good")
     with pytest.raises(Conflict, match="stays active, as it is pinned") as refused:
         changes.undo(home.runtime, "crab", one.id, "owner")
     assert "unpin" in (refused.value.cure or "")
@@ -115,12 +115,12 @@ def test_a_slower_night_ends_nothing_that_its_owner_has_followed_meanwhile(home:
     slower = _change(home, DEAR, proposed=True)
     follow(home.runtime, "crab", first.id, "owner")
     with pytest.raises(Conflict, match="is applied by now"):
-        changes.write(home.runtime, "crab", slower)
+        changes.write(home.runtime.home.facts, "crab", slower)
     assert _states(home) == ["applied"]
     newer = _made(home, DEAR, proposed=True)
     slower = _change(home, BOTH, proposed=True)
     newest = _made(home, BOTH, proposed=True)
-    changes.write(home.runtime, "crab", slower)
+    changes.write(home.runtime.home.facts, "crab", slower)
     assert changes.adjustment(home.home.facts, "crab", newer.id).ended_by == newest.id
 
 
@@ -162,7 +162,7 @@ def _change(home: House, weights: dict[str, float], **more: Any) -> Change:
 
 
 def _made(home: House, weights: dict[str, float], **more: Any) -> Adjustment:
-    return changes.write(home.runtime, "crab", _change(home, weights, **more))
+    return changes.write(home.runtime.home.facts, "crab", _change(home, weights, **more))
 
 
 def _states(home: House) -> list[str]:

@@ -38,17 +38,17 @@ def test_a_bounty_is_claimed_with_a_heartbeat_and_the_owners_leave(
     assert [received(house.runtime, event) for _ in range(2)] == [Reception.TAKEN, Reception.AGAIN]
 
     house.later(61)
-    (asked,) = approvals.page(house.runtime, decided=False)
+    (asked,) = approvals.page(house.runtime.home.facts, decided=False)
     turn = house.turn(asked.turn_id)
     assert (turn.trigger, turn.status) == (Trigger.HEARTBEAT, TurnStatus.WAITING)
     assert turn.taint, "an event of a world is foreign words"
     assert kingdom.heard == []
-    while pending := approvals.page(house.runtime, decided=False):
+    while pending := approvals.page(house.runtime.home.facts, decided=False):
         approvals.decide(house.runtime, pending[0].id, approved=True, who=OWNER)
         house.work()
 
     assert house.turn(turn.id).status is TurnStatus.COMPLETED
     assert [name for name, _ in kingdom.heard] == ["BOUNTY_CLAIM", "BALANCE_QUERY"]
-    assert place(house.runtime, "crab").units == 3
+    assert place(house.runtime.home, "crab").units == 3
     assert kingdom.deliver(house.runtime) == [Reception.TAKEN]
-    assert place(house.runtime, "crab").reputation == 0.5
+    assert place(house.runtime.home, "crab").reputation == 0.5

@@ -184,7 +184,7 @@ def stop(world: World) -> None:
 
 def decide(world: World, *, approved: bool) -> None:
     """The owner decides about a call that waits, or somebody tries who may not."""
-    waiting = approvals.page(world.runtime, decided=False)
+    waiting = approvals.page(world.runtime.home.facts, decided=False)
     if not waiting:
         return
     chosen = world.dice.choice(waiting)
@@ -214,7 +214,7 @@ def grant(world: World) -> None:
     if given and dice.random() < 0.3:
         chosen = dice.choice(given)
         with suppress(OpenCrabError):
-            grants.revoke(world.runtime, agent_id, chosen.id)
+            grants.revoke(world.runtime.home.facts, agent_id, chosen.id)
         return
     new = grants.NewGrant(
         actions=dice.choice(((), ("ring_gong",), ("publish_page", "web_fetch"))),

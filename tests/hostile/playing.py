@@ -103,7 +103,7 @@ def _work(world: World) -> None:
 
 def _free(world: World) -> None:
     """Decide one way or the other, and go on with goals or give them up."""
-    for asked in approvals.page(world.runtime, decided=False):
+    for asked in approvals.page(world.runtime.home.facts, decided=False):
         yes = world.dice.random() < 0.5
         if yes:
             agree(world, asked)
@@ -157,7 +157,7 @@ def rest_problems(world: World) -> list[str]:
     found = [*_money(world), *(problem for agent in AGENTS for problem in _caps(world, agent))]
     if world.outside() != world.outside_before:
         found.append("a file outside of the workspaces was changed or made")
-    if approvals.page(world.runtime, decided=False):
+    if approvals.page(world.runtime.home.facts, decided=False):
         found.append("approvals are open although no turn waits")
     for turn in _turns(world):
         if turn.status.is_end:

@@ -55,7 +55,7 @@ MUTANTS = (
     Mutant(
         id="goal-abandoned-blocks",
         module="opencrab.engine.goals.after_turn",
-        old="released(board, goal, partial(_prepared, runtime, board, told)) return",
+        old="released(board, goal, partial(_prepared, home.files, board, told)) return",
         new="return",
         fault="after a turn whose world is gone no other goal of the agent ever begins",
     ),
@@ -63,7 +63,7 @@ MUTANTS = (
         id="goal-interrupted-blocks",
         module="opencrab.engine.goals.after_turn",
         old="board.put_goal(goal) "
-        "released(board, goal, partial(_prepared, work.runtime, board, told)) def",
+        "released(board, goal, partial(_prepared, work.runtime.home.files, board, told)) def",
         new="board.put_goal(goal)\n\n\ndef",
         fault="after an interrupted turn the next goal in line does not begin",
     ),
@@ -140,8 +140,8 @@ MUTANTS = (
     Mutant(
         id="tasks-resume-swallowed",
         module="opencrab.engine.goals.instructions",
-        old='enqueue(runtime, turn, again=f"-resume{goal.runs}-{turn.epoch}")',
-        new="enqueue(runtime, turn)",
+        old='enqueue(runtime.home, turn, again=f"-resume{goal.runs}-{turn.epoch}")',
+        new="enqueue(runtime.home, turn)",
         fault="a goal that is resumed soon after it began never goes on",
     ),
     Mutant(
@@ -189,7 +189,7 @@ MUTANTS = (
     Mutant(
         id="approvals-decided-not-queued",
         module="opencrab.engine.approvals.approvals",
-        old='enqueue(runtime, turn, again=f"-decision{approval.n}")',
+        old='enqueue(runtime.home, turn, again=f"-decision{approval.n}")',
         new="pass",
         fault="a turn does not go on when its call was approved",
     ),

@@ -160,7 +160,7 @@ MUTANTS = (
     Mutant(
         id="forgetting-copies-kept",
         module="opencrab.engine.erasure.erase",
-        old="if steps: _mark(self._runtime, plan)",
+        old="if steps: _mark(self._runtime.home.facts, self._runtime.clock, plan)",
         new="pass",
         fault="a copy of an index still finds what was forgotten",
     ),

@@ -91,7 +91,8 @@ MUTANTS = (
     Mutant(
         id="close-approval-left-open",
         module="opencrab.engine.approvals.consequence",
-        old="return Following(facts=_withdrawn(work.runtime, ending.turn, work.transcript))",
+        old="return Following(facts=_withdrawn(work.runtime.home, work.runtime.clock, "
+        "ending.turn, work.transcript))",
         new="return Following()",
         fault="the owner is asked to approve a call of a turn that has ended",
     ),
@@ -238,8 +239,8 @@ MUTANTS = (
     Mutant(
         id="admission-answers-itself",
         module="opencrab.engine.turn.admission",
-        old="if agent_id != message.sender.id and _answers(runtime, agent_id):",
-        new="if _answers(runtime, agent_id):",
+        old="if agent_id != message.sender.id and _answers(agents, agent_id):",
+        new="if _answers(agents, agent_id):",
         fault="an agent answers its own message",
     ),
     Mutant(
@@ -273,21 +274,21 @@ MUTANTS = (
     Mutant(
         id="sweep-requeue-swallowed",
         module="opencrab.engine.autonomy.sweep",
-        old='enqueue(runtime, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")',
-        new="enqueue(runtime, turn)",
+        old='enqueue(runtime.home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")',
+        new="enqueue(runtime.home, turn)",
         fault="a turn that was never sent is queued again under a message id that is dropped",
     ),
     Mutant(
         id="sweep-speech-swallowed",
         module="opencrab.engine.autonomy.sweep",
-        old='send_utterance(runtime, utterance, again=f"-{int(now.timestamp())}")',
-        new="send_utterance(runtime, utterance)",
+        old='send_utterance(runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")',
+        new="send_utterance(runtime.home.deliveries, utterance)",
         fault="speech that was lost on its way is sent again under an id that is dropped",
     ),
     Mutant(
         id="sweep-lost-receipt",
         module="opencrab.engine.autonomy.sweep",
-        old="if turn.status is TurnStatus.RUNNING and _released(runtime, turn):",
+        old="if turn.status is TurnStatus.RUNNING and _released(runtime.home, turn):",
         new="if turn.status is TurnStatus.RUNNING:",
         fault="a turn whose queue message is gone is never taken up again",
     ),

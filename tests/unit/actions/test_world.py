@@ -60,7 +60,7 @@ class Desk:
 
     @property
     def units(self) -> int | None:
-        return place(self.house.runtime, "crab").units
+        return place(self.house.runtime.home, "crab").units
 
 
 @pytest.fixture

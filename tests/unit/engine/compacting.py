@@ -82,7 +82,7 @@ def grow(
 
 def ask(made: House, cause: str = "1", session_id: str = "s") -> None:
     """What the end of a turn sends when a session has grown."""
-    wish(made.runtime, "mika", session_id, cause)
+    wish(made.runtime.home.compactions, "mika", session_id, cause)
 
 
 def library(made: House) -> Library:

@@ -82,7 +82,7 @@ def asking(house: House, name: str, language: Language = Language.EN) -> None:
 
 def decided(house: House, *, approved: bool) -> None:
     """The owner decides the one approval that is open, and the turn goes on."""
-    (asked,) = approvals.page(house.runtime, decided=False)
+    (asked,) = approvals.page(house.runtime.home.facts, decided=False)
     owner = Decider("owner", is_owner=True)
     approvals.decide(house.runtime, asked.id, approved=approved, who=owner)
 

@@ -67,30 +67,36 @@ def outlook(runtime: Runtime, agent_id: str) -> Outlook:
 
 
 def test_what_an_agent_believes_comes_back_as_it_was(runtime: Runtime) -> None:
-    content = export(runtime, "mika", Wanted())
+    content = export(runtime.home, runtime.clock, "mika", Wanted())
     assert "下書き".encode() not in content
     for kind in (BELIEF, PEER):
         for fact in runtime.home.facts.page("mika", kind):
             runtime.home.facts.commit(fact.removed())
-    assert take_in(runtime, "mika", content, trusted=True).taken == {"belief": 1, "peer": 1}
+    assert take_in(runtime.home, runtime.clock, "mika", content, trusted=True).taken == {
+        "belief": 1,
+        "peer": 1,
+    }
     assert (belief(runtime, "mika"), peer(runtime, "mika")) == (HELD, KEN)
     assert outlook(runtime, "mika") == outlook_of((HELD,), (KEN,))
-    again = take_in(runtime, "mika", content, trusted=True)
+    again = take_in(runtime.home, runtime.clock, "mika", content, trusted=True)
     assert (again.taken, again.known) == ({}, {"belief": 1, "peer": 1})
 
 
 def test_of_a_strangers_beliefs_and_trust_nothing_counts_until_they_are_trusted(
     runtime: Runtime,
 ) -> None:
-    content = export(runtime, "mika", Wanted())
-    take_in(runtime, "ken", content, trusted=False)
+    content = export(runtime.home, runtime.clock, "mika", Wanted())
+    take_in(runtime.home, runtime.clock, "ken", content, trusted=False)
     held, met = belief(runtime, "ken"), peer(runtime, "ken")
     assert (held.claim, held.tainted, held.confidence) == (CLAIM, True, TAINTED_CONFIDENCE)
     assert (held.confirmed, held.session_id, held.turn_id) == (0, "", "")
     assert (met.tainted, met.interests, met.competence) == (True, ("海",), 0.5)
     assert trust(met, NOW, 0.5) == 0.5
     assert outlook(runtime, "ken").beliefs[0].tainted
-    assert take_in(runtime, "ken", content, trusted=True).taken == {"belief": 1, "peer": 1}
+    assert take_in(runtime.home, runtime.clock, "ken", content, trusted=True).taken == {
+        "belief": 1,
+        "peer": 1,
+    }
     held, met = belief(runtime, "ken"), peer(runtime, "ken")
     assert (held.confidence, held.confirmed, held.tainted) == (0.9, 8, False)
     assert (met.interactions, met.last_session) == (9, "")
@@ -99,7 +105,9 @@ def test_of_a_strangers_beliefs_and_trust_nothing_counts_until_they_are_trusted(
 
 def test_a_belief_has_the_id_of_its_claim_whatever_an_archive_says(runtime: Runtime) -> None:
     other = HELD.replaced(id="../../x", confidence=0.1)
-    report = take_in(runtime, "mika", zipped(belief=other.model_dump_json()), trusted=True)
+    report = take_in(
+        runtime.home, runtime.clock, "mika", zipped(belief=other.model_dump_json()), trusted=True
+    )
     assert (report.taken, report.other) == ({}, {"belief": 1})
     assert belief(runtime, "mika") == HELD
 
@@ -110,5 +118,5 @@ def test_no_archive_brings_more_beliefs_than_may_be_kept(runtime: Runtime) -> No
         for n in range(BELIEFS)
     )
     with pytest.raises(TooLarge, match=f"1 of kind belief are kept, {BELIEFS} more are in the"):
-        take_in(runtime, "mika", zipped(belief=rows), trusted=True)
+        take_in(runtime.home, runtime.clock, "mika", zipped(belief=rows), trusted=True)
     assert belief(runtime, "mika") == HELD

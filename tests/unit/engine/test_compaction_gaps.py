@@ -119,7 +119,7 @@ def test_gaps_are_told_of_where_the_memory_stands(tmp_path: Path) -> None:
     )
     grow(made, EVERY)
     given_up(made)
-    stands = memory_status(made.runtime, "mika")
+    stands = memory_status(made.runtime.home, made.runtime.search, "mika")
     assert (stands.passed, stands.failing) == (1, 0)
     assert [(gap.first, gap.last) for gap in stands.sessions[0].gaps] == [(1, EVERY)]
     made.close()

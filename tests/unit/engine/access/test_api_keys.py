@@ -19,7 +19,7 @@ def test_who_holds_a_new_key_is_known_by_its_name_and_scope(
     secret, key = create_key(world.runtime, name=name, scope=scope)
     assert secret.startswith(PREFIX)
     assert len(secret) >= len(PREFIX) + 43
-    principal = principal_of(world.runtime, secret)
+    principal = principal_of(world.runtime.home.keys, secret)
     assert (principal.id, principal.name, principal.scope) == (key.id, name, scope)
 
 
@@ -40,7 +40,7 @@ def test_a_chosen_secret_becomes_a_key_once(world: World) -> None:
     again = admit_key(world.runtime, name="other", scope=Scope.READ, secret=CHOSEN)
     assert again == first
     assert world.runtime.home.keys.list() == (first,)
-    assert principal_of(world.runtime, CHOSEN).scope is Scope.OWNER
+    assert principal_of(world.runtime.home.keys, CHOSEN).scope is Scope.OWNER
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_a_secret_that_is_weak_or_cannot_be_sent_is_no_key(secret: str, world: W
 def test_nobody_holds_an_unknown_secret(secret: str, world: World) -> None:
     create_key(world.runtime, name="鍵", scope=Scope.OWNER)
     with pytest.raises(Unauthenticated, match="unknown or revoked"):
-        principal_of(world.runtime, secret)
+        principal_of(world.runtime.home.keys, secret)
 
 
 def test_a_revoked_key_opens_nothing_and_never_comes_back(world: World) -> None:
     key = admit_key(world.runtime, name="鍵", scope=Scope.OWNER, secret=CHOSEN)
     world.runtime.home.keys.revoke(key.id, NOW)
     with pytest.raises(Unauthenticated):
-        principal_of(world.runtime, CHOSEN)
+        principal_of(world.runtime.home.keys, CHOSEN)
     with pytest.raises(Invalid, match="was revoked"):
         admit_key(world.runtime, name="鍵", scope=Scope.OWNER, secret=CHOSEN)

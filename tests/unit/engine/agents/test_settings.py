@@ -72,9 +72,9 @@ def test_nobody_and_the_retired_choose_nothing(house: House) -> None:
 
 
 def test_switches_are_turned_for_one_and_for_all(house: House) -> None:
-    assert switch(house.runtime, "crab", frozen=True, by="owner") == ("crab",)
-    assert switch(house.runtime, None, frozen=True, by="owner") == ("crab", "installation")
-    assert switch(house.runtime, None, frozen=False, by="owner") == ("crab",)
-    assert switch(house.runtime, "crab", frozen=False, by="owner") == ()
+    assert switch(house.runtime.home, "crab", frozen=True, by="owner") == ("crab",)
+    assert switch(house.runtime.home, None, frozen=True, by="owner") == ("crab", "installation")
+    assert switch(house.runtime.home, None, frozen=False, by="owner") == ("crab",)
+    assert switch(house.runtime.home, "crab", frozen=False, by="owner") == ()
     with pytest.raises(NotFound):
-        switch(house.runtime, "nobody", frozen=True, by="owner")
+        switch(house.runtime.home, "nobody", frozen=True, by="owner")

@@ -75,7 +75,7 @@ def test_nobody_decides_for_the_owner_unless_named(world: World, who: Decider) -
     approval = asked(world)
     with pytest.raises(Refused):
         decide(world.runtime, approval.id, approved=True, who=who)
-    assert find(world.runtime, approval.id) == approval
+    assert find(world.runtime.home.facts, approval.id) == approval
     assert decisions(world, approval) == []
 
 
@@ -107,7 +107,7 @@ def test_an_escalation_is_marked_once_and_spoils_no_decision(world: World) -> No
     assert sweep_approvals(world.runtime) == 0
     later(world, 5)
     assert [sweep_approvals(world.runtime) for _ in range(2)] == [1, 0]
-    assert find(world.runtime, approval.id).escalated
+    assert find(world.runtime.home.facts, approval.id).escalated
     assert decide(world.runtime, approval.id, approved=True, who=DELEGATE).escalated
 
 
@@ -120,7 +120,7 @@ def test_what_expires_is_rejected_and_its_turn_goes_on(world: World, *, by_sweep
         assert sweep_approvals(world.runtime) == 1
     with pytest.raises(Conflict, match="expired already"):
         decide(world.runtime, approval.id, approved=True, who=OWNER)
-    found = find(world.runtime, approval.id)
+    found = find(world.runtime.home.facts, approval.id)
     assert (found.state, found.by) == (ApprovalState.EXPIRED, "nobody")
     (decision,) = decisions(world, approval)
     assert (decision.approved, decision.reason[:7]) == (False, "expired")
@@ -137,7 +137,7 @@ def test_what_a_stopped_turn_asked_is_withdrawn(world: World, *, by_sweep: bool)
         assert sweep_approvals(world.runtime) == 1
     with pytest.raises(Conflict, match="withdrawn already"):
         decide(world.runtime, approval.id, approved=True, who=OWNER)
-    assert find(world.runtime, approval.id).state is ApprovalState.WITHDRAWN
+    assert find(world.runtime.home.facts, approval.id).state is ApprovalState.WITHDRAWN
     assert decisions(world, approval) == []
 
 
@@ -150,28 +150,28 @@ def test_a_question_that_a_worker_looks_at_again_is_not_withdrawn(world: World) 
         with pytest.raises(Conflict, match="just now"):
             decide(world.runtime, approval.id, approved=True, who=OWNER)
     assert sweep_approvals(world.runtime) == 0
-    assert find(world.runtime, approval.id).state is ApprovalState.PENDING
+    assert find(world.runtime.home.facts, approval.id).state is ApprovalState.PENDING
 
 
 def test_open_ones_come_oldest_first_and_decided_ones_newest_first(world: World) -> None:
     made = [asked(world) for _ in range(3)]
     ids = [approval.id for approval in made]
-    assert [one.id for one in approvals.page(world.runtime, decided=False)] == ids
+    assert [one.id for one in approvals.page(world.runtime.home.facts, decided=False)] == ids
     for one in (made[1], made[0], made[2]):
         decide(world.runtime, one.id, approved=True, who=OWNER)
-    decided = [one.id for one in approvals.page(world.runtime, decided=True)]
+    decided = [one.id for one in approvals.page(world.runtime.home.facts, decided=True)]
     assert decided == ids[::-1]
-    after = approvals.page(world.runtime, decided=True, after=decided[0], limit=1)
+    after = approvals.page(world.runtime.home.facts, decided=True, after=decided[0], limit=1)
     assert [one.id for one in after] == [ids[1]]
 
 
 def test_the_exact_arguments_come_from_the_journal(world: World) -> None:
     approval = asked(world)
-    assert approvals.call_of(world.runtime, approval) == CALL
+    assert approvals.call_of(world.runtime.home, approval) == CALL
     other = approval.replaced(argument_hash="0" * 64)
-    assert approvals.call_of(world.runtime, other) is None
+    assert approvals.call_of(world.runtime.home, other) is None
     gone = approval.replaced(turn_id="gone")
-    assert approvals.call_of(world.runtime, gone) is None
+    assert approvals.call_of(world.runtime.home, gone) is None
 
 
 def test_a_sweep_goes_on_after_one_that_fails(world: World) -> None:
@@ -182,5 +182,5 @@ def test_a_sweep_goes_on_after_one_that_fails(world: World) -> None:
     world.runtime.home.facts.commit(fact.holding(lost))
     later(world, 2)
     assert sweep_approvals(world.runtime) == 2
-    states: list[Any] = [find(world.runtime, one.id).state for one in (gone, fine)]
+    states: list[Any] = [find(world.runtime.home.facts, one.id).state for one in (gone, fine)]
     assert states == [ApprovalState.WITHDRAWN, ApprovalState.EXPIRED]

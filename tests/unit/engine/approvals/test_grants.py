@@ -175,10 +175,10 @@ def test_a_grant_covers_only_what_it_names_until_its_end(world: World, granted: 
 
 
 def test_a_grant_is_taken_back_once_and_for_all(world: World, granted: Grant) -> None:
-    assert revoke(world.runtime, "ken", granted.id) == granted
+    assert revoke(world.runtime.home.facts, "ken", granted.id) == granted
     assert rule(world).ask
     with pytest.raises(NotFound):
-        revoke(world.runtime, "ken", granted.id)
+        revoke(world.runtime.home.facts, "ken", granted.id)
 
 
 def test_the_same_grant_again_is_answered_and_another_is_not(world: World, granted: Grant) -> None:

@@ -54,7 +54,7 @@ def key(runtime: Runtime, scope: Scope) -> ApiKey:
 
 def test_a_link_says_what_it_was_made_for(shared: World) -> None:
     token = link_to(shared.runtime, "a1", key_id="k1", until=UNTIL)
-    link = read_link(shared.runtime, token)
+    link = read_link(shared.runtime.secrets, token)
     assert (link.approval_id, link.key_id, link.until) == ("a1", "k1", UNTIL)
     assert link_to(shared.runtime, "a1", key_id="k1", until=UNTIL) == token
 
@@ -65,7 +65,7 @@ def test_no_part_of_a_link_can_be_exchanged(shared: World) -> None:
     for place, name in enumerate(PARTS):
         mixed = ".".join([*one[:place], other[place], *one[place + 1 :]])
         with pytest.raises(Refused):
-            read_link(shared.runtime, mixed)
+            read_link(shared.runtime.secrets, mixed)
         assert one[place] != other[place], name
 
 
@@ -76,26 +76,26 @@ def test_no_changed_character_is_let_through(shared: World, data: st.DataObject)
     place = data.draw(st.integers(0, len(token) - 1))
     letter = data.draw(st.characters(codec="utf-8").filter(lambda found: found != token[place]))
     with pytest.raises(Refused):
-        read_link(shared.runtime, f"{token[:place]}{letter}{token[place + 1 :]}")
+        read_link(shared.runtime.secrets, f"{token[:place]}{letter}{token[place + 1 :]}")
 
 
 @pytest.mark.parametrize("token", ["", ".", "a.b.1.c", "a" * 10_000, "海.k.1.x", "a.k.\u0661.x\n"])
 def test_what_is_no_link_is_refused(shared: World, token: str) -> None:
     with pytest.raises(Refused):
-        read_link(shared.runtime, token)
+        read_link(shared.runtime.secrets, token)
 
 
 def test_another_installation_made_other_links(shared: World, world: World) -> None:
     token = link_to(shared.runtime, "a1", key_id="k1", until=UNTIL)
     elsewhere = replace(world.runtime, secrets=Shelf({}))
     with pytest.raises(Refused):
-        read_link(elsewhere, token)
+        read_link(elsewhere.secrets, token)
     world.clock.secret()  # the fake clock's first one is the same for all
     link_to(elsewhere, "a1", key_id="k1", until=UNTIL)
     with pytest.raises(Refused):
-        read_link(elsewhere, token)
+        read_link(elsewhere.secrets, token)
     with pytest.raises(Refused):
-        read_link(replace(elsewhere, secrets=None), token)
+        read_link(None, token)
 
 
 def test_the_secret_is_made_once_and_kept_where_others_find_it(
@@ -104,13 +104,13 @@ def test_the_secret_is_made_once_and_kept_where_others_find_it(
     kept: dict[str, str] = {}
     first, second = (replace(world.runtime, secrets=Shelf(kept)) for _ in range(2))
     token = link_to(first, "a1", key_id="k1", until=UNTIL)
-    assert read_link(second, token).approval_id == "a1"
+    assert read_link(second.secrets, token).approval_id == "a1"
     assert link_to(second, "a1", key_id="k1", until=UNTIL) == token
     assert len(kept[SECRET]) >= 32
     in_a_file = replace(world.runtime, secrets=FileSecrets(tmp_path / "secrets"))
     token = link_to(in_a_file, "a1", key_id="k1", until=UNTIL)
     assert kept[SECRET] not in token
-    assert read_link(in_a_file, token).key_id == "k1"
+    assert read_link(in_a_file.secrets, token).key_id == "k1"
 
 
 def test_without_a_place_for_secrets_there_are_no_links(world: World) -> None:
@@ -124,17 +124,17 @@ def test_a_link_decides_as_its_maker_could_until_their_key_ends(
 ) -> None:
     made = key(shared.runtime, scope)
     token = link_to(shared.runtime, "a1", key_id=made.id, until=UNTIL)
-    link = read_link(shared.runtime, token)
-    who = decider_by(shared.runtime, link)
+    link = read_link(shared.runtime.secrets, token)
+    who = decider_by(shared.runtime.home.keys, link)
     assert (who.id, who.is_owner) == (made.id, scope is Scope.OWNER)
     assert who.recorded == f"link:{made.id[:8]}"
     shared.runtime.home.keys.revoke(made.id, NOW)
     with pytest.raises(Refused):
-        decider_by(shared.runtime, link)
+        decider_by(shared.runtime.home.keys, link)
 
 
 def test_a_key_that_only_reads_decides_nothing_by_a_link(shared: World) -> None:
     made = key(shared.runtime, Scope.READ)
     token = link_to(shared.runtime, "a1", key_id=made.id, until=UNTIL)
     with pytest.raises(Refused):
-        decider_by(shared.runtime, read_link(shared.runtime, token))
+        decider_by(shared.runtime.home.keys, read_link(shared.runtime.secrets, token))

@@ -194,13 +194,13 @@ def test_an_agent_that_is_gone_leaves_no_signs_and_unreadable_ones_stop_nobody(
     broken = Fact(owner="worm", kind=VITALS, id=VITALS, body={"agent_id": "worm"}, due_at=START)
     house.home.facts.commit(broken)
     minutes(house, 2, step=30)
-    assert vital_signs.stored_signs(house.runtime, "crab") is None
+    assert vital_signs.stored_signs(house.runtime.home.facts, "crab") is None
     assert len(log(house, "clam")) == 1
 
 
 def test_signs_that_an_index_had_too_late_are_read_again(house: House) -> None:
     living(house, "crab", SPEAKS)
-    stale = vital_signs.stored_signs(house.runtime, "crab")
+    stale = vital_signs.stored_signs(house.runtime.home.facts, "crab")
     assert stale is not None
     tell(house, "crab")
     house.clock.advance(61)

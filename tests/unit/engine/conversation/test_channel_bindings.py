@@ -52,10 +52,10 @@ def started_by(key: str) -> str:
 
 
 def test_the_first_who_come_open_the_session(runtime: Runtime) -> None:
-    assert session_at(runtime, PLACE) is None
+    assert session_at(runtime.home, PLACE) is None
     wanted = opening("hana", theme="朝の会", hearing=Hearing.GUILD, guild_id="7")
     made = settle(runtime, PLACE, wanted)
-    assert session_at(runtime, PLACE) == made
+    assert session_at(runtime.home, PLACE) == made
     assert (made.agent_ids, made.mode, made.created_by) == (("hana",), Mode.DIRECT, "taro")
     assert (made.theme, made.hearing, made.guild_id) == ("朝の会", Hearing.GUILD, "7")
 
@@ -74,17 +74,17 @@ def test_each_place_has_a_session_of_its_own(runtime: Runtime) -> None:
 def test_a_session_that_has_ended_is_followed_by_another(runtime: Runtime) -> None:
     first = settle(runtime, PLACE, opening())
     runtime.home.sessions.end(first.id, NOW)
-    assert session_at(runtime, PLACE) is None
+    assert session_at(runtime.home, PLACE) is None
     second = settle(runtime, PLACE, opening())
     assert second.id != first.id
-    assert session_at(runtime, PLACE) == second
+    assert session_at(runtime.home, PLACE) == second
 
 
 def test_a_new_one_ends_the_one_before(runtime: Runtime) -> None:
     first = settle(runtime, PLACE, opening())
     second = settle(runtime, PLACE, opening("ume"), key="k1")
     assert ended(runtime, first.id)
-    assert session_at(runtime, PLACE) == second
+    assert session_at(runtime.home, PLACE) == second
     assert second.agent_ids == ("ume",)
 
 
@@ -98,7 +98,7 @@ def test_an_old_key_brings_no_session_back(runtime: Runtime) -> None:
     first = settle(runtime, PLACE, opening(), key="k1")
     second = settle(runtime, PLACE, opening(), key="k2")
     assert settle(runtime, PLACE, opening(), key="k1").status is SessionStatus.ENDED
-    assert session_at(runtime, PLACE) == second
+    assert session_at(runtime.home, PLACE) == second
     assert ended(runtime, first.id)
 
 
@@ -106,7 +106,7 @@ def test_a_start_that_died_before_the_place_knew_of_it_goes_on(runtime: Runtime)
     before = settle(runtime, PLACE, opening())
     runtime.home.sessions.create(session(started_by("k1"), "hana", theme=""))
     after = settle(runtime, PLACE, opening(), key="k1")
-    assert session_at(runtime, PLACE) == after
+    assert session_at(runtime.home, PLACE) == after
     assert after.id == started_by("k1")
     assert ended(runtime, before.id)
 
@@ -116,7 +116,7 @@ def test_a_start_that_died_after_it_ended_the_one_before_goes_on(runtime: Runtim
     runtime.home.sessions.create(session(started_by("k1"), "hana", theme=""))
     runtime.home.sessions.end(before.id, NOW)
     assert settle(runtime, PLACE, opening(), key="k1").id == started_by("k1")
-    assert session_at(runtime, PLACE) is not None
+    assert session_at(runtime.home, PLACE) is not None
 
 
 def test_two_who_open_it_at_once_for_others_are_together_in_it(runtime: Runtime) -> None:
@@ -132,7 +132,7 @@ def test_an_opening_that_died_and_was_ended_is_followed_by_another(runtime: Runt
     runtime.home.sessions.end(first, NOW)
     made = settle(runtime, PLACE, opening())
     assert made.status is SessionStatus.ACTIVE
-    assert session_at(runtime, PLACE) == made
+    assert session_at(runtime.home, PLACE) == made
 
 
 def test_unknown_and_retired_agents_open_nothing(runtime: Runtime) -> None:
@@ -142,7 +142,7 @@ def test_unknown_and_retired_agents_open_nothing(runtime: Runtime) -> None:
     runtime.home.agents.save(agent.replaced(status=AgentStatus.RETIRED))
     with pytest.raises(Conflict, match="retired"):
         settle(runtime, PLACE, opening("hana", "ume"))
-    assert session_at(runtime, PLACE) is None
+    assert session_at(runtime.home, PLACE) is None
 
 
 def test_there_are_only_so_many_places(runtime: Runtime) -> None:
@@ -152,23 +152,23 @@ def test_there_are_only_so_many_places(runtime: Runtime) -> None:
     full = settle(runtime, PLACE, opening(*names))
     with pytest.raises(Conflict, match="at most 20"):
         settle(runtime, PLACE, opening("hana"))
-    assert session_at(runtime, PLACE) == full
+    assert session_at(runtime.home, PLACE) == full
 
 
 def test_who_leaves_is_missed_and_the_last_one_ends_it(runtime: Runtime) -> None:
     made = settle(runtime, PLACE, opening("hana", "ume"))
-    assert leave(runtime, PLACE, "hana").agent_ids == ("ume",)
+    assert leave(runtime.home, runtime.clock, PLACE, "hana").agent_ids == ("ume",)
     with pytest.raises(NotFound):
-        leave(runtime, PLACE, "hana")
-    assert leave(runtime, PLACE, "ume").status is SessionStatus.ENDED
+        leave(runtime.home, runtime.clock, PLACE, "hana")
+    assert leave(runtime.home, runtime.clock, PLACE, "ume").status is SessionStatus.ENDED
     assert ended(runtime, made.id)
     with pytest.raises(NotFound):
-        leave(runtime, PLACE, "ume")
+        leave(runtime.home, runtime.clock, PLACE, "ume")
 
 
 def test_who_comes_back_is_in_the_same_session(runtime: Runtime) -> None:
     made = settle(runtime, PLACE, opening("hana", "ume"))
-    leave(runtime, PLACE, "hana")
+    leave(runtime.home, runtime.clock, PLACE, "hana")
     back: Session = settle(runtime, PLACE, opening("hana"))
     assert (back.id, back.agent_ids) == (made.id, ("ume", "hana"))
 
@@ -178,7 +178,7 @@ def test_the_place_of_somebody_who_left_is_only_for_them(runtime: Runtime) -> No
     for name in names:
         runtime.home.agents.create(profile(name, name))
     settle(runtime, PLACE, opening(*names))
-    leave(runtime, PLACE, "a0")
+    leave(runtime.home, runtime.clock, PLACE, "a0")
     with pytest.raises(Conflict, match="at most 20"):
         settle(runtime, PLACE, opening("hana"))
     assert settle(runtime, PLACE, opening("a0")).agent_ids == (*names[1:], "a0")
@@ -189,7 +189,7 @@ def test_who_is_heard_by_fewer_joins_nothing_wider(runtime: Runtime) -> None:
     narrow = Opening(agent_ids=("ume",), opened_by="jiro", hearing=Hearing.PRIVATE)
     closer = settle(runtime, PLACE, narrow)
     assert ended(runtime, wide.id)
-    assert session_at(runtime, PLACE) == closer
+    assert session_at(runtime.home, PLACE) == closer
     assert (closer.hearing, closer.agent_ids) == (Hearing.PRIVATE, ("hana", "ume"))
     assert (closer.created_by, closer.theme) == ("taro", "")
 
@@ -224,4 +224,4 @@ def test_no_more_take_part_in_the_narrower_one_than_fit(runtime: Runtime) -> Non
     full = settle(runtime, PLACE, opening(*names, hearing=Hearing.PUBLIC))
     with pytest.raises(Conflict, match="at most 20"):
         settle(runtime, PLACE, opening("hana"))
-    assert session_at(runtime, PLACE) == full
+    assert session_at(runtime.home, PLACE) == full

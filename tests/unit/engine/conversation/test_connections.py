@@ -98,7 +98,7 @@ class Place:
             for each in connections.watchers(self.runtime, S1)
             if connections.connection_of(each) == connection_id
         ]
-        return [line.text for line in connections.told_next(self.runtime, "s1", fact)]
+        return [line.text for line in connections.told_next(self.runtime.home, "s1", fact)]
 
 
 @pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
@@ -215,9 +215,9 @@ def test_of_two_functions_that_tell_one_watcher_each_line_is_told_by_one(place: 
     place.say("一")
     (stale,) = connections.watchers(place.runtime, S1)
     assert place.told() == ["一"]
-    assert not list(connections.told_next(place.runtime, "s1", stale))
+    assert not list(connections.told_next(place.runtime.home, "s1", stale))
     place.say("二")
-    told = connections.told_next(place.runtime, "s1", stale)
+    told = connections.told_next(place.runtime.home, "s1", stale)
     assert [line.text for line in told] == ["二"]
 
 
@@ -242,11 +242,11 @@ def test_whoever_closes_is_forgotten_with_all_that_they_watched(place: Place) ->
         connections.open_connection(place.runtime, connection_id, place.hash)
         for watched in (S1, S2, HANA):
             place.watch(watched, connection_id)
-    connections.close_connection(place.runtime, ODD)
+    connections.close_connection(place.runtime.home.facts, ODD)
     for watched in (S1, S2, HANA):
         (left,) = connections.watchers(place.runtime, watched)
         assert connections.connection_of(left) == "other"
-    connections.close_connection(place.runtime, ODD)
+    connections.close_connection(place.runtime.home.facts, ODD)
     facts = place.runtime.home.facts.page(INSTALLATION_FACTS, CONNECTION)
     assert [connections.connection_of(fact) for fact in facts] == ["other"]
 
@@ -270,7 +270,7 @@ def test_a_connection_watches_at_most_fifty_things_and_each_of_them_once(place: 
     with pytest.raises(Refused):
         place.watch(S1)
     assert not list(connections.watchers(place.runtime, S1))
-    connections.close_connection(place.runtime, ODD)
+    connections.close_connection(place.runtime.home.facts, ODD)
     assert not list(connections.watchers(place.runtime, Watched(kind="session", id="n49")))
 
 
@@ -332,7 +332,7 @@ def test_a_key_opens_so_many_connections_and_another_when_one_is_closed(place: P
     with pytest.raises(Exhausted):
         connections.open_connection(place.runtime, "more", place.hash)
     connections.open_connection(place.runtime, "another", place.key(Scope.READ)[1].hash)
-    connections.close_connection(place.runtime, "c3")
+    connections.close_connection(place.runtime.home.facts, "c3")
     connections.open_connection(place.runtime, "more", place.hash)
     place.clock.advance(CONNECTION_LIVES.total_seconds())
     connections.open_connection(place.runtime, "later", place.hash)

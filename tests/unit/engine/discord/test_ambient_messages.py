@@ -46,7 +46,7 @@ class Channel:
     def listens(self, agent_id: str, **changes: Any) -> None:
         lists = {name: changes.pop(name) for name in ("owner_ids", "user_ids") if name in changes}
         spot = Spot(channel_id=HERE, **changes)
-        keep(self.world.runtime, Presence(agent_id=agent_id, spots=(spot,), **lists))
+        keep(self.world.runtime.home, Presence(agent_id=agent_id, spots=(spot,), **lists))
 
     def knows(self, **lists: Any) -> None:
         self.world.runtime = replace(self.world.runtime, community=Community(**lists))
@@ -70,7 +70,7 @@ def test_who_is_mentioned_answers_in_the_channel(channel: Channel) -> None:
     assert turn.principal_id == "discord-700"
     assert turn.taint
     assert turn.channel == channel_of(HERE)
-    session = session_at(channel.world.runtime, f"discord.{HERE}")
+    session = session_at(channel.world.runtime.home, f"discord.{HERE}")
     assert session is not None
     assert (session.id, session.guild_id) == (turn.session_id, GUILD)
 
@@ -243,7 +243,7 @@ def test_an_agent_with_a_bot_of_its_own_does_not_answer_itself(channel: Channel)
     spot = Spot(channel_id=HERE, mentions_only=False)
     for agent_id, secret in (("ken", "KEN"), ("mika", None)):
         presence = Presence(agent_id=agent_id, spots=(spot,), token_secret=secret)
-        keep(channel.world.runtime, presence)
+        keep(channel.world.runtime.home, presence)
     assert agents(channel.hears("what I said", BOT)) == ["mika"]
     other = Person(id="901", name="Another", is_bot=True)
     assert agents(channel.hears("what somebody said", other)) == ["ken", "mika"]

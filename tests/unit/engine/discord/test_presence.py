@@ -24,43 +24,43 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
 
 def test_it_is_kept_whole_and_replaced_whole(house: House) -> None:
     house.agent("crab", ())
-    assert presence_of(house.runtime, "crab") is None
+    assert presence_of(house.runtime.home.facts, "crab") is None
     whole = Presence(
         agent_id="crab",
         spots=(Spot(channel_id=CHANNEL, writes=False, hearing=Hearing.GUILD),),
         owner_ids=(TARO,),
         token_secret="蟹の鍵",
     )
-    assert keep(house.runtime, whole) == whole
-    assert presence_of(house.runtime, "crab") == whole
+    assert keep(house.runtime.home, whole) == whole
+    assert presence_of(house.runtime.home.facts, "crab") == whole
     bare = Presence(agent_id="crab")
-    keep(house.runtime, bare)
-    assert presence_of(house.runtime, "crab") == bare
+    keep(house.runtime.home, bare)
+    assert presence_of(house.runtime.home.facts, "crab") == bare
 
 
 def test_it_is_dropped_and_dropping_nothing_is_no_error(house: House) -> None:
     house.agent("crab", ())
-    drop(house.runtime, "crab")
-    keep(house.runtime, Presence(agent_id="crab"))
+    drop(house.runtime.home, "crab")
+    keep(house.runtime.home, Presence(agent_id="crab"))
     for _ in range(2):
-        drop(house.runtime, "crab")
-        assert presence_of(house.runtime, "crab") is None
-    keep(house.runtime, Presence(agent_id="crab"))
-    assert presence_of(house.runtime, "crab") is not None
+        drop(house.runtime.home, "crab")
+        assert presence_of(house.runtime.home.facts, "crab") is None
+    keep(house.runtime.home, Presence(agent_id="crab"))
+    assert presence_of(house.runtime.home.facts, "crab") is not None
 
 
 def test_all_are_listed_in_order_however_many_there_are(house: House) -> None:
     names = [f"a{n:03d}" for n in range(102)]
-    assert presences(house.runtime) == ()
+    assert presences(house.runtime.home.facts) == ()
     for name in reversed(names):
         house.agent(name, ())
-        keep(house.runtime, Presence(agent_id=name))
-    assert [each.agent_id for each in presences(house.runtime)] == names
+        keep(house.runtime.home, Presence(agent_id=name))
+    assert [each.agent_id for each in presences(house.runtime.home.facts)] == names
 
 
 def test_nobody_has_none(house: House) -> None:
     with pytest.raises(NotFound):
-        keep(house.runtime, Presence(agent_id="nobody"))
+        keep(house.runtime.home, Presence(agent_id="nobody"))
     with pytest.raises(NotFound):
-        drop(house.runtime, "nobody")
-    assert presence_of(house.runtime, "nobody") is None
+        drop(house.runtime.home, "nobody")
+    assert presence_of(house.runtime.home.facts, "nobody") is None

@@ -63,17 +63,17 @@ def worst(world: World) -> list[str]:
 
 def test_registering_shows_the_difference_and_is_done_once(world: World, portal: Portal) -> None:
     both = ("/ask", "Ask about this")
-    assert difference(world.runtime, OURS, None) == Difference(added=both)
-    assert register(world.runtime, OURS, None) == Difference(added=both)
-    assert register(world.runtime, OURS, None) == Difference(same=both)
+    assert difference(world.runtime.discord, OURS, None) == Difference(added=both)
+    assert register(world.runtime.discord, OURS, None) == Difference(added=both)
+    assert register(world.runtime.discord, OURS, None) == Difference(same=both)
     assert portal.asked.count(f"PUT /applications/{BOT}/commands") == 1
 
 
 def test_a_change_and_a_leftover_are_told(world: World, portal: Portal) -> None:
-    register(world.runtime, OURS, None)
+    register(world.runtime.discord, OURS, None)
     other = {**ASK, "options": [*ASK["options"][:1]]}
     fewer = replace(OURS, commands=lambda: (other,))
-    assert difference(world.runtime, fewer, None) == Difference(
+    assert difference(world.runtime.discord, fewer, None) == Difference(
         changed=("/ask",), removed=("Ask about this",)
     )
 
@@ -88,14 +88,14 @@ def test_the_order_of_options_is_a_difference_and_that_of_contexts_is_none() -> 
 def test_commands_of_one_server_do_not_tell_where_they_are_used(
     world: World, portal: Portal
 ) -> None:
-    assert register(world.runtime, OURS, GUILD).added
+    assert register(world.runtime.discord, OURS, GUILD).added
     (ask, _) = portal.commands[f"/applications/{BOT}/guilds/{GUILD}/commands"]
     assert ask["contexts"] is None
-    assert difference(world.runtime, OURS, GUILD).is_none
+    assert difference(world.runtime.discord, OURS, GUILD).is_none
 
 
 def test_the_links_invite_with_exactly_what_is_needed(world: World, portal: Portal) -> None:
-    links = invitation(world.runtime, OURS)
+    links = invitation(world.runtime.discord, OURS)
     query = parse_qs(urlsplit(links.server).query)
     assert query == {
         "client_id": [BOT],
@@ -109,14 +109,14 @@ def test_the_links_invite_with_exactly_what_is_needed(world: World, portal: Port
 def test_without_discord_only_that_is_said(world: World) -> None:
     assert worst(world) == ["discord"]
     with pytest.raises(NotFound, match="switched off"):
-        difference(world.runtime, OURS, None)
+        difference(world.runtime.discord, OURS, None)
     with pytest.raises(NotFound):
-        invitation(world.runtime, OURS)
+        invitation(world.runtime.discord, OURS)
 
 
 def test_where_everything_is_right_nothing_is_to_be_done(world: World, portal: Portal) -> None:
-    keep(world.runtime, Presence(agent_id="mika", spots=(HERE,)))
-    register(world.runtime, OURS, None)
+    keep(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
+    register(world.runtime.discord, OURS, None)
     found = checks(world)
     assert worst(world) == []
     assert all(check.what and not check.cure for check in found.values())
@@ -142,8 +142,8 @@ def test_where_everything_is_right_nothing_is_to_be_done(world: World, portal: P
 def test_each_fault_of_the_application_is_found_with_its_cure(
     world: World, portal: Portal, change: dict[str, Any], expected: tuple[str, str], word: str
 ) -> None:
-    keep(world.runtime, Presence(agent_id="mika", spots=(HERE,)))
-    register(world.runtime, OURS, None)
+    keep(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
+    register(world.runtime.discord, OURS, None)
     portal.application |= change
     name, state = expected
     assert worst(world) == [name]
@@ -166,7 +166,7 @@ def test_a_public_bot_in_every_server_is_a_warning(world: World, portal: Portal)
 
 def test_message_content_is_needed_only_to_hear_everything(world: World, portal: Portal) -> None:
     portal.application["flags"] = 0
-    keep(world.runtime, Presence(agent_id="mika", spots=(Spot(channel_id=CHANNEL),)))
+    keep(world.runtime.home, Presence(agent_id="mika", spots=(Spot(channel_id=CHANNEL),)))
     assert checks(world)["message_content"].state == "ok"
 
 
@@ -199,7 +199,7 @@ def test_without_a_token_that_works_nothing_else_is_asked(
 
 def test_commands_in_each_server_do_as_well(world: World, portal: Portal) -> None:
     assert checks(world)["commands"].state == "problem"
-    register(world.runtime, OURS, GUILD)
+    register(world.runtime.discord, OURS, GUILD)
     assert checks(world)["commands"].state == "ok"
 
 
@@ -223,7 +223,7 @@ def _overwrites(portal: Portal, *overwrites: tuple[str, int, int]) -> None:
 def test_permissions_of_a_channel_are_worked_out_as_discord_does(
     world: World, portal: Portal, overwrites: list[tuple[str, int, int]], missing: str
 ) -> None:
-    keep(world.runtime, Presence(agent_id="mika", spots=(HERE,)))
+    keep(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
     _overwrites(portal, *overwrites)
     check = checks(world)[f"channel {CHANNEL}"]
     assert check.state == ("problem" if missing else "ok")
@@ -233,7 +233,7 @@ def test_permissions_of_a_channel_are_worked_out_as_discord_does(
 def test_an_administrator_may_everything_and_a_stranger_sees_no_channel(
     world: World, portal: Portal
 ) -> None:
-    keep(world.runtime, Presence(agent_id="mika", spots=(HERE,)))
+    keep(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
     _overwrites(portal, (BOT, 0, 1 << 10))
     portal.found[f"/guilds/{GUILD}/members/{BOT}"]["roles"] = ["8"]
     assert checks(world)[f"channel {CHANNEL}"].state == "ok"
@@ -246,14 +246,14 @@ def test_a_thread_has_the_permissions_of_its_channel(world: World, portal: Porta
     portal.found["/channels/556"] = {
         "id": "556", "type": 11, "guild_id": GUILD, "parent_id": CHANNEL, "name": "thread"
     }  # fmt: skip
-    keep(world.runtime, Presence(agent_id="mika", spots=(Spot(channel_id="556"),)))
+    keep(world.runtime.home, Presence(agent_id="mika", spots=(Spot(channel_id="556"),)))
     assert checks(world)["channel 556"].state == "ok"
     _overwrites(portal, (GUILD, 0, 0), ("7", 0, 1 << 38))
     assert "Threads" in checks(world)["channel 556"].what
 
 
 def test_a_bot_of_an_agents_own_needs_its_secret(world: World, portal: Portal) -> None:
-    keep(world.runtime, Presence(agent_id="mika", token_secret="MIKA_TOKEN"))
+    keep(world.runtime.home, Presence(agent_id="mika", token_secret="MIKA_TOKEN"))
     check = checks(world)["bot of mika"]
     assert (check.state, "MIKA_TOKEN" in check.what) == ("problem", True)
 

@@ -67,24 +67,24 @@ def message(goal: str, agent_id: str = "ken", count: int = 1) -> Delivery:
 
 def test_the_same_change_is_one_message_and_another_is_another(world: World) -> None:
     for key in ("1", "1", "2"):
-        tell_panel(world.runtime, PLACE, "ken", "G1", key=key)
+        tell_panel(world.runtime.home.deliveries, PLACE, "ken", "G1", key=key)
     found = waiting(world)
     assert [each.body for each in found] == [message("G1").body] * 2
     assert all(each.body.startswith(PANEL) for each in found)
 
 
 def test_where_nobody_sees_it_nothing_is_told(world: World) -> None:
-    tell_panel(world.runtime, None, "ken", "G1", key="1")
+    tell_panel(world.runtime.home.deliveries, None, "ken", "G1", key="1")
     assert waiting(world) == []
 
 
 def test_a_queue_that_does_not_answer_loses_nothing_that_is_stored(world: World) -> None:
-    tell_panel(unanswered(world), PLACE, "ken", "G1", key="1")
+    tell_panel(unanswered(world).home.deliveries, PLACE, "ken", "G1", key="1")
 
 
 def test_who_waits_for_a_panel_hears_of_a_queue_that_does_not_answer(world: World) -> None:
     with pytest.raises(Unavailable):
-        tell_panel(unanswered(world), PLACE, "ken", "G1", key="1", surely=True)
+        tell_panel(unanswered(world).home.deliveries, PLACE, "ken", "G1", key="1", surely=True)
 
 
 def unanswered(world: World) -> Runtime:

@@ -74,9 +74,9 @@ def ended(call: Call, n: int, state: CallState = CallState.COMPLETED, **more: An
 
 
 def shown(world: World, goal: Goal, *, private: bool = True) -> Progress:
-    stored = goal_fact(world.runtime, goal.agent_id, goal.id).read(Goal)
+    stored = goal_fact(world.runtime.home.facts, goal.agent_id, goal.id).read(Goal)
     told = progress(world.runtime, stored, private=private)
-    assert summary(world.runtime, stored).status is told.status
+    assert summary(world.runtime.home.journal, stored).status is told.status
     return told
 
 
@@ -195,7 +195,7 @@ def test_a_stopped_turn_asks_nobody_any_more(world: World) -> None:
 
 def test_a_plan_shows_its_tasks_and_how_much_of_it_is_done(world: World) -> None:
     goal = given(world)
-    fact = goal_fact(world.runtime, "ken", "G1")
+    fact = goal_fact(world.runtime.home.facts, "ken", "G1")
     task = PlannedTask(name="片づけ", precondition="a", postcondition="b")
     whole = planned(fact.read(Goal), (task,) * 5)
     one, two, *_ = whole.tasks
@@ -223,7 +223,7 @@ def test_a_paused_goal_says_why_and_an_ended_one_is_over(world: World) -> None:
 
 
 def test_a_goal_whose_turn_is_forgotten_is_still_shown(world: World) -> None:
-    fact = goal_fact(world.runtime, "ken", given(world).id)
+    fact = goal_fact(world.runtime.home.facts, "ken", given(world).id)
     lost = fact.read(Goal).replaced(turn_id="gone")
     told = progress(world.runtime, lost, private=True)
     assert (told.status, told.step, told.turn_id) == (Standing.ACTIVE, 0, "gone")

@@ -20,7 +20,7 @@ def shown(world: World, frame: Frame, goal: str, agent_id: str = "ken") -> Panel
 def test_tasks_are_rows_in_their_order(world: World) -> None:
     frame = Frame()
     goal = given(world, frame)
-    fact = goal_fact(world.runtime, "ken", goal)
+    fact = goal_fact(world.runtime.home.facts, "ken", goal)
     steps = [PlannedTask(name=name, precondition="a", postcondition="b") for name in NAMES]
     plan = planned(fact.read(Goal), tuple(steps))
     first = plan.tasks[0].replaced(status=TaskStatus.DONE)

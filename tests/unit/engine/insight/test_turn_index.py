@@ -49,10 +49,10 @@ def test_turns_come_by_their_first_rows_and_each_of_them_once(house: House) -> N
     assert turns(house) == ["b", "a", "c"]
     assert turns(house, newest_first=True) == ["c", "a", "b"]
     first = next(entries(house.runtime, "hana"))
-    assert entry(house.runtime, "hana", first.id) == first
+    assert entry(house.runtime.home.usage, "hana", first.id) == first
     assert turns(house, after=first.id) == ["a", "c"]
-    assert entry(house.runtime, "ken", first.id) is None
-    assert entry(house.runtime, "hana", "../x") is None
+    assert entry(house.runtime.home.usage, "ken", first.id) is None
+    assert entry(house.runtime.home.usage, "hana", "../x") is None
     assert list(entries(house.runtime, "ken")) == []
 
 
@@ -78,9 +78,9 @@ def test_an_entry_settles_after_some_seconds(house: House) -> None:
     keep(house, usage_row(1, at=NOW))
     (found,) = entries(house.runtime, "hana")
     house.clock.advance(SETTLED.total_seconds())
-    assert not is_settled(house.runtime, found)
+    assert not is_settled(house.runtime.clock, found)
     house.clock.advance(0.001)
-    assert is_settled(house.runtime, found)
+    assert is_settled(house.runtime.clock, found)
 
 
 def test_a_turn_in_its_first_call_is_the_newest_already(house: House) -> None:

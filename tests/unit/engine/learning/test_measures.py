@@ -36,7 +36,9 @@ def test_each_model_that_may_be_chosen_is_a_choice_once_by_its_first_alias() -> 
     runtime: Any = SimpleNamespace(models=MODELS)
 
     def named(**llm: object) -> dict[str, str]:
-        return {alias: each.name for alias, each in choices_of(runtime, agent(**llm)).items()}
+        return {
+            alias: each.name for alias, each in choices_of(runtime.models, agent(**llm)).items()
+        }
 
     every = {"fast": "openai:mini", "smart": "openai:gpt", "home": "ollama:llama"}
     assert named() == every

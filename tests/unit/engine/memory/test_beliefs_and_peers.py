@@ -33,23 +33,23 @@ def test_notes_outlive_only_the_turn_that_wrote_them(runtime: Runtime) -> None:
     noted = WorkingMemory(text="下書き", turn_id="t1", at=NOW)
     facts.commit(new_fact("mika", WORKING, WORKING, noted))
     assert working_memory.cleared(facts, "mika", "t1") is None
-    assert working_memory.working_memory(runtime, "mika") == noted
+    assert working_memory.working_memory(runtime.home, "mika") == noted
     gone = working_memory.cleared(facts, "mika", "t2")
     assert gone is not None
     facts.commit(gone)
-    assert working_memory.working_memory(runtime, "mika") is None
+    assert working_memory.working_memory(runtime.home, "mika") is None
     assert working_memory.cleared(facts, "mika", "t2") is None
     with pytest.raises(NotFound):
-        working_memory.working_memory(runtime, "nobody")
+        working_memory.working_memory(runtime.home, "nobody")
 
 
 def test_the_outlook_is_worked_out_anew_from_what_is_held(runtime: Runtime) -> None:
     facts, belief = runtime.home.facts, held("蟹は横に歩く")
-    beliefs_and_peers.look_out(runtime, "mika")
+    beliefs_and_peers.look_out(runtime.home.facts, "mika")
     assert facts.get("mika", OUTLOOK, OUTLOOK) is None
     facts.commit(new_fact("mika", BELIEF, belief.id, belief))
     for _ in range(2):
-        beliefs_and_peers.look_out(runtime, "mika")
+        beliefs_and_peers.look_out(runtime.home.facts, "mika")
         stored = facts.get("mika", OUTLOOK, OUTLOOK)
         assert stored is not None
         assert (stored.read(Outlook), stored.version) == (outlook_of((belief,), ()), 1)

@@ -66,10 +66,10 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
 
 
 def test_a_long_stretch_of_others_sessions_ends_early_and_goes_on(runtime: Runtime) -> None:
-    found, place = reading.logs(runtime, "ada", after=None, limit=5)
+    found, place = reading.logs(runtime.home, "ada", after=None, limit=5)
     assert [log.session.id for log in found] == ["s00003"]
     assert place is not None
-    rest, end = reading.logs(runtime, "ada", after=place, limit=5)
+    rest, end = reading.logs(runtime.home, "ada", after=place, limit=5)
     assert [log.session.id for log in rest] == [f"s{MANY - 1:05}"]
     assert end is None
 
@@ -88,7 +88,7 @@ def test_a_session_of_somebody_else_is_like_one_that_never_was(runtime: Runtime)
     said = list[str]()
     for name in ("s00000", "s99999"):
         with pytest.raises(NotFound) as caught:
-            reading.session_of(runtime, "ada", name)
+            reading.session_of(runtime.home.sessions, "ada", name)
         said.append(caught.value.message.replace(name, "X"))
     assert said[0] == said[1]
 

@@ -76,14 +76,14 @@ def known(world: World) -> None:
 def test_a_private_agent_takes_private_models_only(world: World) -> None:
     known(world)
     private = LlmConfig(private=True, models={Use.CREATIVE: "home"})
-    require_config(world.runtime, private, "ollama:llama")
+    require_config(world.runtime.models, private, "ollama:llama")
     with pytest.raises(Invalid, match="'openai:gpt' is not private"):
-        require_config(world.runtime, private, "openai:gpt")
+        require_config(world.runtime.models, private, "openai:gpt")
 
 
 def test_without_a_directory_nothing_is_changed(world: World) -> None:
     with pytest.raises(Unavailable):
-        directory_of(world.runtime)
+        directory_of(world.runtime.directory)
     with pytest.raises(Unavailable):
         change_aliases(world.runtime, {"a": "openai"})
     with pytest.raises(Unavailable):

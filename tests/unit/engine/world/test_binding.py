@@ -42,7 +42,7 @@ def happenings(house: House) -> list[Happening]:
 
 
 def signs(house: House) -> VitalSigns:
-    stored = stored_signs(house.runtime, "crab")
+    stored = stored_signs(house.runtime.home.facts, "crab")
     assert stored is not None
     return stored.read(VitalSigns)
 
@@ -60,7 +60,7 @@ def test_a_binding_is_for_good_and_its_private_key_lies_in_the_secrets(
     assert link is not None
     secret = link.secrets.get(private_key_name(crab.key_id))
     assert secret is not None
-    assert secret not in place(house.runtime, "crab").model_dump_json()
+    assert secret not in place(house.runtime.home, "crab").model_dump_json()
     for other in (kingdom.binding(WorldRole.LIBRARIAN), kingdom.binding(world_id="elsewhere")):
         with pytest.raises(Conflict):
             bind(house.runtime, "crab", other)
@@ -97,7 +97,7 @@ def test_nobody_is_bound_without_a_way_to_worlds(house: House, kingdom: Referenc
     with pytest.raises(Unavailable):
         received(alone, b"{}")
     with pytest.raises(NotFound):
-        place(house.runtime, "crab")
+        place(house.runtime.home, "crab")
     with pytest.raises(NotFound):
         bind(house.runtime, "nobody", kingdom.binding())
     with pytest.raises(Refused):
@@ -109,7 +109,7 @@ def test_units_are_those_of_the_newest_cycle(
 ) -> None:
     for budget, cycle in ((5, 2), (9, 1), (7, 3)):
         received(house.runtime, kingdom.allocation(crab, budget, cycle))
-    found = place(house.runtime, "crab")
+    found = place(house.runtime.home, "crab")
     assert (found.units, found.cycle) == (7, 3)
     assert happenings(house) == []
 
@@ -120,7 +120,7 @@ def test_what_the_world_says_of_itself_is_kept(
     body = {"cycle": 4, "world_hash": b"\xab" * 32, "epoch": "EPOCH_1"}
     received(house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", body))
     received(house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", {**body, "cycle": 3}))
-    assert place(house.runtime, "crab").state == {**body, "world_hash": "ab" * 32}
+    assert place(house.runtime.home, "crab").state == {**body, "world_hash": "ab" * 32}
 
 
 def test_an_event_wakes_and_taints_and_may_be_an_opportunity(
@@ -167,7 +167,7 @@ def test_a_spawned_agent_is_told_what_to_read_first(house: House, kingdom: Refer
     crab = bind(house.runtime, "crab", kingdom.binding(knowledge_seeds=("cd" * 32,)))
     body = {"agent_id": bytes.fromhex(crab.key_id), "status": "Active"}
     received(house.runtime, kingdom.say(crab.key_id, "AGENT_SPAWN_ACK", body))
-    assert place(house.runtime, "crab").status is AgentStatus.ACTIVE
+    assert place(house.runtime.home, "crab").status is AgentStatus.ACTIVE
     (event,) = happenings(house)
     assert event.type == "world.spawned"
     assert "cd" * 32 in event.text
@@ -192,7 +192,7 @@ def test_a_poor_agent_is_to_work_out_how_to_survive(
         assert kingdom.deliver(house.runtime) == [Reception.TAKEN]
         assert balance(house.home.facts, "crab") == money
         assert (signs(house).reviewed_at == LONG_AGO) is (money < 20)
-    assert place(house.runtime, "crab").reputation == 0.5
+    assert place(house.runtime.home, "crab").reputation == 0.5
     assert balance(house.home.facts, "nobody") is None
 
 
@@ -224,7 +224,7 @@ def test_what_is_forged_stale_or_for_others_is_refused(
         received(house.runtime, kingdom.say(said, "EVENT", event, version=2))
     with pytest.raises(TooLarge):
         received(house.runtime, b"\0" * 70_000)
-    assert place(house.runtime, "crab") == crab
+    assert place(house.runtime.home, "crab") == crab
     assert happenings(house) == []
 
 
@@ -240,4 +240,4 @@ def test_a_message_may_wait_long_in_a_queue_and_its_nonce_is_not_used_again(
     nonce = kingdom.envelopes.opened(raw).envelope.nonce
     with pytest.raises(Refused, match="nonce"):
         received(house.runtime, kingdom.say(crab.key_id, "EVENT", {}, nonce=nonce))
-    assert place(house.runtime, "crab").units == 3
+    assert place(house.runtime.home, "crab").units == 3

@@ -185,7 +185,7 @@ def test_a_batch_of_beats_is_decided_one_by_one(function: Function) -> None:
         del record["attributes"]["MessageGroupId"]
     answer = function.worker.beats({"Records": records}, Call())
     assert answer == {"batchItemFailures": [{"itemIdentifier": records[2]["messageId"]}]}
-    stored = stored_signs(house.runtime, "mika")
+    stored = stored_signs(house.runtime.home.facts, "mika")
     assert stored is not None
     after = stored.read(VitalSigns)
     assert (after.slot, after.beats) == (slot, 1), "a slot fires once, however often it is told"

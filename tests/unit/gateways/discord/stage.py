@@ -81,7 +81,7 @@ class Stage:
     def place(self, agent_id: str, *channels: str, **more: Any) -> None:
         """Let an agent take part in these channels only."""
         spots = tuple(Spot(channel_id=each) for each in channels or (CHANNEL,))
-        keep(self.runtime, Presence(agent_id=agent_id, **({"spots": spots} | more)))
+        keep(self.runtime.home, Presence(agent_id=agent_id, **({"spots": spots} | more)))
 
     def does(self, raw: dict[str, Any], *, count: int = 1) -> Outcome:
         """Let one delivery of an interaction be handled."""
@@ -110,7 +110,7 @@ class Stage:
             queue.done(taken.receipt)
 
     def session(self, channel: str = CHANNEL) -> Session | None:
-        return session_at(self.runtime, f"{KIND}.{channel}")
+        return session_at(self.runtime.home, f"{KIND}.{channel}")
 
     def lines(self) -> list[Line]:
         """What was said in the channel's session."""

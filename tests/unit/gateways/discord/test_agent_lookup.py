@@ -23,7 +23,7 @@ def found(
     language: Language = Language.EN,
 ) -> str:
     profile, _ = find_agent(
-        stage.runtime, option, channel_id=CHANNEL, guild_id=guild, language=language
+        stage.runtime.home, option, channel_id=CHANNEL, guild_id=guild, language=language
     )
     return profile.agent.id
 
@@ -36,7 +36,9 @@ def renamed(stage: Stage, agent_id: str, name: str) -> None:
 def test_in_every_home_an_agent_is_found_with_its_presence(any_stage: Stage) -> None:
     any_stage.agent("crab")
     any_stage.place("crab")
-    profile, presence = find_agent(any_stage.runtime, "CRAB", channel_id=CHANNEL, guild_id=GUILD)
+    profile, presence = find_agent(
+        any_stage.runtime.home, "CRAB", channel_id=CHANNEL, guild_id=GUILD
+    )
     assert profile.agent.id == "crab"
     assert presence is not None
     assert presence.spot(CHANNEL) is not None

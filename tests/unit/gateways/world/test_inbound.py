@@ -51,7 +51,7 @@ def test_a_batch_is_taken_what_is_refused_goes_and_what_fails_comes_again(
         record(house, kingdom, kingdom.allocation(crab, 4), "m3"),
     ]
     assert from_queue(house.runtime, {"Records": records}, envelope_in) == {"batchItemFailures": []}
-    assert place(house.runtime, "crab").units == 4
+    assert place(house.runtime.home, "crab").units == 4
     told = caplog.text
     assert "m1, code=invalid" in told
     assert "m2, code=refused" in told

@@ -37,15 +37,15 @@ def test_what_was_exported_is_imported_as_it_was_and_a_second_time_changes_nothi
     node = Node(id="n1", label="蟹", updated_at=NOW)
     runtime.home.facts.commit(new_fact("mika", IMPRESSION, "taro", impression))
     runtime.home.facts.commit(new_fact("mika", NODE, "n1", node))
-    content = export(runtime, "mika", Wanted())
+    content = export(runtime.home, runtime.clock, "mika", Wanted())
     before = kept(runtime.home, "mika")
     for fact in runtime.home.facts.page("mika", MEMORY):
         runtime.home.facts.commit(fact.removed())
-    first = take_in(runtime, "mika", content, trusted=True)
+    first = take_in(runtime.home, runtime.clock, "mika", content, trusted=True)
     assert kept(runtime.home, "mika") == before
     assert first.taken == {"memory": 45}
     assert first.known == {"impression": 1, "node": 1}
-    second = take_in(runtime, "mika", content, trusted=True)
+    second = take_in(runtime.home, runtime.clock, "mika", content, trusted=True)
     assert second.taken == {}
     assert second.known == {"memory": 45, "impression": 1, "node": 1}
 
@@ -54,7 +54,13 @@ def test_an_archive_of_another_agent_is_foreign_private_and_knows_no_session(
     runtime: Runtime,
 ) -> None:
     keep(runtime.home, memory(1), memory(2, category="core", hearing=Hearing.PUBLIC))
-    take_in(runtime, "ken", export(runtime, "mika", Wanted()), trusted=False)
+    take_in(
+        runtime.home,
+        runtime.clock,
+        "ken",
+        export(runtime.home, runtime.clock, "mika", Wanted()),
+        trusted=False,
+    )
     for each in kept(runtime.home, "ken"):
         assert each.tainted
         assert each.hearing is Hearing.PRIVATE
@@ -67,7 +73,7 @@ def test_a_core_memory_comes_back_to_the_mind_as_far_as_there_is_room(runtime: R
     rows = "\n".join(
         row(id=f"c{n}", category="core", content=f"約束 {n}", session_id="s1") for n in range(25)
     )
-    report = take_in(runtime, "mika", zipped(memory=rows), trusted=True)
+    report = take_in(runtime.home, runtime.clock, "mika", zipped(memory=rows), trusted=True)
     assert report.taken == {"memory": 25}
     held = runtime.home.facts.get("mika", MIND, MIND)
     assert held is not None
@@ -79,19 +85,27 @@ def test_a_core_memory_comes_back_to_the_mind_as_far_as_there_is_room(runtime: R
 def test_an_archive_that_does_not_fit_is_refused_whole(runtime: Runtime) -> None:
     runtime.home.facts.commit(new_fact("mika", GATE, GATE, Gate(kept=MEMORIES)))
     with pytest.raises(TooLarge, match="memories are kept"):
-        take_in(runtime, "mika", zipped(memory=row()), trusted=True)
+        take_in(runtime.home, runtime.clock, "mika", zipped(memory=row()), trusted=True)
     assert kept(runtime.home, "mika") == []
 
 
 def test_even_a_trusted_archive_cannot_speak_to_sessions_of_others(runtime: Runtime) -> None:
-    take_in(runtime, "mika", zipped(memory=row(session_id="s2", guild_id="g")), trusted=True)
+    take_in(
+        runtime.home,
+        runtime.clock,
+        "mika",
+        zipped(memory=row(session_id="s2", guild_id="g")),
+        trusted=True,
+    )
     (found,) = kept(runtime.home, "mika")
     assert (found.session_id, found.guild_id, found.hearing) == ("", None, Hearing.PRIVATE)
 
 
 def test_an_id_that_says_something_else_here_is_left_out_and_counted(runtime: Runtime) -> None:
     keep(runtime.home, memory(1))
-    report = take_in(runtime, "mika", zipped(memory=row(content="違う")), trusted=True)
+    report = take_in(
+        runtime.home, runtime.clock, "mika", zipped(memory=row(content="違う")), trusted=True
+    )
     assert report.other == {"memory": 1}
     assert kept(runtime.home, "mika") == [memory(1)]
 
@@ -99,16 +113,18 @@ def test_an_id_that_says_something_else_here_is_left_out_and_counted(runtime: Ru
 def test_sessions_are_exported_for_reading_within_their_time_and_only_the_agents_own(
     runtime: Runtime,
 ) -> None:
-    content = export(runtime, "mika", Wanted())
+    content = export(runtime.home, runtime.clock, "mika", Wanted())
     names = zipfile.ZipFile(io.BytesIO(content)).namelist()
     assert "sessions/s1.md" in names
     assert "sessions/s2.md" not in names
     with pytest.raises(NotFound, match="s2"):
-        export(runtime, "mika", Wanted(session_id="s2"))
+        export(runtime.home, runtime.clock, "mika", Wanted(session_id="s2"))
     with pytest.raises(Invalid, match="until"):
-        export(runtime, "mika", Wanted(since=NOW, until=NOW - timedelta(days=1)))
+        export(
+            runtime.home, runtime.clock, "mika", Wanted(since=NOW, until=NOW - timedelta(days=1))
+        )
     with pytest.raises(NotFound):
-        export(runtime, "nobody", Wanted())
+        export(runtime.home, runtime.clock, "nobody", Wanted())
 
 
 @pytest.mark.parametrize(
@@ -135,15 +151,21 @@ def test_a_bad_archive_is_told_with_its_place_and_nothing_is_taken_in(
     runtime: Runtime, content: bytes, told: str
 ) -> None:
     with pytest.raises(Invalid, match=told):
-        take_in(runtime, "mika", content, trusted=True)
+        take_in(runtime.home, runtime.clock, "mika", content, trusted=True)
     assert kept(runtime.home, "mika") == []
 
 
 def test_bombs_are_too_large_before_they_are_unpacked(runtime: Runtime) -> None:
     with pytest.raises(TooLarge, match="unpacks to more"):
-        take_in(runtime, "mika", zipped(memory="\n" * (UNPACKED_BYTES + 1)), trusted=True)
+        take_in(
+            runtime.home,
+            runtime.clock,
+            "mika",
+            zipped(memory="\n" * (UNPACKED_BYTES + 1)),
+            trusted=True,
+        )
     with pytest.raises(TooLarge, match="bytes"):
-        take_in(runtime, "mika", b"P" * (ARCHIVE_BYTES + 1), trusted=True)
+        take_in(runtime.home, runtime.clock, "mika", b"P" * (ARCHIVE_BYTES + 1), trusted=True)
 
 
 def test_members_of_one_name_or_behind_a_password_are_refused(runtime: Runtime) -> None:
@@ -153,9 +175,9 @@ def test_members_of_one_name_or_behind_a_password_are_refused(runtime: Runtime) 
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr(MANIFEST, "{}")
     with pytest.raises(Invalid, match="one name"):
-        take_in(runtime, "mika", buffer.getvalue(), trusted=True)
+        take_in(runtime.home, runtime.clock, "mika", buffer.getvalue(), trusted=True)
     locked = bytearray(zipped(memory=row()))
     place = locked.index(b"PK\x01\x02") + 8
     locked[place] |= 1
     with pytest.raises(Invalid, match="encrypted"):
-        take_in(runtime, "mika", bytes(locked), trusted=True)
+        take_in(runtime.home, runtime.clock, "mika", bytes(locked), trusted=True)

@@ -357,7 +357,7 @@ def test_looking_around_is_one_read_and_a_second_for_what_is_unread(world: World
         world.runtime.home.facts.commit(changed.replaced(version=0))
         facts = Counted(world.runtime.home.facts)
         runtime = replace(world.runtime, home=replace(world.runtime.home, facts=facts))
-        around = look_around(runtime, work.turn, work.profile)
+        around = look_around(runtime.home.facts, work.turn, work.profile)
         assert around is not None
         assert len(around.goals) == 20
         reads.append(facts.reads)

@@ -36,7 +36,7 @@ class Listed:
 
 
 def kept(stage: Stage) -> Any:
-    return read(stage.runtime)
+    return read(stage.runtime.home.facts)
 
 
 def test_in_every_home_agents_are_kept_as_the_door_reads_them(any_stage: Stage) -> None:

@@ -34,11 +34,11 @@ def desk(stage: Stage) -> Stage:
 def given(desk: Stage, text: str = "メモを整理して", **more: Any) -> Goal:
     """Give an instruction; answers its goal."""
     desk.does(desk.door.command("task", agent="crab", instruction=text, of=more))
-    return goals(desk.runtime, "crab")[0]
+    return goals(desk.runtime.home, "crab")[0]
 
 
 def goal(desk: Stage, label: str = "G1") -> Goal:
-    return goal_fact(desk.runtime, "crab", label).read(Goal)
+    return goal_fact(desk.runtime.home.facts, "crab", label).read(Goal)
 
 
 def test_an_instruction_becomes_a_goal_whose_panel_is_the_answer(any_stage: Stage) -> None:
@@ -62,7 +62,7 @@ def test_the_same_instruction_twice_is_one_goal(any_stage: Stage) -> None:
     raw = desk.door.command("task", agent="crab", instruction="メモを整理して")
     desk.does(raw)
     desk.does(raw)
-    assert len(goals(desk.runtime, "crab")) == 1
+    assert len(goals(desk.runtime.home, "crab")) == 1
 
 
 def test_an_instruction_that_waits_in_line_is_shown_at_once(desk: Stage) -> None:
@@ -87,7 +87,7 @@ def test_the_public_gives_none_and_is_told_what_it_can_do(
     )
     desk.does(raw)
     assert says in desk.texts[0]
-    assert goals(desk.runtime, "crab") == ()
+    assert goals(desk.runtime.home, "crab") == ()
 
 
 def test_an_instruction_without_words_is_refused(desk: Stage) -> None:
@@ -215,7 +215,7 @@ def test_an_instruction_whose_panel_cannot_be_told_of_is_tried_again(desk: Stage
     assert desk.does(raw, count=2) is Outcome.FINISHED
     desk.delivers()
     assert [panel.goal for _, panel in desk.room.panels] == ["G1"]
-    assert len(goals(desk.runtime, "crab")) == 1
+    assert len(goals(desk.runtime.home, "crab")) == 1
 
 
 def test_the_owner_may_change_any(desk: Stage) -> None:

@@ -114,7 +114,7 @@ def test_what_kills_its_workers_is_given_up_unread(stage: Stage) -> None:
     raw = stage.door.command("task", agent="crab", instruction="x", of={"locale": "en-US"})
     assert stage.does(raw, count=TRIES + 1) is Outcome.FINISHED
     assert "try again" in stage.texts[0]
-    assert goals(stage.runtime, "crab") == ()
+    assert goals(stage.runtime.home, "crab") == ()
 
 
 def test_a_button_that_is_given_up_is_told_beside_its_message(stage: Stage) -> None:

@@ -168,7 +168,7 @@ def test_everything_of_a_person_is_shown_and_then_forgotten(stage: Stage) -> Non
     shown = answer(stage, "memory forget", person=HANA, confirm=True)
     assert "has forgotten" in told(shown)
     assert "spoken" not in found(stage, OWNER)
-    session = session_at(stage.runtime, f"{KIND}.{CHANNEL}")
+    session = session_at(stage.runtime.home, f"{KIND}.{CHANNEL}")
     assert session is not None
     lines = stage.house.home.journal.lines(session.id, limit=100)
     assert all("夕凪" not in line.text for line in lines)

@@ -7,6 +7,7 @@ from opencrab.domain.access.principal import ApiKey, Principal
 from opencrab.domain.errors import Invalid, Unauthenticated
 from opencrab.domain.identifier import content_hash
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.access.keys import Keys
 
 PREFIX = "oc_"
 SHORTEST_SECRET = 16
@@ -49,9 +50,9 @@ def admit_key(runtime: Runtime, *, name: str, scope: Scope, secret: str) -> ApiK
     return key
 
 
-def principal_of(runtime: Runtime, secret: str) -> Principal:
+def principal_of(keys: Keys, secret: str) -> Principal:
     """Who holds this secret; raises Unauthenticated when nobody (any more) does."""
-    key = runtime.home.keys.find(content_hash(secret.encode()))
+    key = keys.find(content_hash(secret.encode()))
     if key is None or key.revoked_at is not None:
         raise Unauthenticated(
             "this API key is unknown or revoked", cure="send a valid key, or create a new one"

@@ -24,7 +24,9 @@ from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortTex
 from opencrab.engine.agents.vital_signs import bring_to_life
 from opencrab.engine.approvals.approvals import require_policy
 from opencrab.engine.models.preferences import require_model
-from opencrab.engine.runtime import Runtime
+from opencrab.engine.runtime import Rules, Runtime
+from opencrab.ports.agents import Agents
+from opencrab.ports.models.model import Models
 
 
 class SoulDraft(Soul):
@@ -124,8 +126,8 @@ def create_agent(
     The same id with the same content answers the agent that is there. Raises Invalid when its
     model cannot be used here or its policy names nothing, Conflict when the id has other content.
     """
-    require_model(runtime, new.model)
-    require_policy(runtime, new.policy)
+    require_model(runtime.models, new.model)
+    require_policy(runtime.actions, new.policy)
     now = runtime.clock.now()
     agent = Agent(
         id=agent_id or runtime.clock.new_id(),
@@ -137,7 +139,7 @@ def create_agent(
         policy=new.policy,
         approvals=new.approvals,
         day_limit_micro_usd=new.day_limit_micro_usd,
-        heartbeat=_heartbeat(runtime, new.heartbeat),
+        heartbeat=_heartbeat(runtime.rules, new.heartbeat),
         created_at=now,
         updated_at=now,
     )
@@ -151,11 +153,11 @@ def create_agent(
     return created
 
 
-def _heartbeat(runtime: Runtime, given: Heartbeat) -> Heartbeat:
+def _heartbeat(rules: Rules, given: Heartbeat) -> Heartbeat:
     """A new agent's heartbeat; at the installation's interval unless one was given."""
     if "interval_seconds" in given.model_fields_set:
         return given
-    return given.replaced(interval_seconds=runtime.rules.heartbeat_seconds)
+    return given.replaced(interval_seconds=rules.heartbeat_seconds)
 
 
 def create_session(
@@ -166,8 +168,8 @@ def create_session(
     The same id with the same content answers the session that is there. Raises Invalid for an
     unknown participant and for a model that cannot be used, Conflict for a retired one.
     """
-    profiles = [_require_answering(runtime, agent_id) for agent_id in new.participants]
-    _require_models(runtime, new, profiles)
+    profiles = [_require_answering(runtime.home.agents, agent_id) for agent_id in new.participants]
+    _require_models(runtime.models, new, profiles)
     now, discusses = runtime.clock.now(), new.fitting_mode is not Mode.DIRECT
     session = Session(
         id=session_id or runtime.clock.new_id(),
@@ -200,12 +202,12 @@ def _participant(new: NewSession, profile: Profile) -> Participant:
     )
 
 
-def _require_models(runtime: Runtime, new: NewSession, profiles: list[Profile]) -> None:
+def _require_models(models: Models, new: NewSession, profiles: list[Profile]) -> None:
     """See that a session's models can be used by those who take part; raises Invalid."""
     confined = any(profile.agent.llm.private for profile in profiles)
     for use, name in new.models.items():
-        require_model(runtime, name)
-        if confined and not runtime.models.get(name).info.private:
+        require_model(models, name)
+        if confined and not models.get(name).info.private:
             raise Invalid(
                 f"{name!r} is not private, and an agent of this session is",
                 field=f"models.{use}",
@@ -213,9 +215,9 @@ def _require_models(runtime: Runtime, new: NewSession, profiles: list[Profile]) 
             )
 
 
-def _require_answering(runtime: Runtime, agent_id: str) -> Profile:
+def _require_answering(agents: Agents, agent_id: str) -> Profile:
     try:
-        profile = runtime.home.agents.get(agent_id)
+        profile = agents.get(agent_id)
     except NotFound as error:
         raise Invalid(error.message, field="participants", cure=error.cure) from error
     if not profile.agent.answers:

@@ -15,6 +15,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Identifier, Text, Value
 from opencrab.engine.agents.vital_signs import happened, rouse
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
 from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
 
@@ -116,7 +117,7 @@ def _told_of_end(runtime: Runtime, agent_id: str, session: Session) -> None:
 
 def _kept(runtime: Runtime, agent_id: str, event: Happening, once: str) -> Told:
     """Keep an event under an id in order of time, with a mark by which it is found again."""
-    found = _found(runtime, agent_id, once)
+    found = _found(runtime.home.facts, agent_id, once)
     if found is not None:
         rouse(runtime, agent_id)
         return found
@@ -124,9 +125,9 @@ def _kept(runtime: Runtime, agent_id: str, event: Happening, once: str) -> Told:
     mark = new_fact(agent_id, LATE, once, Late(kept_as=event.id), expires_at=ends)
     if happened(runtime, agent_id, event, mark):
         return Told(id=event.id, kept=True)
-    return _found(runtime, agent_id, once) or Told(id=event.id, kept=False)
+    return _found(runtime.home.facts, agent_id, once) or Told(id=event.id, kept=False)
 
 
-def _found(runtime: Runtime, agent_id: str, once: str) -> Told | None:
-    mark = runtime.home.facts.get(agent_id, LATE, once)
+def _found(facts: Facts, agent_id: str, once: str) -> Told | None:
+    mark = facts.get(agent_id, LATE, once)
     return None if mark is None else Told(id=mark.read(Late).kept_as, kept=True)

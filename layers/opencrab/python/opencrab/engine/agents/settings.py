@@ -16,6 +16,7 @@ from opencrab.engine.agents.vital_signs import bring_to_life
 from opencrab.engine.approvals.approvals import require_policy
 from opencrab.engine.models.preferences import current, require_config, require_model
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.home import Home
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +44,9 @@ def change_agent(
         )
     require_same_genome(before, profile.soul, soul)
     if changes.get("model", before.model) != before.model:
-        require_model(runtime, changes["model"])
+        require_model(runtime.models, changes["model"])
     if changes.get("policy", before.policy) != before.policy:
-        require_policy(runtime, changes["policy"])
+        require_policy(runtime.actions, changes["policy"])
     agent: Agent = before.replaced(**changes, updated_at=runtime.clock.now())
     saved = runtime.home.agents.save(agent, soul=soul, identity=identity)
     after = Profile(agent=saved, soul=soul or profile.soul, identity=identity or profile.identity)
@@ -73,17 +74,17 @@ def choose_model(runtime: Runtime, agent_id: str, use: Use | None, model: str | 
     return _chosen(runtime, agent_id, use, model)
 
 
-def switch(runtime: Runtime, agent_id: str | None, *, frozen: bool, by: str) -> tuple[str, ...]:
+def switch(home: Home, agent_id: str | None, *, frozen: bool, by: str) -> tuple[str, ...]:
     """Freeze an agent or everything, queued work included, before its next model call; or undo it.
 
     Turns that meet a frozen switch end as stopped. Answers all that is frozen; raises NotFound.
     """
     if agent_id is not None:
-        runtime.home.agents.get(agent_id)
+        home.agents.get(agent_id)
     scope = agent_id or INSTALLATION
-    runtime.home.switches.set(scope, frozen=frozen)
+    home.switches.set(scope, frozen=frozen)
     log.info("switch: scope=%s, state=%s, by=%s", scope, "frozen" if frozen else "running", by)
-    return runtime.home.switches.all_frozen()
+    return home.switches.all_frozen()
 
 
 def _require_reference(model: str) -> None:
@@ -109,5 +110,5 @@ def _chosen(runtime: Runtime, agent_id: str, use: Use | None, model: str | None)
     else:
         own = runtime.models.get(model).info.name
     config: LlmConfig = agent.llm.replaced(models=models)
-    require_config(runtime, config, own)
+    require_config(runtime.models, config, own)
     return change_agent(runtime, profile, {"model": own, "llm": config})

@@ -9,6 +9,7 @@ from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, born, kept,
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, Unavailable
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
 
 TRIES = 8
 
@@ -20,9 +21,9 @@ ChangeSigns = Callable[[VitalSigns], VitalSigns]
 _Step = Callable[[VitalSigns | None], tuple[VitalSigns | None, tuple[Fact, ...]]]
 
 
-def stored_signs(runtime: Runtime, agent_id: str) -> Fact | None:
+def stored_signs(facts: Facts, agent_id: str) -> Fact | None:
     """The fact that holds an agent's vital signs; None where it never had a heartbeat."""
-    return runtime.home.facts.get(agent_id, VITALS, VITALS)
+    return facts.get(agent_id, VITALS, VITALS)
 
 
 def bring_to_life(runtime: Runtime, profile: Profile) -> VitalSigns:
@@ -34,7 +35,7 @@ def bring_to_life(runtime: Runtime, profile: Profile) -> VitalSigns:
     now = runtime.clock.now()
     fresh = born(agent, profile.soul.weights.risk_tolerance, now)
     for _ in range(TRIES):
-        stored = stored_signs(runtime, agent.id)
+        stored = stored_signs(runtime.home.facts, agent.id)
         signs = fresh if stored is None else _told(stored.read(VitalSigns), fresh)
         fact = kept(signs, stored)
         try:
@@ -48,7 +49,7 @@ def bring_to_life(runtime: Runtime, profile: Profile) -> VitalSigns:
 
 def rouse(runtime: Runtime, agent_id: str) -> None:
     """Wake an agent that sleeps although events or words wait for it, as after a crash."""
-    stored = stored_signs(runtime, agent_id)
+    stored = stored_signs(runtime.home.facts, agent_id)
     if stored is not None and _sleeps_on(stored.read(VitalSigns)):
         _awake(runtime, runtime.home.agents.get(agent_id))
 
@@ -67,7 +68,7 @@ def stir(runtime: Runtime, agent_id: str, change: ChangeSigns, *beside: Fact) ->
 
 def _stirred(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | None:
     for last in (False,) * (TRIES - 1) + (True,):
-        stored = stored_signs(runtime, agent_id)
+        stored = stored_signs(runtime.home.facts, agent_id)
         before = None if stored is None else stored.read(VitalSigns)
         changed, beside = step(before)
         signs = None if changed is None else righted(changed, runtime.clock.now())
@@ -94,11 +95,11 @@ def happened(runtime: Runtime, agent_id: str, event: Happening, *beside: Fact) -
     another id, so that it is looked at too. Beyond MOST unread ones an event is not kept. Where it
     is, the other facts are written with it. Who sleeps on is woken, by a repetition too.
     """
-    stored = stored_signs(runtime, agent_id)
+    stored = stored_signs(runtime.home.facts, agent_id)
     signs = None if stored is None else stored.read(VitalSigns)
     if signs is None or not signs.heartbeat.hears(event.type, event.source):
         return False
-    known = _is_known(runtime, agent_id, event)
+    known = _is_known(runtime.home.facts, agent_id, event)
     if known or signs.unread >= MOST:
         rouse(runtime, agent_id)
         return known
@@ -110,16 +111,16 @@ def happened(runtime: Runtime, agent_id: str, event: Happening, *beside: Fact) -
     try:
         _stirred(runtime, agent_id, told)
     except Changed:
-        known = _is_known(runtime, agent_id, event)
+        known = _is_known(runtime.home.facts, agent_id, event)
         if known:
             rouse(runtime, agent_id)
         return known
     return True
 
 
-def _is_known(runtime: Runtime, agent_id: str, event: Happening) -> bool:
+def _is_known(facts: Facts, agent_id: str, event: Happening) -> bool:
     names = ((HAPPENING, event.id), (LATE, event.id))
-    return bool(runtime.home.facts.several(agent_id, *names))
+    return bool(facts.several(agent_id, *names))
 
 
 def _told_of(

@@ -2,23 +2,23 @@
 
 from opencrab.domain.document import Fact
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, outlived
-from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 
 
-def working_memory(runtime: Runtime, agent_id: str) -> WorkingMemory | None:
+def working_memory(home: Home, agent_id: str) -> WorkingMemory | None:
     """What an agent has noted for itself, None for nothing; raises NotFound for no agent."""
-    runtime.home.agents.get(agent_id)
-    stored = runtime.home.facts.get(agent_id, WORKING, WORKING)
+    home.agents.get(agent_id)
+    stored = home.facts.get(agent_id, WORKING, WORKING)
     return None if stored is None else stored.read(WorkingMemory)
 
 
-def clear(runtime: Runtime, agent_id: str) -> None:
+def clear(home: Home, agent_id: str) -> None:
     """Take it away, whoever wrote it and whatever is written now; raises NotFound for no agent."""
-    runtime.home.agents.get(agent_id)
-    stored = runtime.home.facts.get(agent_id, WORKING, WORKING)
+    home.agents.get(agent_id)
+    stored = home.facts.get(agent_id, WORKING, WORKING)
     if stored is not None:
-        runtime.home.facts.commit(stored.replaced(body=None, version=0))
+        home.facts.commit(stored.replaced(body=None, version=0))
 
 
 def cleared(facts: Facts, agent_id: str, turn_id: str) -> Fact | None:

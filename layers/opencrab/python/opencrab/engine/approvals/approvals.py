@@ -22,8 +22,12 @@ from opencrab.domain.value import Language
 from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolved
+from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of
+from opencrab.ports.turn.action import Actions
+from opencrab.ports.turn.journal import Journal
 
 log = logging.getLogger(__name__)
 
@@ -147,9 +151,8 @@ def closed(
     return fact.removed(), decided
 
 
-def find(runtime: Runtime, wanted: str) -> Approval:
+def find(facts: Facts, wanted: str) -> Approval:
     """An approval, open or decided; raises NotFound."""
-    facts = runtime.home.facts
     for kind in (OPEN, DECIDED):
         fact = facts.get(INSTALLATION_FACTS, kind, wanted)
         if fact is not None:
@@ -159,24 +162,20 @@ def find(runtime: Runtime, wanted: str) -> Approval:
     )
 
 
-def page(
-    runtime: Runtime, *, decided: bool, after: str = "", limit: int = 100
-) -> tuple[Approval, ...]:
+def page(facts: Facts, *, decided: bool, after: str = "", limit: int = 100) -> tuple[Approval, ...]:
     """Open approvals, the oldest turns' first, or decided ones, the newest first."""
     kind = DECIDED if decided else OPEN
-    found = runtime.home.facts.page(
-        INSTALLATION_FACTS, kind, after=after, limit=limit, newest_first=decided
-    )
+    found = facts.page(INSTALLATION_FACTS, kind, after=after, limit=limit, newest_first=decided)
     return tuple(fact.read(Approval) for fact in found)
 
 
-def call_of(runtime: Runtime, approval: Approval) -> Call | None:
+def call_of(home: Home, approval: Approval) -> Call | None:
     """The call with the exact arguments that are asked about, from the journal, if still there."""
     try:
-        recorded = runtime.home.journal.load(approval.turn_id)
+        recorded = home.journal.load(approval.turn_id)
     except NotFound:
         return None
-    for record in resolved(recorded.records, runtime.home.blobs):
+    for record in resolved(recorded.records, home.blobs):
         if isinstance(record, ModelResult) and record.answer is not None:
             for call in record.answer.calls:
                 if (call.id, call.argument_hash) == (approval.call_id, approval.argument_hash):
@@ -215,7 +214,7 @@ def decide(
     for _ in range(_TRIES):
         fact = runtime.home.facts.get(INSTALLATION_FACTS, OPEN, wanted)
         if fact is None:
-            return _as_decided(find(runtime, wanted), approved=approved, who=who)
+            return _as_decided(find(runtime.home.facts, wanted), approved=approved, who=who)
         approval, now = fact.read(Approval), runtime.clock.now()
         agent = runtime.home.agents.get(approval.agent_id).agent
         require_decider(approval, agent, who, now)
@@ -250,8 +249,8 @@ def _swept(runtime: Runtime, fact: Fact, now: datetime) -> bool:
     if _is_over(approval, now):
         _expire(runtime, fact)
         return True
-    if not _may_wait(runtime, approval):
-        _withdraw(runtime, fact, now)
+    if not _may_wait(runtime.home.journal, approval):
+        _withdraw(runtime.home, fact, now)
         return True
     due = approval.escalates_at is not None and now >= approval.escalates_at
     if due and not approval.escalated:
@@ -280,34 +279,34 @@ def _settled(runtime: Runtime, fact: Fact, state: ApprovalState, by: str, reason
     except Changed:
         raise
     except (Conflict, NotFound):
-        return _too_late(runtime, fact, now)
-    enqueue(runtime, turn, again=f"-decision{approval.n}")
+        return _too_late(runtime.home, fact, now)
+    enqueue(runtime.home, turn, again=f"-decision{approval.n}")
     return decided.read(Approval)
 
 
-def _too_late(runtime: Runtime, fact: Fact, now: datetime) -> Approval:
+def _too_late(home: Home, fact: Fact, now: datetime) -> Approval:
     """What became of an approval whose turn took no decision; Conflict if it will take one soon."""
-    stored = runtime.home.facts.get(INSTALLATION_FACTS, OPEN, fact.id)
+    stored = home.facts.get(INSTALLATION_FACTS, OPEN, fact.id)
     if stored is None:
-        return find(runtime, fact.id)
-    if _may_wait(runtime, stored.read(Approval)):
+        return find(home.facts, fact.id)
+    if _may_wait(home.journal, stored.read(Approval)):
         raise _busy(fact.id)
-    return _withdraw(runtime, stored, now)
+    return _withdraw(home, stored, now)
 
 
 def _expire(runtime: Runtime, fact: Fact) -> Approval:
     """Reject what nobody decided in time; its turn goes on and ends as rejected."""
-    language = language_of(runtime, fact.read(Approval).agent_id)
+    language = language_of(runtime.home.agents, fact.read(Approval).agent_id)
     return _settled(runtime, fact, ApprovalState.EXPIRED, NOBODY, _EXPIRED[language])
 
 
-def _withdraw(runtime: Runtime, fact: Fact, now: datetime) -> Approval:
-    language = language_of(runtime, fact.read(Approval).agent_id)
+def _withdraw(home: Home, fact: Fact, now: datetime) -> Approval:
+    language = language_of(home.agents, fact.read(Approval).agent_id)
     facts = closed(fact, ApprovalState.WITHDRAWN, NOBODY, WITHDRAWN[language], now)
     try:
-        runtime.home.facts.commit(*facts)
+        home.facts.commit(*facts)
     except Changed:
-        return find(runtime, fact.id)
+        return find(home.facts, fact.id)
     return facts[1].read(Approval)
 
 
@@ -324,10 +323,10 @@ def _as_decided(approval: Approval, *, approved: bool, who: Decider) -> Approval
     )
 
 
-def _may_wait(runtime: Runtime, approval: Approval) -> bool:
+def _may_wait(journal: Journal, approval: Approval) -> bool:
     """Whether a turn still stands where it asked, even if a worker just looks at it again."""
     try:
-        turn = runtime.home.journal.header(approval.turn_id)
+        turn = journal.header(approval.turn_id)
     except NotFound:
         return False
     is_stopped = turn.stop is not None and not turn.stop.pause
@@ -342,10 +341,10 @@ def _all_open(facts: Facts) -> Iterator[Fact]:
     return all_of(facts, INSTALLATION_FACTS, OPEN)
 
 
-def language_of(runtime: Runtime, agent_id: str) -> Language:
+def language_of(agents: Agents, agent_id: str) -> Language:
     """The language of an agent; English where there is no such agent."""
     try:
-        return runtime.home.agents.get(agent_id).agent.language
+        return agents.get(agent_id).agent.language
     except NotFound:
         return Language.EN
 
@@ -358,12 +357,12 @@ def _after(now: datetime, minutes: int | None) -> datetime | None:
     return None if minutes is None else now + timedelta(minutes=minutes)
 
 
-def require_policy(runtime: Runtime, policy: Policy | None) -> None:
+def require_policy(actions: Actions, policy: Policy | None) -> None:
     """See that a list of what runs unasked names impacts and actions only; raises Invalid."""
     if policy is None or isinstance(policy, ApprovalPolicy):
         return
     for name in policy:
-        if name not in set(Impact) and runtime.actions.find(name) is None:
+        if name not in set(Impact) and actions.find(name) is None:
             raise Invalid(
                 f"there is neither an impact nor an action {name!r}",
                 field="policy",

@@ -15,6 +15,8 @@ from opencrab.engine.approvals.approvals import (
 )
 from opencrab.engine.consequence import Ending, Following, TurnConsequence
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
+from opencrab.ports.home import Home
 
 
 class Asking(Protocol):
@@ -28,16 +30,18 @@ class ApprovalConsequence(TurnConsequence[Runtime, Asking]):
     """Questions of a turn end with it."""
 
     def on_close(self, work: Asking, ending: Ending) -> Following:
-        return Following(facts=_withdrawn(work.runtime, ending.turn, work.transcript))
+        return Following(
+            facts=_withdrawn(work.runtime.home, work.runtime.clock, ending.turn, work.transcript)
+        )
 
 
-def _withdrawn(runtime: Runtime, turn: Turn, transcript: Transcript) -> tuple[Fact, ...]:
+def _withdrawn(home: Home, clock: Clock, turn: Turn, transcript: Transcript) -> tuple[Fact, ...]:
     """The change that withdraws what an ending turn has asked and nobody has answered, if any."""
     asked = transcript.approval
     if asked is None or transcript.decision is not None:
         return ()
-    fact = runtime.home.facts.get(INSTALLATION_FACTS, OPEN, approval_id(turn, asked.n))
+    fact = home.facts.get(INSTALLATION_FACTS, OPEN, approval_id(turn, asked.n))
     if fact is None:
         return ()
-    why = WITHDRAWN[language_of(runtime, turn.agent_id)]
-    return closed(fact, ApprovalState.WITHDRAWN, NOBODY, why, runtime.clock.now())
+    why = WITHDRAWN[language_of(home.agents, turn.agent_id)]
+    return closed(fact, ApprovalState.WITHDRAWN, NOBODY, why, clock.now())

@@ -12,6 +12,8 @@ from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
 from opencrab.domain.value import Text, Value
 from opencrab.engine.approvals.approvals import GRANTS_READ
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
+from opencrab.ports.turn.action import Actions
 
 MOST = 50
 """Grants that one agent may have at the same time, used up or not."""
@@ -58,7 +60,7 @@ def grant(runtime: Runtime, agent_id: str, new: NewGrant, *, by: str, grant_id: 
     """
     runtime.home.agents.get(agent_id)
     now = runtime.clock.now()
-    _require_actions(runtime, new.actions)
+    _require_actions(runtime.actions, new.actions)
     until = new.ends(now)
     if not now < until <= now + LONGEST:
         raise Invalid(
@@ -83,21 +85,21 @@ def grant(runtime: Runtime, agent_id: str, new: NewGrant, *, by: str, grant_id: 
     try:
         runtime.home.facts.commit(new_fact(agent_id, GRANT, grant_id, made, expires_at=until))
     except Changed:
-        return _given_before(runtime, made)
+        return _given_before(runtime.home.facts, made)
     return made
 
 
-def revoke(runtime: Runtime, agent_id: str, grant_id: str) -> Grant:
+def revoke(facts: Facts, agent_id: str, grant_id: str) -> Grant:
     """Take a grant back: no call begins by it any more. Raises NotFound."""
     for _ in range(_TRIES):
-        fact = runtime.home.facts.get(agent_id, GRANT, grant_id)
+        fact = facts.get(agent_id, GRANT, grant_id)
         if fact is None:
             raise NotFound(
                 f"agent {agent_id!r} has no grant {grant_id!r}",
                 cure="list them with `opencrab approvals grants`",
             )
         try:
-            runtime.home.facts.commit(fact.removed())
+            facts.commit(fact.removed())
         except Changed:
             continue
         return fact.read(Grant)
@@ -112,14 +114,14 @@ def grants(runtime: Runtime, agent_id: str) -> tuple[Grant, ...]:
     return tuple(grant for grant in given if now < grant.until)
 
 
-def _require_actions(runtime: Runtime, names: tuple[str, ...]) -> None:
+def _require_actions(actions: Actions, names: tuple[str, ...]) -> None:
     for name in names:
-        if runtime.actions.find(name) is None:
+        if actions.find(name) is None:
             raise Invalid(f"there is no action {name!r}", field="actions", cure="correct its name")
 
 
-def _given_before(runtime: Runtime, wanted: Grant) -> Grant:
-    fact = runtime.home.facts.get(wanted.agent_id, GRANT, wanted.id)
+def _given_before(facts: Facts, wanted: Grant) -> Grant:
+    fact = facts.get(wanted.agent_id, GRANT, wanted.id)
     if fact is not None:
         found = fact.read(Grant)
         times = {"created_at": wanted.created_at, "until": wanted.until}

@@ -15,6 +15,9 @@ from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.errors import Refused, Unavailable
 from opencrab.engine.approvals.approvals import Decider
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.access.keys import Keys
+from opencrab.ports.access.secrets import Secrets
+from opencrab.ports.clock import Clock
 
 SECRET = "APPROVAL_LINK_KEY"  # noqa: S105 - the name under which the secret is kept
 """What links are signed with; made when the first one is."""
@@ -39,14 +42,14 @@ class Link:
 def link_to(runtime: Runtime, approval_id: str, *, key_id: str, until: datetime) -> str:
     """The token of a new link. Raises Unavailable where nothing secret can be kept."""
     seconds = int(until.timestamp())
-    signature = _signature(_made(runtime), approval_id, key_id, seconds)
+    signature = _signature(_made(runtime.clock, runtime.secrets), approval_id, key_id, seconds)
     return f"{approval_id}.{key_id}.{seconds}.{signature}"
 
 
-def read_link(runtime: Runtime, token: str) -> Link:
+def read_link(secrets: Secrets | None, token: str) -> Link:
     """The link of a token, over or not; raises Refused unless this installation made it."""
     parts = _FORM.fullmatch(token)
-    secret = _known(runtime) if parts else None
+    secret = _known(secrets) if parts else None
     if parts is None or secret is None:
         raise _forged()
     approval_id, key_id, seconds = parts["approval"], parts["key"], int(parts["until"])
@@ -56,9 +59,9 @@ def read_link(runtime: Runtime, token: str) -> Link:
     return Link(approval_id, key_id, datetime.fromtimestamp(seconds, UTC))
 
 
-def decider_by(runtime: Runtime, link: Link) -> Decider:
+def decider_by(keys: Keys, link: Link) -> Decider:
     """In whose name a link decides; raises Refused when its maker's key was revoked."""
-    key = _key(runtime, link.key_id)
+    key = _key(keys, link.key_id)
     if key is None or key.revoked_at is not None or key.scope is Scope.READ:
         raise Refused("the key that made this link was revoked", cure="ask for a new link")
     name = f"link:{key.id[:_SHOWN]}"
@@ -71,33 +74,33 @@ def _signature(secret: str, approval_id: str, key_id: str, seconds: int) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-def _made(runtime: Runtime) -> str:
+def _made(clock: Clock, secrets: Secrets | None) -> str:
     """The secret, made if there is none yet; two who make it at once go by what is kept."""
-    known = _known(runtime)
+    known = _known(secrets)
     if known is not None:
         return known
-    if runtime.secrets is None:
+    if secrets is None:
         raise Unavailable("this installation keeps no secrets", cure="use the API or the terminal")
-    runtime.secrets.put(SECRET, runtime.clock.secret())
-    made = _known(runtime)
+    secrets.put(SECRET, clock.secret())
+    made = _known(secrets)
     if made is None:
         raise Unavailable("the secret of links is not readable yet", cure="try again")
     return made
 
 
-def _known(runtime: Runtime) -> str | None:
+def _known(secrets: Secrets | None) -> str | None:
     """The secret; where there was none a moment ago, another process may have made it."""
-    if runtime.secrets is None:
+    if secrets is None:
         return None
-    found = runtime.secrets.get(SECRET)
+    found = secrets.get(SECRET)
     if found is None:
-        runtime.secrets.forget()
-        found = runtime.secrets.get(SECRET)
+        secrets.forget()
+        found = secrets.get(SECRET)
     return found
 
 
-def _key(runtime: Runtime, key_id: str) -> ApiKey | None:
-    return next((key for key in runtime.home.keys.list() if key.id == key_id), None)
+def _key(keys: Keys, key_id: str) -> ApiKey | None:
+    return next((key for key in keys.list() if key.id == key_id), None)
 
 
 def _forged() -> Refused:

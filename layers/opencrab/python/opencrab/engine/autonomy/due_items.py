@@ -19,6 +19,8 @@ from opencrab.engine.goals.queue import Board, released, turn_source
 from opencrab.engine.goals.self_goals import rested
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_due
+from opencrab.ports.agents import Agents
+from opencrab.ports.turn.journal import Journal
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +34,7 @@ def admit_or_drop(runtime: Runtime, item: DueItem) -> bool:
     """
     admitted = True
     try:
-        if _is_for_later(runtime, item):
+        if _is_for_later(runtime.home.agents, item):
             _rest(runtime, item)
             admitted = False
         else:
@@ -55,10 +57,10 @@ def admit_item(runtime: Runtime, item: DueItem) -> None:
     admit_due(runtime, item)
 
 
-def _is_for_later(runtime: Runtime, item: DueItem) -> bool:
+def _is_for_later(agents: Agents, item: DueItem) -> bool:
     if item.task is None or item.message.authority is not Authority.SELF:
         return False
-    agent = runtime.home.agents.get(_agent_of(item)).agent
+    agent = agents.get(_agent_of(item)).agent
     return agent.status is not AgentStatus.ACTIVE or not agent.heartbeat.acts_unasked
 
 
@@ -78,7 +80,7 @@ def _rest(runtime: Runtime, item: DueItem) -> None:
         runtime.home.sessions.create(item.session)
 
     def rests(goal: Goal, _now: datetime) -> Goal | None:
-        return None if _is_there(runtime, goal.turn_id) else rested(goal)
+        return None if _is_there(runtime.home.journal, goal.turn_id) else rested(goal)
 
     _without_turn(runtime, item, rests)
 
@@ -101,7 +103,7 @@ def _without_turn(
     with suppress(NotFound):
         profile = runtime.home.agents.get(agent_id)
         for _ in range(ATTEMPTS):
-            fact = goal_fact(runtime, agent_id, item.task)
+            fact = goal_fact(runtime.home.facts, agent_id, item.task)
             goal, now = fact.read(Goal), runtime.clock.now()
             if item.message.source_id != turn_source(goal):
                 return
@@ -119,10 +121,10 @@ def _without_turn(
         raise Conflict(f"agent {agent_id!r} is changed by others all the time", cure="try again")
 
 
-def _is_there(runtime: Runtime, turn_id: str | None) -> bool:
+def _is_there(journal: Journal, turn_id: str | None) -> bool:
     """Whether a turn was admitted already."""
     if turn_id is None:
         return False
     with suppress(NotFound):
-        return runtime.home.journal.header(turn_id).id == turn_id
+        return journal.header(turn_id).id == turn_id
     return False

@@ -26,7 +26,8 @@ from opencrab.engine.agents.vital_signs import TRIES, stir, stored_signs
 from opencrab.engine.autonomy.heartbeat_decision import decided
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import Outcome
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.documents import Facts
+from opencrab.ports.turn.queue import Delivery, Queue
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +156,7 @@ def beat(
     """
     alive = occupied or cache(lambda: _occupied(runtime))
     for _ in range(TRIES):
-        stored = found or stored_signs(runtime, agent_id)
+        stored = found or stored_signs(runtime.home.facts, agent_id)
         found = None
         signs = None if stored is None else stored.read(VitalSigns)
         if stored is None or signs is None or not signs.beats_at_all:
@@ -173,10 +174,10 @@ def beat(
 
 
 def beats(
-    runtime: Runtime, agent_id: str, *, after: str = "", limit: int = _LOG_PAGE
+    facts: Facts, agent_id: str, *, after: str = "", limit: int = _LOG_PAGE
 ) -> tuple[Fact, ...]:
     """The log of an agent's beats with a reason, newest first, as facts of Beat."""
-    return runtime.home.facts.page(agent_id, BEAT, after=after, limit=limit, newest_first=True)
+    return facts.page(agent_id, BEAT, after=after, limit=limit, newest_first=True)
 
 
 def _swept(
@@ -193,15 +194,15 @@ def _swept(
             beaten.idle += became is Decided.IDLE
             beaten.dropped += became is Decided.DROPPED
             signs = signs.after_beat(now)
-        beaten.queued += _queue(runtime, signs, now)
+        beaten.queued += _queue(runtime.home.beats, signs, now)
 
 
-def _queue(runtime: Runtime, signs: VitalSigns, now: datetime) -> int:
+def _queue(beats: Queue, signs: VitalSigns, now: datetime) -> int:
     """Queue all beats until the next sweep: the shortest interval has several of them."""
     moment, queued = signs.next_beat_at, 0
     while moment <= now + AHEAD:
         told = _Told(agent=signs.agent_id, slot=slot_of(moment))
-        runtime.home.beats.send(
+        beats.send(
             told.model_dump_json(),
             group=signs.agent_id,
             deduplication=f"{signs.agent_id}#{told.slot}",

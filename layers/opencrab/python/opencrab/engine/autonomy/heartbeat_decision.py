@@ -38,6 +38,7 @@ from opencrab.engine.models import router
 from opencrab.engine.money.budgets import budgets
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.prompt.surroundings import EVENTS_READ
+from opencrab.ports.home import Home
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +109,7 @@ def decided(runtime: Runtime, stored: Fact, signs: VitalSigns, occupied: Occupie
     if verdict.idle == "busy" or not (verdict.reasons or stale):
         runtime.home.facts.commit(kept(_idle(signs, now), stored))
         return False
-    profile = _living(runtime, stored)
+    profile = _living(runtime.home, stored)
     if profile is None:
         return False
     deciding = _Deciding(runtime, stored, _as_told(signs, profile), profile, now)
@@ -129,13 +130,13 @@ def decided(runtime: Runtime, stored: Fact, signs: VitalSigns, occupied: Occupie
     return True
 
 
-def _living(runtime: Runtime, stored: Fact) -> Profile | None:
+def _living(home: Home, stored: Fact) -> Profile | None:
     """The agent; one that is gone leaves no signs behind."""
     try:
-        return runtime.home.agents.get(stored.owner)
+        return home.agents.get(stored.owner)
     except NotFound:
         log.info("vital signs of no agent removed: agent=%s", stored.owner)
-        runtime.home.facts.commit(stored.removed())
+        home.facts.commit(stored.removed())
         return None
 
 

@@ -59,7 +59,7 @@ def _ended(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
     turn = work.turn
     if not (turn.unasked or turn.task is not None):
         return _answered(work) if spoke and len(work.session.participants) > 1 else None
-    stored = stored_signs(work.runtime, turn.agent_id)
+    stored = stored_signs(work.runtime.home.facts, turn.agent_id)
     if stored is None:
         return None
     now, before = work.runtime.clock.now(), stored.read(VitalSigns)
@@ -81,7 +81,7 @@ def _settle(work: Work) -> None:
     if (gone := _outlived(work)) is not None:
         with suppress(Changed):
             work.runtime.home.facts.commit(gone)
-    stored = stored_signs(work.runtime, turn.agent_id)
+    stored = stored_signs(work.runtime.home.facts, turn.agent_id)
     if stored is None:
         return
     signs = stored.read(VitalSigns)
@@ -115,7 +115,7 @@ def _outlived(work: Work) -> Fact | None:
 
 def _answered(work: Work) -> Fact | None:
     """The vital signs without a mention of the session in which the agent has just spoken."""
-    stored = stored_signs(work.runtime, work.turn.agent_id)
+    stored = stored_signs(work.runtime.home.facts, work.turn.agent_id)
     before = None if stored is None else stored.read(VitalSigns)
     signs = None if before is None else _without_mention(before, work.turn.session_id)
     return None if signs is None or signs == before else kept(signs, stored)

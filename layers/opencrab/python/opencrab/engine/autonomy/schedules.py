@@ -26,6 +26,11 @@ from opencrab.engine.autonomy.due_items import admit_item, admit_or_drop
 from opencrab.engine.autonomy.heartbeat_decision import own_session
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
+from opencrab.ports.conversation.sessions import Sessions
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
+from opencrab.ports.turn.journal import Journal
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +67,7 @@ def create(runtime: Runtime, agent_id: str, schedule_id: str, draft: ScheduleDra
     _require_place(runtime, agent_id, draft)
     for _ in range(SCHEDULES):
         counted = runtime.home.facts.get(agent_id, MADE, MADE)
-        known = schedules(runtime, agent_id)
+        known = schedules(runtime.home, agent_id)
         before = next((each for each in known if each.id == schedule_id), None)
         if before is not None:
             return _made_before(before, draft)
@@ -107,30 +112,30 @@ def change(
             )
         return schedule.changed(draft, runtime.clock.now()), ()
 
-    return _changed(runtime, agent_id, schedule_id, replaced)[0]
+    return _changed(runtime.home.facts, agent_id, schedule_id, replaced)[0]
 
 
-def delete(runtime: Runtime, agent_id: str, schedule_id: str) -> Schedule:
+def delete(facts: Facts, agent_id: str, schedule_id: str) -> Schedule:
     """Keep a schedule no more; what it has begun goes on. Raises NotFound."""
     for _ in range(_TRIES):
-        fact = _fact(runtime, agent_id, schedule_id)
+        fact = _fact(facts, agent_id, schedule_id)
         try:
-            runtime.home.facts.commit(fact.removed())
+            facts.commit(fact.removed())
         except Changed:
             continue
         return fact.read(Schedule)
     raise _busy(schedule_id)
 
 
-def get(runtime: Runtime, agent_id: str, schedule_id: str) -> Schedule:
+def get(facts: Facts, agent_id: str, schedule_id: str) -> Schedule:
     """One schedule; raises NotFound."""
-    return _fact(runtime, agent_id, schedule_id).read(Schedule)
+    return _fact(facts, agent_id, schedule_id).read(Schedule)
 
 
-def schedules(runtime: Runtime, agent_id: str) -> tuple[Schedule, ...]:
+def schedules(home: Home, agent_id: str) -> tuple[Schedule, ...]:
     """An agent's schedules in the order in which they were made. Raises NotFound (agent)."""
-    runtime.home.agents.get(agent_id)
-    found = runtime.home.facts.page(agent_id, SCHEDULE, limit=2 * SCHEDULES)
+    home.agents.get(agent_id)
+    found = home.facts.page(agent_id, SCHEDULE, limit=2 * SCHEDULES)
     known = (fact.read(Schedule) for fact in found)
     return tuple(sorted(known, key=lambda each: (each.created_at, each.id)))
 
@@ -142,20 +147,20 @@ def run_now(runtime: Runtime, agent_id: str, schedule_id: str, *, key: str) -> t
     """
 
     def done(schedule: Schedule) -> _Step:
-        why = _obstacle(runtime, schedule)
+        why = _obstacle(runtime.home, runtime.clock, schedule)
         if why is not None:
             raise Conflict(
                 f"schedule {schedule_id!r} cannot be run: {_WHY[why]}",
                 cure="an agent that has not retired can, in a session that it takes part in",
             )
-        item, turn = _item(runtime, schedule, f"run-{key}")
-        if schedule.last_turn_id != turn and _header(runtime, turn) is None:
+        item, turn = _item(runtime.clock, schedule, f"run-{key}")
+        if schedule.last_turn_id != turn and _header(runtime.home.journal, turn) is None:
             schedule = schedule.done(turn, runtime.clock.now())
         return schedule, (item,)
 
-    schedule, (item,) = _changed(runtime, agent_id, schedule_id, done)
-    turn = _item(runtime, schedule, f"run-{key}")[1]
-    if _header(runtime, turn) is None:
+    schedule, (item,) = _changed(runtime.home.facts, agent_id, schedule_id, done)
+    turn = _item(runtime.clock, schedule, f"run-{key}")[1]
+    if _header(runtime.home.journal, turn) is None:
         admit_item(runtime, item)
     runtime.home.due.done(item.id)
     return (turn,)
@@ -168,7 +173,7 @@ def sweep_schedules(runtime: Runtime) -> int:
     installation is frozen. Once an hour those are looked at that a wrong clock moved far away.
     """
     if runtime.clock.now().minute == 0:
-        _bring_back(runtime)
+        _bring_back(runtime.home.facts, runtime.clock)
     now, looked, begun = runtime.clock.now(), set[tuple[str, str, str]](), 0
     for _ in range(_PAGES):
         due = runtime.home.facts.due(SCHEDULE, now, _BATCH)
@@ -181,15 +186,15 @@ def sweep_schedules(runtime: Runtime) -> int:
     return begun
 
 
-def _bring_back(runtime: Runtime) -> None:
+def _bring_back(facts: Facts, clock: Clock) -> None:
     """Give each schedule a time that its rule allows, whose next one is farther away than that."""
-    now = runtime.clock.now()
-    for fact in runtime.home.facts.due(SCHEDULE, now + _EVER, _ALL):
+    now = clock.now()
+    for fact in facts.due(SCHEDULE, now + _EVER, _ALL):
         schedule = fact.read(Schedule)
         try:
             after = schedule.in_time(now)
             if after != schedule:
-                runtime.home.facts.commit(_kept(after, fact))
+                facts.commit(_kept(after, fact))
                 log.warning("schedule %s was too far away: the clock was wrong", schedule.id)
         except OpenCrabError as error:
             log.warning("schedule %s stays as it is: %s", schedule.id, error.message)
@@ -199,7 +204,7 @@ def _fired(runtime: Runtime, fact: Fact, frozen: tuple[str, ...]) -> bool:
     """Begin what is due, or switch it off that nobody could do; False where nothing began."""
     schedule = fact.read(Schedule)
     try:
-        after, items = _next(runtime, schedule, frozen)
+        after, items = _next(runtime.home, runtime.clock, schedule, frozen)
         runtime.home.facts.commit(_kept(after, fact), due=items)
     except Changed:
         return False
@@ -211,41 +216,43 @@ def _fired(runtime: Runtime, fact: Fact, frozen: tuple[str, ...]) -> bool:
     return bool(items) and admit_or_drop(runtime, items[0])
 
 
-def _next(runtime: Runtime, schedule: Schedule, frozen: tuple[str, ...]) -> _Step:
+def _next(home: Home, clock: Clock, schedule: Schedule, frozen: tuple[str, ...]) -> _Step:
     """A due schedule with its next time, and what begins with the one that has come."""
-    now = runtime.clock.now()
-    why = _obstacle(runtime, schedule)
+    now = clock.now()
+    why = _obstacle(home, clock, schedule)
     if why is not None:
         return schedule.off(why, now), ()
     try:
         moved = schedule.moved(now)
     except Invalid:
         return schedule.off(WhyOff.NEVER, now), ()
-    if {INSTALLATION, schedule.agent_id} & {*frozen} or _goes_on(runtime, schedule.last_turn_id):
+    if {INSTALLATION, schedule.agent_id} & {*frozen} or _goes_on(
+        home.journal, schedule.last_turn_id
+    ):
         log.info("schedule %s lets a time pass by: frozen, or still at the one before", schedule.id)
         return moved, ()
-    item, turn = _item(runtime, schedule, str(schedule.slot))
+    item, turn = _item(clock, schedule, str(schedule.slot))
     if turn == schedule.last_turn_id:
         return moved, ()
     return moved.done(turn, now), (item,)
 
 
-def _obstacle(runtime: Runtime, schedule: Schedule) -> WhyOff | None:
+def _obstacle(home: Home, clock: Clock, schedule: Schedule) -> WhyOff | None:
     """Why nobody can do what a schedule says."""
     try:
-        if not runtime.home.agents.get(schedule.agent_id).agent.answers:
+        if not home.agents.get(schedule.agent_id).agent.answers:
             return WhyOff.RETIRED
     except NotFound:
         return WhyOff.RETIRED
-    there = _takes_part(runtime, schedule.agent_id, schedule.session_id)
+    there = _takes_part(home.sessions, clock, schedule.agent_id, schedule.session_id)
     return None if there else WhyOff.NOT_THERE
 
 
-def _takes_part(runtime: Runtime, agent_id: str, session_id: str | None) -> bool:
+def _takes_part(sessions: Sessions, clock: Clock, agent_id: str, session_id: str | None) -> bool:
     """Whether an agent takes part in a session that goes on; its own need not have begun."""
-    own = own_session(agent_id, runtime.clock.now())
+    own = own_session(agent_id, clock.now())
     try:
-        session = runtime.home.sessions.get(session_id or own.id)
+        session = sessions.get(session_id or own.id)
     except NotFound:
         return session_id is None
     return session.status is SessionStatus.ACTIVE and agent_id in session.agent_ids
@@ -254,7 +261,7 @@ def _takes_part(runtime: Runtime, agent_id: str, session_id: str | None) -> bool
 def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> None:
     if not runtime.home.agents.get(agent_id).agent.answers:
         raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
-    if not _takes_part(runtime, agent_id, draft.session_id):
+    if not _takes_part(runtime.home.sessions, runtime.clock, agent_id, draft.session_id):
         named = "its own" if draft.session_id is None else repr(draft.session_id)
         raise Invalid(
             f"session_id: agent {agent_id!r} takes part in no session {named} that goes on",
@@ -263,9 +270,9 @@ def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> Non
         )
 
 
-def _item(runtime: Runtime, schedule: Schedule, occasion: str) -> tuple[DueItem, str]:
+def _item(clock: Clock, schedule: Schedule, occasion: str) -> tuple[DueItem, str]:
     """What is to be admitted on one occasion, and the turn that it becomes."""
-    now, agent_id = runtime.clock.now(), schedule.agent_id
+    now, agent_id = clock.now(), schedule.agent_id
     own = own_session(agent_id, now)
     session_id = schedule.session_id or own.id
     source_id = f"schedule#{schedule.id}#{occasion}"
@@ -290,34 +297,34 @@ def _item(runtime: Runtime, schedule: Schedule, occasion: str) -> tuple[DueItem,
     return item, message.turn_in(session_id, agent_id)
 
 
-def _goes_on(runtime: Runtime, turn: str | None) -> bool:
-    found = None if turn is None else _header(runtime, turn)
+def _goes_on(journal: Journal, turn: str | None) -> bool:
+    found = None if turn is None else _header(journal, turn)
     return found is not None and not found.status.is_end
 
 
-def _header(runtime: Runtime, turn: str) -> Turn | None:
+def _header(journal: Journal, turn: str) -> Turn | None:
     try:
-        return runtime.home.journal.header(turn)
+        return journal.header(turn)
     except NotFound:
         return None
 
 
 def _changed(
-    runtime: Runtime, agent_id: str, schedule_id: str, act: Callable[[Schedule], _Step]
+    facts: Facts, agent_id: str, schedule_id: str, act: Callable[[Schedule], _Step]
 ) -> _Step:
     for _ in range(_TRIES):
-        fact = _fact(runtime, agent_id, schedule_id)
+        fact = _fact(facts, agent_id, schedule_id)
         schedule, items = act(fact.read(Schedule))
         try:
-            runtime.home.facts.commit(_kept(schedule, fact), due=items)
+            facts.commit(_kept(schedule, fact), due=items)
         except Changed:
             continue
         return schedule, items
     raise _busy(schedule_id)
 
 
-def _fact(runtime: Runtime, agent_id: str, schedule_id: str) -> Fact:
-    found = runtime.home.facts.get(agent_id, SCHEDULE, schedule_id)
+def _fact(facts: Facts, agent_id: str, schedule_id: str) -> Fact:
+    found = facts.get(agent_id, SCHEDULE, schedule_id)
     if found is None:
         raise NotFound(
             f"agent {agent_id!r} has no schedule {schedule_id!r}",

@@ -11,6 +11,7 @@ from opencrab.engine.autonomy.schedules import sweep_schedules
 from opencrab.engine.queueing import enqueue, queue_of
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import send_utterance
+from opencrab.ports.home import Home
 
 _BATCH = 100
 _PATIENCE = timedelta(minutes=10)
@@ -46,16 +47,16 @@ def _turns(runtime: Runtime) -> tuple[int, int]:
     for turn in runtime.home.journal.overdue(stale, _BATCH):
         if not runtime.home.journal.extend(turn, now + _PATIENCE):
             continue
-        if turn.status is TurnStatus.RUNNING and _released(runtime, turn):
+        if turn.status is TurnStatus.RUNNING and _released(runtime.home, turn):
             freed += 1
         else:
-            enqueue(runtime, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")
+            enqueue(runtime.home, turn, again=f"-{turn.epoch}-{int(now.timestamp())}")
             requeued += 1
     return requeued, freed
 
 
-def _released(runtime: Runtime, turn: Turn) -> bool:
-    return turn.receipt is not None and queue_of(runtime, turn).continue_later(turn.receipt, 0)
+def _released(home: Home, turn: Turn) -> bool:
+    return turn.receipt is not None and queue_of(home, turn).continue_later(turn.receipt, 0)
 
 
 def _utterances(runtime: Runtime) -> int:
@@ -63,7 +64,7 @@ def _utterances(runtime: Runtime) -> int:
     stale = now - timedelta(seconds=runtime.rules.stale_seconds)
     unsent = runtime.home.outbox.unsent(stale, _BATCH)
     for utterance in unsent:
-        send_utterance(runtime, utterance, again=f"-{int(now.timestamp())}")
+        send_utterance(runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")
     return len(unsent)
 
 

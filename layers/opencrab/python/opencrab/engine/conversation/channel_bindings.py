@@ -21,6 +21,9 @@ from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Identifier, Name, ShortText, Value
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
+from opencrab.ports.conversation.sessions import Sessions
+from opencrab.ports.home import Home
 
 PLACE = "place"
 """The kind of fact that says which session a place belongs to; its id is `kind.address`."""
@@ -51,9 +54,9 @@ def fewest(*hearings: Hearing) -> Hearing:
     return min(hearings, key=_FEWEST_FIRST.index)
 
 
-def session_at(runtime: Runtime, place: str) -> Session | None:
+def session_at(home: Home, place: str) -> Session | None:
     """The session of a place that still takes messages, or None."""
-    return _session(runtime, runtime.home.facts.get(INSTALLATION_FACTS, PLACE, place))
+    return _session(home.sessions, home.facts.get(INSTALLATION_FACTS, PLACE, place))
 
 
 def settle(runtime: Runtime, place: str, opening: Opening, *, key: str = "") -> Session:
@@ -71,7 +74,7 @@ def settle(runtime: Runtime, place: str, opening: Opening, *, key: str = "") -> 
     started = stable_id("place", place, "started", key) if key else ""
     for _ in range(_TRIES):
         fact = runtime.home.facts.get(INSTALLATION_FACTS, PLACE, place)
-        session = _session(runtime, fact)
+        session = _session(runtime.home.sessions, fact)
         if session is None or _is_other(session, opening, started):
             follows = opening if session is None or started else _closer(session, opening)
             session = _begun(runtime, place, follows, started=started, fact=fact, current=session)
@@ -79,25 +82,25 @@ def settle(runtime: Runtime, place: str, opening: Opening, *, key: str = "") -> 
             return session
         if session is None or _is_other(session, opening, started):
             continue
-        joined = _joined(runtime, session, opening.agent_ids)
+        joined = _joined(runtime.home.sessions, runtime.clock, session, opening.agent_ids)
         if joined is not None:
             return joined
     raise Conflict(f"place {place!r} is changed by others all the time", cure="try again")
 
 
-def leave(runtime: Runtime, place: str, agent_id: str) -> Session:
+def leave(home: Home, clock: Clock, place: str, agent_id: str) -> Session:
     """Let an agent leave the session of a place; the last one ends it.
 
     Raises NotFound when there is no session, or the agent is not in it.
     """
-    session = session_at(runtime, place)
+    session = session_at(home, place)
     if session is None or agent_id not in session.agent_ids:
         raise NotFound(f"agent {agent_id!r} is in no session here", cure="start one")
     left = tuple(each for each in session.agent_ids if each != agent_id)
-    now = runtime.clock.now()
+    now = clock.now()
     if not left:
-        return runtime.home.sessions.end(session.id, now)
-    return runtime.home.sessions.seat(session.id, left, now)
+        return home.sessions.end(session.id, now)
+    return home.sessions.seat(session.id, left, now)
 
 
 def _is_other(session: Session, opening: Opening, started: str) -> bool:
@@ -114,11 +117,11 @@ def _closer(session: Session, opening: Opening) -> Opening:
     return opening.replaced(agent_ids=together, opened_by=session.created_by)
 
 
-def _session(runtime: Runtime, fact: Fact | None) -> Session | None:
+def _session(sessions: Sessions, fact: Fact | None) -> Session | None:
     if fact is None:
         return None
     try:
-        session = runtime.home.sessions.get(fact.read(Bound).session_id)
+        session = sessions.get(fact.read(Bound).session_id)
     except NotFound:
         return None
     return session if session.status is SessionStatus.ACTIVE else None
@@ -152,7 +155,9 @@ def _begun(
     return opened if opened.status is SessionStatus.ACTIVE else None
 
 
-def _joined(runtime: Runtime, session: Session, agent_ids: tuple[str, ...]) -> Session | None:
+def _joined(
+    sessions: Sessions, clock: Clock, session: Session, agent_ids: tuple[str, ...]
+) -> Session | None:
     """The session with these agents in it; None when it has ended meanwhile."""
     missing = tuple(each for each in agent_ids if each not in session.agent_ids)
     if not missing:
@@ -160,7 +165,7 @@ def _joined(runtime: Runtime, session: Session, agent_ids: tuple[str, ...]) -> S
     require_room(len({*session.ever_ids, *missing}))
     together = (*session.agent_ids, *missing)
     try:
-        return runtime.home.sessions.seat(session.id, together, runtime.clock.now())
+        return sessions.seat(session.id, together, clock.now())
     except Conflict:
         return None
 

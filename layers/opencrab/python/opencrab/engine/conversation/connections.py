@@ -16,6 +16,10 @@ from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
 from opencrab.engine.conversation.live import Start, Visible, Watched, collect, start, too_many
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.access.keys import Keys
+from opencrab.ports.clock import Clock
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of
 
 CONNECTION, TICKET = "connection", "ticket"
@@ -100,13 +104,13 @@ class Holders:
         found = self.known.get(key)
         if found is None or now - found[1] >= KEY_BELIEVED:
             self.known.pop(key, None)
-            found = self.known[key] = holder(self.runtime, key), now
+            found = self.known[key] = holder(self.runtime.home.keys, key), now
         return found[0]
 
 
-def holder(runtime: Runtime, key: str) -> Principal:
+def holder(keys: Keys, key: str) -> Principal:
     """Who holds the key with this hash; raises Unauthenticated when nobody does any more."""
-    found = runtime.home.keys.find(key)
+    found = keys.find(key)
     if found is None or found.revoked_at is not None:
         raise Unauthenticated(
             "this API key is unknown or revoked", cure="send a valid key, or create a new one"
@@ -147,7 +151,7 @@ def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal
 
     Raises Unauthenticated, and Exhausted when the key has too many; a few may slip in at once.
     """
-    principal, now = holder(runtime, key), runtime.clock.now()
+    principal, now = holder(runtime.home.keys, key), runtime.clock.now()
     place, expires = key_of(connection_id), now + CONNECTION_LIVES
     opened = runtime.home.facts.page(key, OPENED, limit=_PAGE)
     if sum(each.id != place and not _is_over(each, now) for each in opened) >= MOST_OPENED:
@@ -165,9 +169,9 @@ def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal
     return principal
 
 
-def close_connection(runtime: Runtime, connection_id: str) -> None:
+def close_connection(facts: Facts, connection_id: str) -> None:
     """Forget a connection and all that it watches."""
-    fact = _stored(runtime, connection_id)
+    fact = _stored(facts, connection_id)
     if fact is None:
         return
     connection, key = fact.read(Connection), key_of(connection_id)
@@ -175,7 +179,7 @@ def close_connection(runtime: Runtime, connection_id: str) -> None:
     gone.append(_removed(connection.key, OPENED, key))
     gone.append(_removed(INSTALLATION_FACTS, CONNECTION, key))
     for begin in range(0, len(gone), _AT_ONCE):
-        runtime.home.facts.commit(*gone[begin : begin + _AT_ONCE])
+        facts.commit(*gone[begin : begin + _AT_ONCE])
 
 
 def heard(runtime: Runtime, connection_id: str, pause: Pause = _at_once) -> Principal:
@@ -193,7 +197,7 @@ def heard(runtime: Runtime, connection_id: str, pause: Pause = _at_once) -> Prin
             raise flooding()
         return connection.replaced(said=connection.said + 1)
 
-    return holder(runtime, _changed(runtime, connection_id, counted, pause=pause).key)
+    return holder(runtime.home.keys, _changed(runtime, connection_id, counted, pause=pause).key)
 
 
 def watch(
@@ -258,7 +262,7 @@ def watchers(runtime: Runtime, watched: Watched) -> Iterator[Fact]:
     return (fact for fact in known if not _is_over(fact, now))
 
 
-def told_next(runtime: Runtime, session_id: str, watcher: Fact) -> Iterator[Line]:
+def told_next(home: Home, session_id: str, watcher: Fact) -> Iterator[Line]:
     """The lines of a session that a watcher has not been told, each claimed before it is told.
 
     Several functions may tell the same watcher at once: the claim gives each line to one of them.
@@ -269,16 +273,16 @@ def told_next(runtime: Runtime, session_id: str, watcher: Fact) -> Iterator[Line
     while fact is not None:
         state = fact.read(Watcher)
         lines, place = collect(
-            runtime.home.journal, session_id, state.visible, after=state.place, limit=_BATCH
+            home.journal, session_id, state.visible, after=state.place, limit=_BATCH
         )
         reached = place or (lines[-1].sequence if lines else state.place)
         if reached == state.place:
             return
         claimed = fact.holding(state.replaced(place=reached))
         try:
-            runtime.home.facts.commit(claimed)
+            home.facts.commit(claimed)
         except Changed:
-            fact = runtime.home.facts.get(*fact.key)
+            fact = home.facts.get(*fact.key)
             continue
         yield from lines
         fact = None if place is None else claimed
@@ -312,7 +316,7 @@ def _changed(
 ) -> Connection:
     """A connection after a change, written with a fact beside it; tried again when others write."""
     for seconds in (*PAUSES, None):
-        fact = _stored(runtime, connection_id)
+        fact = _stored(runtime.home.facts, connection_id)
         if fact is None or _is_over(fact, runtime.clock.now()):
             raise Unauthenticated("this connection is over", cure="connect again")
         changed = change(fact.read(Connection))
@@ -321,19 +325,19 @@ def _changed(
             runtime.home.facts.commit(fact.holding(changed), *also)
         except Changed:
             if seconds is not None:
-                pause(seconds * (0.5 + _chance(runtime)))
+                pause(seconds * (0.5 + _chance(runtime.clock)))
             continue
         return changed
     raise Unavailable("too much is said over this connection at once", cure="say it again")
 
 
-def _chance(runtime: Runtime) -> float:
+def _chance(clock: Clock) -> float:
     """By chance something from 0 to a half: whoever met once must not meet again."""
-    return int(content_hash(runtime.clock.secret().encode())[-4:], 16) / 0x20000
+    return int(content_hash(clock.secret().encode())[-4:], 16) / 0x20000
 
 
-def _stored(runtime: Runtime, connection_id: str) -> Fact | None:
-    return runtime.home.facts.get(INSTALLATION_FACTS, CONNECTION, key_of(connection_id))
+def _stored(facts: Facts, connection_id: str) -> Fact | None:
+    return facts.get(INSTALLATION_FACTS, CONNECTION, key_of(connection_id))
 
 
 def _removed(owner: str, kind: str, fact_id: str) -> Fact:

@@ -11,7 +11,7 @@ from opencrab.engine.goals.progress_panel import show_panel
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import Outcome
 from opencrab.ports.conversation.channel import Channel
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, Queue
 
 BACKOFF_SECONDS = 2
 BACKOFF_LIMIT = timedelta(minutes=5)
@@ -103,7 +103,7 @@ def _again(
         state=DeliveryState.QUEUED, updated_at=runtime.clock.now(), error=error.message[:500]
     )
     runtime.home.outbox.mark(waiting, DeliveryState.SENDING)
-    return _later(runtime, delivery, utterance.attempts)
+    return _later(runtime.home.deliveries, delivery, utterance.attempts)
 
 
 def _shown(runtime: Runtime, delivery: Delivery) -> Outcome:
@@ -112,16 +112,16 @@ def _shown(runtime: Runtime, delivery: Delivery) -> Outcome:
         show_panel(runtime, json.loads(delivery.body))
     except Unavailable:
         if delivery.count < ATTEMPTS:
-            return _later(runtime, delivery, delivery.count)
+            return _later(runtime.home.deliveries, delivery, delivery.count)
     except OpenCrabError:
         return Outcome.FINISHED
     return Outcome.FINISHED
 
 
-def _later(runtime: Runtime, delivery: Delivery, attempts: int) -> Outcome:
+def _later(deliveries: Queue, delivery: Delivery, attempts: int) -> Outcome:
     seconds = BACKOFF_SECONDS * 2**attempts
     most = int(BACKOFF_LIMIT.total_seconds())
-    runtime.home.deliveries.continue_later(delivery.receipt, min(seconds, most))
+    deliveries.continue_later(delivery.receipt, min(seconds, most))
     return Outcome.CONTINUE
 
 

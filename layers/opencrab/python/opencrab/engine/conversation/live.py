@@ -16,6 +16,7 @@ from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.live_events import Event, TurnMoved
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
+from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import History
 
 PUBLIC = frozenset({LineKind.SPEECH, LineKind.SYSTEM, LineKind.APPROVAL})
@@ -108,10 +109,10 @@ def collect(
     return found, before if newest_first else after
 
 
-def newest(runtime: Runtime, session_id: str) -> int:
+def newest(home: Home, session_id: str) -> int:
     """The sequence of a session's newest line, 0 when there is none; raises NotFound."""
-    runtime.home.sessions.get(session_id)
-    found = runtime.home.journal.lines(session_id, limit=1, newest_first=True)
+    home.sessions.get(session_id)
+    found = home.journal.lines(session_id, limit=1, newest_first=True)
     return found[0].sequence if found else 0
 
 
@@ -127,7 +128,7 @@ def start(runtime: Runtime, watched: Watched, after: int | None) -> Start:
             )
         runtime.home.agents.get(watched.id)
         return Start(0)
-    last = newest(runtime, watched.id)
+    last = newest(runtime.home, watched.id)
     if after is None:
         return Start(last)
     if last - after <= HISTORY:

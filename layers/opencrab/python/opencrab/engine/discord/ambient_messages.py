@@ -13,6 +13,7 @@ from opencrab.domain.conversation.loop_guard import LOOP, WINDOW, Run
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import PARTICIPANTS, Hearing, Session
 from opencrab.domain.discord.community import (
+    Community,
     Person,
     Presence,
     Snowflake,
@@ -29,6 +30,11 @@ from opencrab.engine.conversation.channel_bindings import Opening, session_at, s
 from opencrab.engine.discord.presence import presence_of, presences
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit
+from opencrab.ports.access.secrets import Secrets
+from opencrab.ports.agents import Agents
+from opencrab.ports.clock import Clock
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 
 _TRIES = 5
 _PAGE = 100
@@ -83,69 +89,77 @@ def overhear(runtime: Runtime, said: Said, *, own_ids: frozenset[str] = frozense
     channel's run all the time, and when too many agents take part there; Unavailable when the
     tokens cannot be read.
     """
-    silence = _unheard(runtime, said, own_ids)
+    silence = _unheard(runtime.community, said, own_ids)
     if silence is not None:
         return Outcome(silence=silence)
     if not said.author.is_bot:
-        _human_spoke(runtime, said)
-    session = session_at(runtime, said.place)
-    concerned = _concerned(runtime, said, session)
-    agent_ids = tuple(each for each in concerned if _admits(runtime, said, each))
+        _human_spoke(runtime.home.facts, said)
+    session = session_at(runtime.home, said.place)
+    concerned = _concerned(runtime.home, runtime.secrets, said, session)
+    agent_ids = tuple(
+        each for each in concerned if _admits(runtime.home.facts, runtime.community, said, each)
+    )
     if not agent_ids:
         return Outcome(silence=Silence.GUILD if concerned else Silence.NOBODY)
-    if said.author.is_bot and not _bot_spoke(runtime, said):
+    if said.author.is_bot and not _bot_spoke(runtime.home.facts, runtime.clock, said):
         return Outcome(silence=Silence.LOOP)
-    session = settle(runtime, said.place, _opening(runtime, said, agent_ids))
-    message = _message(said, _authority(runtime, said.author, agent_ids))
+    session = settle(runtime, said.place, _opening(runtime.home.facts, said, agent_ids))
+    message = _message(
+        said, _authority(runtime.home.facts, runtime.community, said.author, agent_ids)
+    )
     taint = said.author.is_bot
     return Outcome(admit(runtime, session.id, message, only=agent_ids, taint=taint))
 
 
-def _unheard(runtime: Runtime, said: Said, own_ids: frozenset[str]) -> Silence | None:
+def _unheard(community: Community, said: Said, own_ids: frozenset[str]) -> Silence | None:
     if said.author.id in own_ids:
         return Silence.OWN
-    if said.guild_id is not None and not runtime.community.admits(said.guild_id):
+    if said.guild_id is not None and not community.admits(said.guild_id):
         return Silence.GUILD
     return None if said.content.strip() else Silence.EMPTY
 
 
-def _admits(runtime: Runtime, said: Said, agent_id: str) -> bool:
+def _admits(facts: Facts, community: Community, said: Said, agent_id: str) -> bool:
     """Whether the author is heard there, as who they are to an agent."""
-    by = _authority(runtime, said.author, (agent_id,))
-    return runtime.community.admits(said.guild_id, by)
+    by = _authority(facts, community, said.author, (agent_id,))
+    return community.admits(said.guild_id, by)
 
 
-def _concerned(runtime: Runtime, said: Said, session: Session | None) -> tuple[str, ...]:
+def _concerned(
+    home: Home, secrets: Secrets | None, said: Said, session: Session | None
+) -> tuple[str, ...]:
     """The agents that are to answer, of those that can."""
     if said.mentions_agent is not None:
-        found: Iterable[str] = _named(runtime, said, said.mentions_agent)
+        found: Iterable[str] = _named(home.facts, said, said.mentions_agent)
     elif said.guild_id is None:
-        found = _in_private(runtime, session)
+        found = _in_private(home.agents, session)
     else:
-        found = _in_channel(runtime, said, session)
-    answering = [each for each in dict.fromkeys(found) if _answers(runtime, each)]
+        found = _in_channel(home.facts, said, session)
+    answering = [each for each in dict.fromkeys(found) if _answers(home.agents, each)]
     if said.author.is_bot:
-        answering = [each for each in answering if not _is_itself(runtime, said.author, each)]
+        answering = [
+            each for each in answering if not _is_itself(home.facts, secrets, said.author, each)
+        ]
     return tuple(answering)[:PARTICIPANTS]
 
 
-def _named(runtime: Runtime, said: Said, agent_id: str) -> tuple[str, ...]:
-    presence = presence_of(runtime, agent_id)
+def _named(facts: Facts, said: Said, agent_id: str) -> tuple[str, ...]:
+    presence = presence_of(facts, agent_id)
     return (agent_id,) if _may_hear(presence, said, mentioned=True) else ()
 
 
-def _in_private(runtime: Runtime, session: Session | None) -> tuple[str, ...]:
+def _in_private(agents: Agents, session: Session | None) -> tuple[str, ...]:
     """Those who talk there already, else the installation's only agent."""
     if session is not None:
         return session.agent_ids
-    found = runtime.home.agents.page(after=None, limit=_PAGE)
+    found = agents.page(after=None, limit=_PAGE)
     living = tuple(each.agent.id for each in found if each.agent.answers)
     return living if len(living) == 1 and len(found) < _PAGE else ()
 
 
-def _in_channel(runtime: Runtime, said: Said, session: Session | None) -> tuple[str, ...]:
+def _in_channel(facts: Facts, said: Said, session: Session | None) -> tuple[str, ...]:
     """Those who listen there; one who is mentioned may also be one who was called there."""
-    kept = {each.agent_id: each for each in presences(runtime)}
+    kept = {each.agent_id: each for each in presences(facts)}
     mentioned = said.mentions_bot
     listening = [
         agent_id
@@ -171,26 +185,26 @@ def _may_hear(presence: Presence | None, said: Said, *, mentioned: bool) -> bool
     return spot.reads and (mentioned or not spot.mentions_only)
 
 
-def _answers(runtime: Runtime, agent_id: str) -> bool:
+def _answers(agents: Agents, agent_id: str) -> bool:
     try:
-        return runtime.home.agents.get(agent_id).agent.answers
+        return agents.get(agent_id).agent.answers
     except NotFound:
         return False
 
 
-def _is_itself(runtime: Runtime, author: Person, agent_id: str) -> bool:
+def _is_itself(facts: Facts, secrets: Secrets | None, author: Person, agent_id: str) -> bool:
     """Whether a bot is the agent's own, whose id its token begins with."""
-    presence = presence_of(runtime, agent_id)
-    if presence is None or presence.token_secret is None or runtime.secrets is None:
+    presence = presence_of(facts, agent_id)
+    if presence is None or presence.token_secret is None or secrets is None:
         return False
-    first = (runtime.secrets.get(presence.token_secret) or "").partition(".")[0]
+    first = (secrets.get(presence.token_secret) or "").partition(".")[0]
     return first.rstrip("=") == b64encode(author.id.encode()).decode().rstrip("=")
 
 
-def _opening(runtime: Runtime, said: Said, agent_ids: tuple[str, ...]) -> Opening:
+def _opening(facts: Facts, said: Said, agent_ids: tuple[str, ...]) -> Opening:
     spots = (
         presence.spot(said.channel_id)
-        for presence in (presence_of(runtime, each) for each in agent_ids)
+        for presence in (presence_of(facts, each) for each in agent_ids)
         if presence is not None
     )
     hearings = [spot.hearing for spot in spots if spot is not None] or [Hearing.SESSION]
@@ -202,13 +216,13 @@ def _opening(runtime: Runtime, said: Said, agent_ids: tuple[str, ...]) -> Openin
     )
 
 
-def _authority(runtime: Runtime, author: Person, agent_ids: tuple[str, ...]) -> Authority:
+def _authority(
+    facts: Facts, community: Community, author: Person, agent_ids: tuple[str, ...]
+) -> Authority:
     """What the author is to all of these agents: one message has one authority, the least."""
     if author.is_bot:
         return Authority.PUBLIC
-    found = (
-        authority_of(author, runtime.community, presence_of(runtime, each)) for each in agent_ids
-    )
+    found = (authority_of(author, community, presence_of(facts, each)) for each in agent_ids)
     return min(found, key=_LEAST_FIRST.index)
 
 
@@ -229,22 +243,22 @@ def _message(said: Said, authority: Authority) -> Message:
     )
 
 
-def _human_spoke(runtime: Runtime, said: Said) -> None:
+def _human_spoke(facts: Facts, said: Said) -> None:
     for _ in range(_TRIES):
-        fact, run = _run(runtime, said.channel_id)
+        fact, run = _run(facts, said.channel_id)
         following = run.after_human(made_at(said.id))
         if fact is None or following == run:
             return
-        if _kept(runtime, fact.holding(following)):
+        if _kept(facts, fact.holding(following)):
             return
     raise _busy(said.channel_id)
 
 
-def _bot_spoke(runtime: Runtime, said: Said) -> bool:
+def _bot_spoke(facts: Facts, clock: Clock, said: Said) -> bool:
     """Whether a bot's message may be answered; it counts once, however often it comes."""
     at = made_at(said.id)
     for _ in range(_TRIES):
-        fact, run = _run(runtime, said.channel_id)
+        fact, run = _run(facts, said.channel_id)
         verdict = run.verdict(said.id)
         if verdict is not None:
             return verdict
@@ -254,19 +268,19 @@ def _bot_spoke(runtime: Runtime, said: Said) -> bool:
             if fact is None
             else fact.holding(following)
         )
-        if _kept(runtime, stored.replaced(expires_at=runtime.clock.now() + WINDOW)):
+        if _kept(facts, stored.replaced(expires_at=clock.now() + WINDOW)):
             return following.heard[-1].answered
     raise _busy(said.channel_id)
 
 
-def _run(runtime: Runtime, channel_id: str) -> tuple[Fact | None, Run]:
-    fact = runtime.home.facts.get(INSTALLATION_FACTS, LOOP, channel_id)
+def _run(facts: Facts, channel_id: str) -> tuple[Fact | None, Run]:
+    fact = facts.get(INSTALLATION_FACTS, LOOP, channel_id)
     return fact, Run() if fact is None else fact.read(Run)
 
 
-def _kept(runtime: Runtime, fact: Fact) -> bool:
+def _kept(facts: Facts, fact: Fact) -> bool:
     try:
-        runtime.home.facts.commit(fact)
+        facts.commit(fact)
     except Changed:
         return False
     return True

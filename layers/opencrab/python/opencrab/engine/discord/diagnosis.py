@@ -79,7 +79,7 @@ def examine(runtime: Runtime, application: Application, language: Language) -> t
         what, cure = advice("off", language)
         return (Check(name="discord", state=Verdict.PROBLEM, what=what, cure=cure),)
     doctor = _Doctor(runtime, application, language, runtime.discord)
-    kept = presences(runtime)
+    kept = presences(runtime.home.facts)
     return (*_of_bot(doctor, kept), _of_owners(doctor, kept), *_of_secrets(doctor, kept))
 
 
@@ -172,7 +172,7 @@ def _of_content(doctor: _Doctor, flags: int, kept: tuple[Presence, ...]) -> Chec
 def _of_commands(doctor: _Doctor) -> Check:
     """Commands may be registered everywhere, or in all servers of the installation alone."""
     try:
-        found = difference(doctor.runtime, doctor.application, None)
+        found = difference(doctor.runtime.discord, doctor.application, None)
         if not found.is_none and _in_guilds(doctor):
             return doctor.well("commands", "commands_guilds")
     except OpenCrabError as error:
@@ -186,7 +186,7 @@ def _of_commands(doctor: _Doctor) -> Check:
 def _in_guilds(doctor: _Doctor) -> bool:
     guild_ids = doctor.runtime.community.guild_ids
     return bool(guild_ids) and all(
-        difference(doctor.runtime, doctor.application, each).is_none for each in guild_ids
+        difference(doctor.runtime.discord, doctor.application, each).is_none for each in guild_ids
     )
 
 

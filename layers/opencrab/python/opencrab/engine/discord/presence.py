@@ -2,38 +2,39 @@
 
 from opencrab.domain.discord.community import PRESENCE, Presence
 from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
-from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 
 _PAGE = 100
 
 
-def presence_of(runtime: Runtime, agent_id: str) -> Presence | None:
+def presence_of(facts: Facts, agent_id: str) -> Presence | None:
     """What is kept of an agent, or None: then it can be asked anywhere, and speaks up nowhere."""
-    fact = runtime.home.facts.get(INSTALLATION_FACTS, PRESENCE, agent_id)
+    fact = facts.get(INSTALLATION_FACTS, PRESENCE, agent_id)
     return None if fact is None else fact.read(Presence)
 
 
-def presences(runtime: Runtime) -> tuple[Presence, ...]:
+def presences(facts: Facts) -> tuple[Presence, ...]:
     """All that are kept, in order of their agents' ids."""
     found, after = list[Fact](), ""
     while True:
-        page = runtime.home.facts.page(INSTALLATION_FACTS, PRESENCE, after=after, limit=_PAGE)
+        page = facts.page(INSTALLATION_FACTS, PRESENCE, after=after, limit=_PAGE)
         found.extend(page)
         if len(page) < _PAGE:
             return tuple(fact.read(Presence) for fact in found)
         after = page[-1].id
 
 
-def keep(runtime: Runtime, presence: Presence) -> Presence:
+def keep(home: Home, presence: Presence) -> Presence:
     """Keep what an agent is there in place of what was kept; raises NotFound without the agent."""
-    runtime.home.agents.get(presence.agent_id)
+    home.agents.get(presence.agent_id)
     fact = new_fact(INSTALLATION_FACTS, PRESENCE, presence.agent_id, presence)
-    runtime.home.facts.commit(fact.replaced(version=0))
+    home.facts.commit(fact.replaced(version=0))
     return presence
 
 
-def drop(runtime: Runtime, agent_id: str) -> None:
+def drop(home: Home, agent_id: str) -> None:
     """Keep nothing of an agent any more; what is not kept stays so. Raises NotFound as `keep`."""
-    runtime.home.agents.get(agent_id)
+    home.agents.get(agent_id)
     gone = Fact(owner=INSTALLATION_FACTS, kind=PRESENCE, id=agent_id, version=0, body=None)
-    runtime.home.facts.commit(gone)
+    home.facts.commit(gone)

@@ -61,7 +61,7 @@ def react(runtime: Runtime, reaction: Reaction, *, own_ids: frozenset[str]) -> O
     if thumbs is None or reaction.author.is_bot:
         return Outcome(unused=Unused.EMOJI)
     path = f"/channels/{reaction.channel_id}/messages/{reaction.message_id}"
-    message = connected(runtime).ask("GET", path)
+    message = connected(runtime.discord).ask("GET", path)
     if str((message.get("author") or {}).get("id")) not in own_ids:
         return Outcome(unused=Unused.OTHERS)
     turn_id = next(_turns(message.get("components") or ()), None)
@@ -78,7 +78,7 @@ def may_judge(runtime: Runtime, person: Person, agent_id: str) -> bool:
 
 
 def _authority(runtime: Runtime, person: Person, agent_id: str) -> Authority:
-    return authority_of(person, runtime.community, presence_of(runtime, agent_id))
+    return authority_of(person, runtime.community, presence_of(runtime.home.facts, agent_id))
 
 
 def _given(runtime: Runtime, reaction: Reaction, turn_id: str, thumbs: Thumbs) -> Outcome:

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 
 from opencrab.domain.errors import NotFound
 from opencrab.domain.value import Value
-from opencrab.engine.runtime import Runtime
 from opencrab.ports.discord import Discord
 
 Command = Mapping[str, Any]
@@ -76,35 +75,37 @@ class Invitation(Value):
     permissions: int
 
 
-def connected(runtime: Runtime) -> Discord:
+def connected(discord: Discord | None) -> Discord:
     """Discord's API; raises NotFound where it is switched off."""
-    if runtime.discord is None:
+    if discord is None:
         raise NotFound(
             "Discord is switched off here",
             cure="set gateway.discord.enabled and its keys; docs/discord.md leads there",
         )
-    return runtime.discord
+    return discord
 
 
-def difference(runtime: Runtime, application: Application, guild_id: str | None) -> Difference:
+def difference(
+    discord: Discord | None, application: Application, guild_id: str | None
+) -> Difference:
     """What registering the commands would change, everywhere or in one server.
 
     Raises NotFound where Discord is switched off, and what Discord says.
     """
     path = _place(application, guild_id)
-    found = connected(runtime).ask("GET", f"{path}?with_localizations=true")
+    found = connected(discord).ask("GET", f"{path}?with_localizations=true")
     return compared(found or (), _wanted(application, guild_id))
 
 
-def register(runtime: Runtime, application: Application, guild_id: str | None) -> Difference:
+def register(discord: Discord | None, application: Application, guild_id: str | None) -> Difference:
     """Register the commands in place of all that are there, unless nothing would change.
 
     Raises as `difference` does.
     """
-    found = difference(runtime, application, guild_id)
+    found = difference(discord, application, guild_id)
     if not found.is_none:
         path = _place(application, guild_id)
-        connected(runtime).ask("PUT", path, list(_wanted(application, guild_id)))
+        connected(discord).ask("PUT", path, list(_wanted(application, guild_id)))
     return found
 
 
@@ -120,9 +121,9 @@ def compared(registered: Iterable[Command], wanted: Iterable[Command]) -> Differ
     )
 
 
-def invitation(runtime: Runtime, application: Application) -> Invitation:
+def invitation(discord: Discord | None, application: Application) -> Invitation:
     """The links that invite the bot; raises NotFound where Discord is switched off."""
-    connected(runtime)
+    connected(discord)
     shared = {"client_id": application.application_id}
     server = shared | {
         "scope": "bot applications.commands",

@@ -16,6 +16,7 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Language
 from opencrab.engine.agents.events import discussion_ended
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
 from opencrab.ports.texts import Texts
 
 _TRIES = 5
@@ -57,12 +58,11 @@ def settle(runtime: Runtime, session: Session) -> None:
     for agent_id in there:
         for other in there:
             if other != agent_id:
-                _meet(runtime, agent_id, other, session, outcome)
+                _meet(runtime.home.facts, agent_id, other, session, outcome)
     discussion_ended(runtime, session)
 
 
-def _meet(runtime: Runtime, agent_id: str, other: str, session: Session, outcome: Outcome) -> None:
-    facts = runtime.home.facts
+def _meet(facts: Facts, agent_id: str, other: str, session: Session, outcome: Outcome) -> None:
     for _ in range(_TRIES):
         stored = facts.get(agent_id, PEER, other)
         before = Peer(agent_id=other) if stored is None else stored.read(Peer)
@@ -76,12 +76,12 @@ def _meet(runtime: Runtime, agent_id: str, other: str, session: Session, outcome
         else:
             fact = stored.holding(after)
         with suppress(Changed):
-            facts.commit(fact, *_outlook(runtime, agent_id, after))
+            facts.commit(fact, *_outlook(facts, agent_id, after))
             return
 
 
-def _outlook(runtime: Runtime, agent_id: str, peer: Peer) -> tuple[Fact, ...]:
+def _outlook(facts: Facts, agent_id: str, peer: Peer) -> tuple[Fact, ...]:
     """What the agent has in view whenever it wakes, where this peer changes it."""
-    stored = runtime.home.facts.get(agent_id, OUTLOOK, OUTLOOK)
+    stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
     before = Outlook() if stored is None else stored.read(Outlook)
     return outlook_change(agent_id, stored, with_peer(before, peer))

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus, Profile
+from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import Mention, VitalSigns
 from opencrab.domain.conversation.message import Channel, Line, LineKind, Message, TextPart
 from opencrab.domain.conversation.session import Session, SessionStatus
@@ -25,6 +26,7 @@ from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit
 from opencrab.engine.turn.work import Consequence, Work
+from opencrab.ports.agents import Agents
 
 PATIENCE = timedelta(seconds=60)
 """So long the floor waits for agents that have not answered a human's message yet."""
@@ -61,7 +63,7 @@ def _opened(work: Work, speech: str) -> DueItem | None:
     is_late = change.floor is not None and change.floor != after.floor
     if is_late or not after.candidates:
         return None
-    return _item(work, after, after.floor + 1, _opens_at(runtime, after, now))
+    return _item(work, after, after.floor + 1, _opens_at(runtime.rules.autonomy, after, now))
 
 
 def take(runtime: Runtime, item: DueItem) -> None:
@@ -104,7 +106,9 @@ def next_speaker(runtime: Runtime, session: Session, lines: tuple[Line, ...]) ->
     speaker.
     """
     last = _last_speech(session, lines)
-    profiles = {each.agent_id: _profile(runtime, each.agent_id) for each in session.candidates}
+    profiles = {
+        each.agent_id: _profile(runtime.home.agents, each.agent_id) for each in session.candidates
+    }
     seats, now = session.agent_ids, runtime.clock.now()
     contenders = []
     for each in session.candidates:
@@ -125,9 +129,8 @@ def next_speaker(runtime: Runtime, session: Session, lines: tuple[Line, ...]) ->
     return first(contenders)
 
 
-def _opens_at(runtime: Runtime, session: Session, now: datetime) -> datetime:
+def _opens_at(autonomy: Autonomy, session: Session, now: datetime) -> datetime:
     """When somebody may take the floor: soon, but not before anybody may speak again."""
-    autonomy = runtime.rules.autonomy
     if session.hops == 0 and session.awaited:
         return now + PATIENCE
     soon = now + timedelta(seconds=autonomy.floor_seconds)
@@ -159,9 +162,9 @@ def _item(work: Work, session: Session, number: int, at: datetime) -> DueItem:
     )
 
 
-def _profile(runtime: Runtime, agent_id: str) -> Profile | None:
+def _profile(agents: Agents, agent_id: str) -> Profile | None:
     try:
-        return runtime.home.agents.get(agent_id)
+        return agents.get(agent_id)
     except NotFound:
         return None
 
@@ -197,7 +200,7 @@ def _tell_the_named(
         at=last.at,
     )
     for each in session.candidates:
-        profile = _profile(runtime, each.agent_id)
+        profile = _profile(runtime.home.agents, each.agent_id)
         if each.agent_id == speaker_id or profile is None:
             continue
         if is_named(profile.identity.name, last.text):

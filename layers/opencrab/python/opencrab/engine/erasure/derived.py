@@ -355,7 +355,9 @@ class _Search:
             bare = kept.without(gone)
             if bare != kept:
                 self._kept.changes.append(fact.holding(bare))
-        self._kept.changes += without(self._runtime, self._agent_id, gone)
+        self._kept.changes += without(
+            self._runtime.home.facts, self._runtime.clock, self._agent_id, gone
+        )
 
     def _skills(self) -> None:
         for fact in self._all(SKILL):

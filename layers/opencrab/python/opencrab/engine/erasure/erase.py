@@ -23,6 +23,8 @@ from opencrab.engine.erasure.scope import Affected, affected, find_repeating
 from opencrab.engine.erasure.turns import Erasing, existing, files_of, header_of, parts
 from opencrab.engine.memory.records import one_less
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
+from opencrab.ports.documents import Facts
 
 Step = Callable[[], bool]
 """One piece of work; False when it was done before."""
@@ -92,7 +94,7 @@ def forget(runtime: Runtime, agent_id: str, wish: Wish, *, seconds: float = SECO
         call.trails.remove()
         if wish.scope is Scope.PERSON:
             runtime.home.eraser.drop_letters(str(wish.id))
-        for each in _indexed(runtime, agent_id, call.met):
+        for each in _indexed(runtime.home.facts, agent_id, call.met):
             runtime.search.forget(each)
         runtime.home.eraser.wipe()
     remains = call.erasing.remains()
@@ -102,7 +104,7 @@ def forget(runtime: Runtime, agent_id: str, wish: Wish, *, seconds: float = SECO
         lines=call.erasing.lines,
         turns=call.erasing.turns,
         removed=tuple(call.removed),
-        files=tuple(existing(runtime, remains.files)),
+        files=tuple(existing(runtime.home.files, remains.files)),
         skills=remains.skills,
         schedules=remains.schedules,
     )
@@ -151,9 +153,9 @@ class _Call:
             trail.whole = True
         for session in plan.found.sessions.values():
             self.met.update(dict.fromkeys(session.ever_ids))
-        steps = list(_steps(self._runtime, plan, self.erasing))
+        steps = list(_steps(self._runtime.home.facts, plan, self.erasing))
         if steps:
-            _mark(self._runtime, plan)
+            _mark(self._runtime.home.facts, self._runtime.clock, plan)
         _require_ended(self._runtime, plan)
         if steps or any(each.schedules for each in plan.kept):
             self.erasing.remember(skills=_skills(plan), schedules=_schedules(plan))
@@ -183,13 +185,13 @@ def lineage(runtime: Runtime, agent_id: str, wish: Wish) -> Lineage:
     plan = _planned(runtime, agent_id, wish, known, lambda: True)
     found = plan.found
     turns = (*found.turns, *found.beside)
-    files = (path for turn_id in turns for path in files_of(runtime, turn_id))
+    files = (path for turn_id in turns for path in files_of(runtime.home, turn_id))
     return Lineage(
         lines=sum(map(len, found.lines.values())),
         repeated=sum(map(len, found.repeating.values())),
         turns=len(dict.fromkeys(turns)),
         kept=tuple(_removed(plan)),
-        files=tuple(existing(runtime, dict.fromkeys(files))),
+        files=tuple(existing(runtime.home.files, dict.fromkeys(files))),
         skills=_skills(plan),
         schedules=_schedules(plan),
     )
@@ -202,7 +204,7 @@ def _planned(
     kept = [keepsakes(runtime, found, each) for each in found.agents()]
     for each in kept:
         found.beside.update(dict.fromkeys(turn for turn in each.turns if turn))
-    find_repeating(runtime, found)
+    find_repeating(runtime.home.journal, found)
     return _Plan(found, kept)
 
 
@@ -212,7 +214,7 @@ def _require_ended(runtime: Runtime, plan: _Plan) -> None:
     goals = [goal for each in plan.kept for goal in each.open_goals]
     alive = {turn.id for turn in _alive(runtime, found)}
     for turn_id in islice(reversed([*found.turns, *found.beside]), _CHECKED):
-        turn = header_of(runtime, turn_id)
+        turn = header_of(runtime.home.journal, turn_id)
         if turn is not None and not turn.status.is_end:
             alive.add(turn_id)
     if goals or alive:
@@ -237,17 +239,15 @@ def _alive(runtime: Runtime, found: Affected) -> Iterator[Turn]:
             yield turn
 
 
-def _mark(runtime: Runtime, plan: _Plan) -> None:
+def _mark(facts: Facts, clock: Clock, plan: _Plan) -> None:
     """Tell every copy of an index, before anything goes."""
-    found, now = plan.found, runtime.clock.now()
+    found, now = plan.found, clock.now()
     refs = {each.agent_id: each.found_again for each in plan.kept}
     for agent_id in found.agents():
         for what in _marked(found, agent_id, refs.get(agent_id, ())):
             mark = Mark(scope=found.wish.scope, at=now, **what)
-            runtime.home.facts.commit(
-                new_fact(
-                    agent_id, FORGOTTEN, runtime.clock.new_id(), mark, expires_at=now + MARKS_KEPT
-                )
+            facts.commit(
+                new_fact(agent_id, FORGOTTEN, clock.new_id(), mark, expires_at=now + MARKS_KEPT)
             )
 
 
@@ -259,7 +259,7 @@ def _marked(found: Affected, agent_id: str, refs: Sequence[str]) -> Iterator[dic
         yield {"everything": True}
 
 
-def _steps(runtime: Runtime, plan: _Plan, erasing: Erasing) -> Iterator[Step]:
+def _steps(facts: Facts, plan: _Plan, erasing: Erasing) -> Iterator[Step]:
     """What is to be done, in an order in which whatever leads to something else goes after it."""
     found = plan.found
     for turn_id in found.beside:
@@ -267,19 +267,19 @@ def _steps(runtime: Runtime, plan: _Plan, erasing: Erasing) -> Iterator[Step]:
             yield partial(erasing.turn, turn_id)
     yield from _portions(found.repeating, erasing)
     for change in (change for each in plan.kept for change in each.changes):
-        yield partial(_keep, runtime, erasing, change)
+        yield partial(_keep, facts, erasing, change)
     yield from _portions(found.lines, erasing)
     for change in (change for each in plan.kept for change in each.sources):
-        yield partial(_keep, runtime, erasing, change)
+        yield partial(_keep, facts, erasing, change)
     for session_id in _opened(found):
         yield partial(erasing.session, session_id)
 
 
-def _keep(runtime: Runtime, erasing: Erasing, change: Fact) -> bool:
+def _keep(facts: Facts, erasing: Erasing, change: Fact) -> bool:
     """Change what is kept; a memory goes together with its place in the count of all."""
     if change.kind != MEMORY or change.body is not None:
         return erasing.keep(change)
-    runtime.home.facts.commit(change, one_less(runtime, change.owner))
+    facts.commit(change, one_less(facts, change.owner))
     return True
 
 
@@ -311,10 +311,10 @@ def _opened(found: Affected) -> Iterator[str]:
             yield session.id
 
 
-def _indexed(runtime: Runtime, agent_id: str, others: Iterable[str]) -> Iterator[str]:
+def _indexed(facts: Facts, agent_id: str, others: Iterable[str]) -> Iterator[str]:
     """The agents whose indexes know of something forgotten, by this call or an earlier one."""
     for each in dict.fromkeys((agent_id, *others)):
-        if runtime.home.facts.page(each, FORGOTTEN, limit=1, newest_first=True):
+        if facts.page(each, FORGOTTEN, limit=1, newest_first=True):
             yield each
 
 

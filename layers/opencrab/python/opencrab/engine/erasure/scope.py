@@ -15,7 +15,13 @@ from opencrab.domain.memory.memory import IMPRESSION, MEMORY, Impression, Memory
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.erasure.progress import Trail, add_lines, ranges
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
+from opencrab.ports.documents import Facts
+from opencrab.ports.erasure import Eraser
+from opencrab.ports.home import Home
 from opencrab.ports.paging import paginated
+from opencrab.ports.turn.journal import Journal
+from opencrab.ports.usage.ledger import UsageLedger
 
 _QUOTATION = re.compile(r"^> ", re.MULTILINE)
 _PAGE = 500
@@ -87,22 +93,22 @@ def affected(
         impression = runtime.home.facts.get(agent_id, IMPRESSION, wish.id)
         if impression is not None:
             found.traces.add_name(impression.read(Impression).target_name)
-    for session in _sessions(runtime, agent_id, wish, trail.after):
+    for session in _sessions(runtime.home, agent_id, wish, trail.after):
         if found.sessions and not in_time():
             found.last = next(reversed(found.sessions))
             break
         found.sessions[session.id] = session
-        _look_through(runtime, found, session)
+        _look_through(runtime.home, found, session)
     found.whole = trail.whole or found.last is None
     add_lines(found.traces, found.lines)
     found.traces.add_said(found.said, found.said_by_others)
     if wish.scope is Scope.MEMORY:
-        _name_memory(runtime, found)
-    _add_compactions(runtime, found)
+        _name_memory(runtime.home.facts, found)
+    _add_compactions(runtime.home.usage, runtime.clock, found)
     return found
 
 
-def find_repeating(runtime: Runtime, found: Affected) -> None:
+def find_repeating(journal: Journal, found: Affected) -> None:
     """Find the lines by which agents repeat what is forgotten, and their turns.
 
     What other people said in their own words stays theirs.
@@ -111,7 +117,7 @@ def find_repeating(runtime: Runtime, found: Affected) -> None:
         return
     for session in found.sessions.values():
         known = found.lines.get(session.id, {})
-        for line in _lines_of(runtime, session.id):
+        for line in _lines_of(journal, session.id):
             if not line.from_agent or line.forgotten or line.sequence in known:
                 continue
             if found.repeated_in(line.text, *texts_in(line.data)):
@@ -120,8 +126,7 @@ def find_repeating(runtime: Runtime, found: Affected) -> None:
                 found.beside.update(dict.fromkeys(turns))
 
 
-def _sessions(runtime: Runtime, agent_id: str, wish: Wish, after: str | None) -> Iterable[Session]:
-    home = runtime.home
+def _sessions(home: Home, agent_id: str, wish: Wish, after: str | None) -> Iterable[Session]:
     if wish.scope is Scope.SESSION:
         session = home.sessions.get(str(wish.id))
         if agent_id not in session.ever_ids:
@@ -132,13 +137,13 @@ def _sessions(runtime: Runtime, agent_id: str, wish: Wish, after: str | None) ->
             yield each
 
 
-def _look_through(runtime: Runtime, found: Affected, session: Session) -> None:
+def _look_through(home: Home, found: Affected, session: Session) -> None:
     if found.wish.scope is Scope.MEMORY:
         return
     before = found.traces.lines.get(session.id, frozenset())
     groups: set[int] = set()
     hit: dict[int, Line] = {}
-    for line in _lines_of(runtime, session.id):
+    for line in _lines_of(home.journal, session.id):
         if line.forgotten:
             continue
         asked = _is_asked(found, session, line)
@@ -150,7 +155,7 @@ def _look_through(runtime: Runtime, found: Affected, session: Session) -> None:
         if asked and line.opens:
             groups.add(line.sequence)
         found.since = min(line.at, found.since or line.at)
-    _add_turns(runtime, found, session.id, hit)
+    _add_turns(home.eraser, found, session.id, hit)
 
 
 def _note(found: Affected, line: Line, *, is_own: bool, asked: bool) -> None:
@@ -165,12 +170,12 @@ def _note(found: Affected, line: Line, *, is_own: bool, asked: bool) -> None:
         said[digest] = min(line.at, said.get(digest, line.at))
 
 
-def _add_turns(runtime: Runtime, found: Affected, session_id: str, hit: dict[int, Line]) -> None:
+def _add_turns(eraser: Eraser, found: Affected, session_id: str, hit: dict[int, Line]) -> None:
     """The turns that a message became, whether or not they ever said anything."""
     openers = [line.group for line in hit.values() if line.opens]
     became: dict[str, tuple[str, ...]] = {}
     for start in range(0, len(openers), _GROUPS):
-        became |= runtime.home.eraser.turns_of(*openers[start : start + _GROUPS])
+        became |= eraser.turns_of(*openers[start : start + _GROUPS])
     for sequence, line in hit.items():
         own = () if line.turn_id is None else (line.turn_id,)
         turns = (*own, *(became.get(line.group, ()) if line.opens else ()))
@@ -193,12 +198,12 @@ def _is_asked(found: Affected, session: Session, line: Line) -> bool:
             return False
 
 
-def _name_memory(runtime: Runtime, found: Affected) -> None:
+def _name_memory(facts: Facts, found: Affected) -> None:
     wanted = str(found.wish.id)
-    fact = runtime.home.facts.get(found.agent_id, MEMORY, wanted)
+    fact = facts.get(found.agent_id, MEMORY, wanted)
     found.traces.ids.add(wanted)
     if fact is None:
-        if not _was_marked(runtime, found.agent_id, f"{MEMORY}:{wanted}"):
+        if not _was_marked(facts, found.agent_id, f"{MEMORY}:{wanted}"):
             raise NotFound(f"agent {found.agent_id!r} has no memory {wanted!r}")
         return
     memory = fact.read(Memory)
@@ -208,23 +213,23 @@ def _name_memory(runtime: Runtime, found: Affected) -> None:
     found.beside.update(dict.fromkeys(turn for turn in turns if turn))
 
 
-def _was_marked(runtime: Runtime, agent_id: str, ref: str) -> bool:
+def _was_marked(facts: Facts, agent_id: str, ref: str) -> bool:
     """Whether somebody began to forget it, so that it is to be finished."""
-    marks = runtime.home.facts.page(agent_id, FORGOTTEN, limit=_MARKS, newest_first=True)
+    marks = facts.page(agent_id, FORGOTTEN, limit=_MARKS, newest_first=True)
     return any(ref in fact.read(Mark).refs for fact in marks)
 
 
-def _add_compactions(runtime: Runtime, found: Affected) -> None:
+def _add_compactions(usage: UsageLedger, clock: Clock, found: Affected) -> None:
     """The turns that summarised these sessions: what they wrote was in their records first."""
     if found.since is None:
         return
-    since = max(found.since, runtime.clock.now() - RECORDS_KEPT)
+    since = max(found.since, clock.now() - RECORDS_KEPT)
     for agent_id in found.agents():
-        for row in paginated(runtime.home.usage.rows, agent_id, limit=_ROWS, since=since):
+        for row in paginated(usage.rows, agent_id, limit=_ROWS, since=since):
             if row.trigger is Trigger.COMPACTION and row.session_id in found.lines:
                 found.beside[row.turn_id] = None
 
 
-def _lines_of(runtime: Runtime, session_id: str) -> Iterator[Line]:
+def _lines_of(journal: Journal, session_id: str) -> Iterator[Line]:
     place = attrgetter("sequence")
-    return paginated(runtime.home.journal.lines, session_id, after=0, limit=_PAGE, key=place)
+    return paginated(journal.lines, session_id, after=0, limit=_PAGE, key=place)

@@ -21,7 +21,11 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolved
 from opencrab.engine.turn.large_result import is_result
 from opencrab.ports.erasure import not_ended
+from opencrab.ports.home import Home
 from opencrab.ports.paging import paginated
+from opencrab.ports.turn.blobs import Blobs
+from opencrab.ports.turn.journal import Journal
+from opencrab.ports.workspace.files import Files
 
 REMAINS = "remains"
 """The kind of fact that names what an owner may want to remove after a wish was fulfilled."""
@@ -76,7 +80,7 @@ class Erasing:
 
         Raises Conflict for one that has not ended.
         """
-        home, header = self._runtime.home, header_of(self._runtime, turn_id)
+        home, header = self._runtime.home, header_of(self._runtime.home.journal, turn_id)
         if header is not None and header.forgotten:
             return False
         if header is not None and not header.status.is_end:
@@ -122,7 +126,7 @@ class Erasing:
 
     def _files(self, turn_id: str) -> None:
         """What the turn's results were kept in goes; what it wrote itself is named."""
-        named = tuple(files_of(self._runtime, turn_id))
+        named = tuple(files_of(self._runtime.home, turn_id))
         made = [each for each in named if is_result(each.partition(":")[2], turn_id)]
         for agent_id, _, path in (each.partition(":") for each in made):
             with suppress(NotFound):
@@ -133,7 +137,7 @@ class Erasing:
         """In which words the turn's answers were judged, and the turn judged earlier ones."""
         until = (turn.ended_at or turn.created_at) + _AROUND
         self._unsay(turn.agent_id, {turn.id}, turn.created_at, until)
-        for record in _readable(self._runtime, records):
+        for record in _readable(self._runtime.home.blobs, records):
             judged = _judged_in(record)
             if judged:
                 with suppress(NotFound):
@@ -143,10 +147,12 @@ class Erasing:
         self, session_id: str, numbers: tuple[int, ...], turns: tuple[str, ...]
     ) -> None:
         """The same of turns that only their lines still know: a call's row outlives its turn."""
-        old = {turn_id for turn_id in turns if header_of(self._runtime, turn_id) is None}
+        old = {
+            turn_id for turn_id in turns if header_of(self._runtime.home.journal, turn_id) is None
+        }
         if not old:
             return
-        lines = _lines(self._runtime, session_id, min(numbers), max(numbers))
+        lines = _lines(self._runtime.home.journal, session_id, min(numbers), max(numbers))
         said = [line for line in lines if line.turn_id in old]
         for agent_id in {line.speaker_id for line in said}:
             times = [line.at for line in said if line.speaker_id == agent_id]
@@ -170,30 +176,30 @@ class Erasing:
                     facts.commit(stored.removed())
 
 
-def files_of(runtime: Runtime, turn_id: str) -> Iterator[str]:
+def files_of(home: Home, turn_id: str) -> Iterator[str]:
     """The files that a turn wrote, as far as its header and its records still tell."""
-    header = header_of(runtime, turn_id)
+    header = header_of(home.journal, turn_id)
     if header is None:
         return
-    for record in _readable(runtime, runtime.home.eraser.records_of(turn_id)):
+    for record in _readable(home.blobs, home.eraser.records_of(turn_id)):
         if isinstance(record, CallResult):
             for effect in record.result.side_effects:
                 if isinstance(effect, FileWritten):
                     yield f"{header.agent_id}:{effect.path}"
 
 
-def existing(runtime: Runtime, named: Iterable[str]) -> Iterator[str]:
+def existing(files: Files, named: Iterable[str]) -> Iterator[str]:
     """Those of the files that are still there."""
     for each in named:
         agent_id, _, path = each.partition(":")
-        if runtime.home.files.info(agent_id, path) is not None:
+        if files.info(agent_id, path) is not None:
             yield each
 
 
-def header_of(runtime: Runtime, turn_id: str) -> Turn | None:
+def header_of(journal: Journal, turn_id: str) -> Turn | None:
     """A turn's header, or None when it has expired."""
     try:
-        return runtime.home.journal.header(turn_id)
+        return journal.header(turn_id)
     except NotFound:
         return None
 
@@ -204,19 +210,19 @@ def parts(whole: Sequence[Part], size: int) -> Iterator[tuple[Part, ...]]:
         yield tuple(whole[start : start + size])
 
 
-def _readable(runtime: Runtime, records: Iterable[Record]) -> Iterator[Record]:
+def _readable(blobs: Blobs, records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
         try:
-            yield from resolved((record,), runtime.home.blobs)
+            yield from resolved((record,), blobs)
         except NotFound:
             # Whoever began to erase this turn has removed its body, and named its files before.
             continue
 
 
-def _lines(runtime: Runtime, session_id: str, first: int, last: int) -> Iterator[Line]:
+def _lines(journal: Journal, session_id: str, first: int, last: int) -> Iterator[Line]:
     after = first - 1
     while after < last:
-        page = runtime.home.journal.lines(session_id, after=after, limit=_ROWS)
+        page = journal.lines(session_id, after=after, limit=_ROWS)
         yield from (line for line in page if line.sequence <= last)
         after = page[-1].sequence if page else last
 

@@ -35,7 +35,10 @@ from opencrab.engine.goals.queue import Board, line_up, released
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import Consequence, Work
+from opencrab.ports.clock import Clock
+from opencrab.ports.home import Home
 from opencrab.ports.turn.action import one_line
+from opencrab.ports.workspace.files import Files
 
 _GOOD = {TurnStatus.COMPLETED, TurnStatus.IDLE}
 _RESULT = 1_500
@@ -78,7 +81,7 @@ class GoalConsequence(Consequence):
         """Whether the goal of a turn that is to wait waits no more; then the turn goes on too."""
         if work.turn.task is None:
             return False
-        goal = goal_fact(work.runtime, work.turn.agent_id, work.turn.task).read(Goal)
+        goal = goal_fact(work.runtime.home.facts, work.turn.agent_id, work.turn.task).read(Goal)
         if goal.pause is not None:
             return False
         stored = as_its_goal(work.runtime, goal, work.turn.id)
@@ -91,7 +94,9 @@ class GoalConsequence(Consequence):
             return
         if turn.status is not TurnStatus.RUNNING or any(fact.kind == GOAL for fact in facts):
             key = f"{turn.id}-{turn.sequence}-{turn.status.value}"
-            tell_panel(work.runtime, turn.channel, turn.agent_id, turn.task, key=key)
+            tell_panel(
+                work.runtime.home.deliveries, turn.channel, turn.agent_id, turn.task, key=key
+            )
 
     def writes_on_close(self, work: Work) -> bool:
         return work.turn.task is not None
@@ -100,7 +105,7 @@ class GoalConsequence(Consequence):
         return _following(work, ending)
 
     def on_abandon(self, runtime: Runtime, turn: Turn, why: str) -> Following:
-        return _abandoned(runtime, turn, why)
+        return _abandoned(runtime.home, runtime.clock, turn, why)
 
 
 def _is_by_itself(work: Work, turn: Turn) -> bool:
@@ -149,20 +154,20 @@ def _line_up(work: Work, board: Board, begun: list[str], told: list[str]) -> Non
         if goal is None or goal.status.is_end or goal.pause is not None or goal.runs > 0:
             continue
         if board.agenda().current is None:
-            goal = _prepared(work.runtime, board, told, goal, _failed(work, goal))
+            goal = _prepared(work.runtime.home.files, board, told, goal, _failed(work, goal))
             board.put_goal(goal)
         line_up(board, goal, hops=work.turn.hops + 1)
 
 
-def _abandoned(runtime: Runtime, turn: Turn, why: str) -> Following:
+def _abandoned(home: Home, clock: Clock, turn: Turn, why: str) -> Following:
     """What follows for its goal when a turn ends whose world cannot be read any more."""
     if turn.task is None:
         return Following()
     try:
-        profile = runtime.home.agents.get(turn.agent_id)
+        profile = home.agents.get(turn.agent_id)
     except NotFound:
         return Following()
-    board = Board.of(runtime.home.facts, profile, runtime.clock.now())
+    board = Board.of(home.facts, profile, clock.now())
     goal = board.goal(goal_of(turn.task))
     if goal is None or goal.turn_id != turn.id:
         return Following()
@@ -171,7 +176,7 @@ def _abandoned(runtime: Runtime, turn: Turn, why: str) -> Following:
         goal = goal.replaced(pause=waiting.replaced(turn_waits=False))
         board.put_goal(goal)
     told: list[str] = []
-    released(board, goal, partial(_prepared, runtime, board, told))
+    released(board, goal, partial(_prepared, home.files, board, told))
     return Following(board.facts, tuple(board.due))
 
 
@@ -203,7 +208,7 @@ def _advance(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -
             _interrupted(work, board, goal, end.status, told)
             return
     if not goal.status.is_end and goal.pause is None:
-        goal = _prepared(work.runtime, board, told, goal, _failed(work, goal))
+        goal = _prepared(work.runtime.home.files, board, told, goal, _failed(work, goal))
     if goal.status.is_end:
         goal = self_goals.learned(board, goal)
     elif goal.pause is not None:
@@ -211,14 +216,14 @@ def _advance(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -
         told.extend(self_goals.asks(goal))
     board.put_goal(goal)
     if goal.status.is_end or goal.pause is not None or self_goals.is_resting(goal):
-        released(board, goal, partial(_prepared, work.runtime, board, told))
+        released(board, goal, partial(_prepared, work.runtime.home.files, board, told))
     else:
         # One that was resumed beside another goes on when that one has ended.
         line_up(board, goal, hops=work.turn.hops + 1)
 
 
 def _prepared(
-    runtime: Runtime, board: Board, told: list[str], goal: Goal, failed: Sequence[Task] = ()
+    files: Files, board: Board, told: list[str], goal: Goal, failed: Sequence[Task] = ()
 ) -> Goal:
     """The goal whose next turn may begin; one of its own that cannot go on is planned anew.
 
@@ -226,7 +231,7 @@ def _prepared(
     """
     own, stuck = self_goals.is_own(goal), [*failed]
     if not (own and stuck):
-        goal, blocked = cleared(runtime.home.files, board, goal, first=own)
+        goal, blocked = cleared(files, board, goal, first=own)
         told.extend(map(task_message, blocked))
         stuck += blocked
     return self_goals.repaired(goal, stuck, board)
@@ -256,7 +261,7 @@ def _interrupted(work: Work, board: Board, goal: Goal, status: TurnStatus, told:
     )
     told.extend(self_goals.asks(goal))
     board.put_goal(goal)
-    released(board, goal, partial(_prepared, work.runtime, board, told))
+    released(board, goal, partial(_prepared, work.runtime.home.files, board, told))
 
 
 def _settled(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -> Goal:

@@ -9,19 +9,22 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.event import HAPPENING, Happening
 from opencrab.domain.autonomy import curiosity
+from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
 from opencrab.domain.goals.selection import AT_ONCE, PROMISES, room
 from opencrab.domain.goals.value_estimate import Horizon, Worth
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.peer import PEER, Peer, trust
-from opencrab.domain.money.budget import agent_scope
+from opencrab.domain.money.budget import Limits, agent_scope
 from opencrab.domain.value import Value
 from opencrab.engine.goals.generation_text import called, owed, poor_words, towards
 from opencrab.engine.goals.queue import Board, opened, released
 from opencrab.engine.goals.selection import begin, count, going
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world.binding import balance
+from opencrab.ports.documents import Facts
+from opencrab.ports.money.budgets import Budgets
 from opencrab.ports.turn.action import one_line
 
 _NAME = 200
@@ -61,9 +64,13 @@ def review(
     """
     if not board.profile.agent.heartbeat.acts_unasked:
         return ()
-    made = (survive(runtime, board, now), aspire(board, now), befriend(runtime, board, now, signs))
+    made = (
+        survive(runtime, board, now),
+        aspire(board, now),
+        befriend(runtime.home.facts, runtime.rules.autonomy, board, now, signs),
+    )
     seized = seize(runtime, board, now)
-    stepped = step(runtime, board, now)
+    stepped = step(runtime.rules.autonomy, board, now)
     return (*(goal for goal in (*made, stepped) if goal is not None), *seized)
 
 
@@ -92,8 +99,9 @@ def survive(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
     At most one ends in a day, and one that has not begun is given up when there is enough again.
     None where nothing was put up.
     """
-    left, autonomy = _left_percent(runtime, board, now), runtime.rules.autonomy
-    owns = _owned(runtime, board.profile)
+    left = _left_percent(runtime.home.budgets, runtime.rules.limits, board, now)
+    autonomy = runtime.rules.autonomy
+    owns = _owned(runtime.home.facts, board.profile)
     poor = owns is not None and owns < autonomy.survival_balance
     if left >= autonomy.survival_percent and not poor:
         for goal in _of(board, GoalSource.SURVIVAL):
@@ -144,7 +152,7 @@ def seize(runtime: Runtime, board: Board, now: datetime) -> tuple[Goal, ...]:
 
 
 def befriend(
-    runtime: Runtime, board: Board, now: datetime, signs: VitalSigns | None = None
+    facts: Facts, autonomy: Autonomy, board: Board, now: datetime, signs: VitalSigns | None = None
 ) -> Goal | None:
     """Put up a goal for somebody's sake: an answer that is owed, or a peer hardly trusted.
 
@@ -156,15 +164,15 @@ def befriend(
     if last is not None and now - last < _SOCIAL_PAUSE:
         return None
     if signs is None:
-        stored = runtime.home.facts.get(board.profile.agent.id, VITALS, VITALS)
+        stored = facts.get(board.profile.agent.id, VITALS, VITALS)
         signs = None if stored is None else stored.read(VitalSigns)
-    wish = _owed(board, signs, now) or _stranger(runtime, board, now)
+    wish = _owed(board, signs, now) or _stranger(facts, autonomy, board, now)
     return None if wish is None else _put_up(board, wish, now)
 
 
-def step(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
+def step(autonomy: Autonomy, board: Board, now: datetime) -> Goal | None:
     """Put up a next step towards the aspiration where nothing else is open, every STEPS cycles."""
-    goals, pause = board.open_goals(), STEPS * runtime.rules.autonomy.longing
+    goals, pause = board.open_goals(), STEPS * autonomy.longing
     aspired = [goal for goal in _of(board, GoalSource.ROLE) if goal.authority is Authority.SELF]
     if not aspired or any(goal.horizon is Horizon.OBJECTIVE for goal in goals):
         return None
@@ -176,10 +184,10 @@ def step(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
     return _put_up(board, wish.replaced(deadline=now + pause), now)
 
 
-def _owned(runtime: Runtime, profile: Profile) -> int | None:
+def _owned(facts: Facts, profile: Profile) -> int | None:
     """What an agent has in its world; None for one without a world."""
     agent = profile.agent
-    return None if agent.world is None else balance(runtime.home.facts, agent.id)
+    return None if agent.world is None else balance(facts, agent.id)
 
 
 def _wish(board: Board, source: GoalSource, name: str, words: str) -> _Wish:
@@ -208,12 +216,12 @@ def _owed(board: Board, signs: VitalSigns | None, now: datetime) -> _Wish | None
     return wish.replaced(taint=True)
 
 
-def _stranger(runtime: Runtime, board: Board, now: datetime) -> _Wish | None:
+def _stranger(facts: Facts, autonomy: Autonomy, board: Board, now: datetime) -> _Wish | None:
     profile = board.profile
     if profile.soul.weights.collaboration < _COLLABORATIVE:
         return None
-    prior = runtime.rules.autonomy.peer_prior
-    peers = runtime.home.facts.page(profile.agent.id, PEER, limit=_LOOKED_AT)
+    prior = autonomy.peer_prior
+    peers = facts.page(profile.agent.id, PEER, limit=_LOOKED_AT)
     trusted = ((trust(peer := fact.read(Peer), now, prior), peer.agent_id) for fact in peers)
     least, who = min(trusted, default=(1.0, ""))
     if least >= _HARDLY:
@@ -262,12 +270,12 @@ def _of(board: Board, source: GoalSource) -> list[Goal]:
     return [goal for goal in board.open_goals() if goal.source is source]
 
 
-def _left_percent(runtime: Runtime, board: Board, now: datetime) -> int:
+def _left_percent(budgets: Budgets, limits: Limits, board: Board, now: datetime) -> int:
     """How much of the agent's day is not drawn, in whole percent; a day of nothing is all left."""
-    agent, budgets = board.profile.agent, runtime.home.budgets
+    agent = board.profile.agent
     most = agent.day_limit_micro_usd
     if most is None:
-        most = runtime.rules.limits.changed(budgets.limits()).agent_day_micro_usd
+        most = limits.changed(budgets.limits()).agent_day_micro_usd
     if most <= 0:
         return 100
     drawn = budgets.drawn(agent_scope(agent.id), now.strftime("%Y-%m-%d"))

@@ -31,7 +31,11 @@ from opencrab.engine.phrases import phrase
 from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_due, instruct
+from opencrab.ports.clock import Clock
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 from opencrab.ports.turn.action import one_line
+from opencrab.ports.turn.journal import Journal
 
 INSTRUCTION = "instruction"
 """The kind of fact that says which goal an instruction became."""
@@ -85,8 +89,8 @@ def undertake(
     for _ in range(ATTEMPTS):
         earlier = runtime.home.facts.get(agent_id, INSTRUCTION, session_id)
         if earlier is not None:
-            return _given_before(runtime, agent_id, earlier, asked)
-        board = _board(runtime, profile)
+            return _given_before(runtime.home.facts, agent_id, earlier, asked)
+        board = _board(runtime.home.facts, runtime.clock, profile)
         goal = _new_goal(board, asked, asker, session_id)
         opened(board, goal)
         line_up(board, goal)
@@ -115,11 +119,11 @@ def resume(runtime: Runtime, agent_id: str, label: str) -> Goal:
     """
     profile = vital_signs.wake(runtime, runtime.home.agents.get(agent_id))
     for _ in range(ATTEMPTS):
-        fact = goal_fact(runtime, agent_id, label)
+        fact = goal_fact(runtime.home.facts, agent_id, label)
         goal = fact.read(Goal)
         if goal.status.is_end:
             raise Conflict(f"{goal.id} has ended and cannot be resumed")
-        turn_waits = goal.turn_id is not None and not _is_over(runtime, goal.turn_id)
+        turn_waits = goal.turn_id is not None and not _is_over(runtime.home.journal, goal.turn_id)
         if goal.pause is None and (turn_waits or goal.runs == 0):
             # Whoever resumed it may have died before the turn was told.
             _wake(runtime, goal)
@@ -152,7 +156,7 @@ def _wake(runtime: Runtime, goal: Goal) -> None:
     with suppress(NotFound):
         turn = pausing.as_its_goal(runtime, goal, goal.turn_id)
         if turn.status is TurnStatus.QUEUED:
-            enqueue(runtime, turn, again=f"-resume{goal.runs}-{turn.epoch}")
+            enqueue(runtime.home, turn, again=f"-resume{goal.runs}-{turn.epoch}")
 
 
 def cancel(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str = "") -> Goal:
@@ -162,13 +166,13 @@ def cancel(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str 
     """
     profile = runtime.home.agents.get(agent_id)
     for _ in range(ATTEMPTS):
-        fact = goal_fact(runtime, agent_id, label)
+        fact = goal_fact(runtime.home.facts, agent_id, label)
         goal = fact.read(Goal)
         now, gives_up = runtime.clock.now(), not goal.status.is_end
         if gives_up:
             board = Board.of(runtime.home.facts, profile, now, fact)
             goal = goal.replaced(status=GoalStatus.ABANDONED, pause=None, ended_at=now)
-            if goal.turn_id is None or _is_over(runtime, goal.turn_id):
+            if goal.turn_id is None or _is_over(runtime.home.journal, goal.turn_id):
                 goal = learned(board, goal)
                 released(board, goal)
             board.put_goal(goal)
@@ -177,7 +181,7 @@ def cancel(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str 
             except Changed:
                 continue
         if goal.turn_id is not None and goal.status is GoalStatus.ABANDONED:
-            _stop(runtime, goal.turn_id, by, reason)
+            _stop(runtime.home, runtime.clock, goal.turn_id, by, reason)
         tell_moved(runtime, goal)
         if gives_up:
             goal_changed(runtime, goal, ABANDONED, reason)
@@ -192,7 +196,7 @@ def steer(
 
     Raises NotFound, and Conflict for a goal that has ended.
     """
-    goal = goal_fact(runtime, agent_id, label).read(Goal)
+    goal = goal_fact(runtime.home.facts, agent_id, label).read(Goal)
     if goal.status.is_end:
         raise Conflict(f"{goal.id} has ended and cannot be steered", cure="give a new instruction")
     now = runtime.clock.now()
@@ -223,21 +227,21 @@ def steer(
         authority=asker.authority,
         at=now,
     )
-    instruct(runtime, instruction, line)
+    instruct(runtime.home, instruction, line)
     tell_moved(runtime, goal)
     return goal
 
 
-def goals(runtime: Runtime, agent_id: str, *, after: str = "", limit: int = 50) -> tuple[Goal, ...]:
+def goals(home: Home, agent_id: str, *, after: str = "", limit: int = 50) -> tuple[Goal, ...]:
     """An agent's goals, newest first; `after` is the id of the last one seen."""
-    runtime.home.agents.get(agent_id)
+    home.agents.get(agent_id)
     place = goal_key(goal_of(after)) if after else ""
-    found = runtime.home.facts.page(agent_id, GOAL, after=place, limit=limit, newest_first=True)
+    found = home.facts.page(agent_id, GOAL, after=place, limit=limit, newest_first=True)
     return tuple(fact.read(Goal) for fact in found)
 
 
-def _board(runtime: Runtime, profile: Profile) -> Board:
-    return Board.of(runtime.home.facts, profile, runtime.clock.now())
+def _board(facts: Facts, clock: Clock, profile: Profile) -> Board:
+    return Board.of(facts, profile, clock.now())
 
 
 def _new_goal(board: Board, asked: NewInstruction, asker: Asker, session_id: str) -> Goal:
@@ -272,7 +276,7 @@ def _objectives(board: Board) -> int:
     return sum(goal.horizon is Horizon.OBJECTIVE for goal in board.open_goals())
 
 
-def _given_before(runtime: Runtime, agent_id: str, earlier: Fact, asked: NewInstruction) -> Goal:
+def _given_before(facts: Facts, agent_id: str, earlier: Fact, asked: NewInstruction) -> Goal:
     given = earlier.read(_Given)
     if given.instruction != asked.instruction:
         raise Conflict(
@@ -280,7 +284,7 @@ def _given_before(runtime: Runtime, agent_id: str, earlier: Fact, asked: NewInst
             field="Idempotency-Key",
             cure="use a new key for a new instruction",
         )
-    return goal_fact(runtime, agent_id, given.goal).read(Goal)
+    return goal_fact(facts, agent_id, given.goal).read(Goal)
 
 
 def _commit(runtime: Runtime, board: Board, *more: Fact) -> None:
@@ -291,20 +295,18 @@ def _commit(runtime: Runtime, board: Board, *more: Fact) -> None:
         runtime.home.due.done(item.id)
 
 
-def _is_over(runtime: Runtime, turn_id: str) -> bool:
+def _is_over(journal: Journal, turn_id: str) -> bool:
     """Whether a goal's turn will write nothing more; one that is due but not there yet will."""
     with suppress(NotFound):
-        return runtime.home.journal.header(turn_id).status.is_end
+        return journal.header(turn_id).status.is_end
     return False
 
 
-def _stop(runtime: Runtime, turn_id: str, by: str, reason: str) -> None:
+def _stop(home: Home, clock: Clock, turn_id: str, by: str, reason: str) -> None:
     with suppress(NotFound):
-        turn = runtime.home.journal.stop(
-            turn_id, Stop(by=by, reason=reason, at=runtime.clock.now())
-        )
+        turn = home.journal.stop(turn_id, Stop(by=by, reason=reason, at=clock.now()))
         if turn.status is TurnStatus.QUEUED:
-            enqueue(runtime, turn, again="-stop")
+            enqueue(home, turn, again="-stop")
 
 
 def _busy(agent_id: str) -> Conflict:

@@ -7,6 +7,7 @@ from pydantic import AwareDatetime
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
+from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict
@@ -20,6 +21,7 @@ from opencrab.engine.goals.instructions import Asker
 from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact
 from opencrab.engine.goals.queue import Board, opened
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
 from opencrab.ports.turn.action import one_line
 
 INJECTED = "injected"
@@ -73,7 +75,9 @@ def inject(runtime: Runtime, agent_id: str, asked: NewGoal, asker: Asker, *, key
     for _ in range(ATTEMPTS):
         earlier = runtime.home.facts.get(agent_id, INJECTED, session_id)
         if earlier is not None:
-            return _awaited(runtime, _made_before(runtime, agent_id, earlier.read(_Made), asked))
+            return _awaited(
+                runtime, _made_before(runtime.home.facts, agent_id, earlier.read(_Made), asked)
+            )
         now = runtime.clock.now()
         require_deadline(asked.deadline, now)
         board = Board.of(runtime.home.facts, profile, now)
@@ -83,7 +87,7 @@ def inject(runtime: Runtime, agent_id: str, asked: NewGoal, asker: Asker, *, key
         opened(board, goal)
         made = _Made(goal=goal.id, asked=_digest(asked))
         mark = new_fact(agent_id, INJECTED, session_id, made)
-        told = partial(_told, at=_worth_it_at(runtime, board, profile, goal))
+        told = partial(_told, at=_worth_it_at(runtime.rules.autonomy, board, profile, goal))
         try:
             stir(runtime, agent_id, told, *board.facts, mark)
         except Changed:
@@ -119,11 +123,11 @@ def _goal(board: Board, asked: NewGoal, asker: Asker, session_id: str) -> Goal:
     )
 
 
-def _worth_it_at(runtime: Runtime, board: Board, profile: Profile, goal: Goal) -> datetime | None:
+def _worth_it_at(autonomy: Autonomy, board: Board, profile: Profile, goal: Goal) -> datetime | None:
     """When a heartbeat may begin it; None for what is never begun."""
     if goal.horizon is Horizon.ASPIRATION:
         return None
-    threshold = runtime.rules.autonomy.goal_threshold
+    threshold = autonomy.goal_threshold
     return begins_at(goal, board.expectations().capability, profile.soul.weights, threshold)
 
 
@@ -132,14 +136,14 @@ def _told(signs: VitalSigns, at: datetime | None) -> VitalSigns:
     return signs.replaced(goal_at=min(moments, default=None))
 
 
-def _made_before(runtime: Runtime, agent_id: str, made: _Made, asked: NewGoal) -> Goal:
+def _made_before(facts: Facts, agent_id: str, made: _Made, asked: NewGoal) -> Goal:
     if made.asked != _digest(asked):
         raise Conflict(
             "this key was already used for another goal",
             field="Idempotency-Key",
             cure="use a new key for a new goal",
         )
-    return goal_fact(runtime, agent_id, made.goal).read(Goal)
+    return goal_fact(facts, agent_id, made.goal).read(Goal)
 
 
 def _digest(asked: NewGoal) -> str:

@@ -10,14 +10,14 @@ from contextlib import suppress
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.identifier import stable_id
-from opencrab.engine.runtime import Runtime
+from opencrab.ports.turn.queue import Queue
 
 PANEL = '{"panel":'
 """How a message on the queue of deliveries begins that asks for a panel."""
 
 
 def tell_panel(
-    runtime: Runtime,
+    deliveries: Queue,
     channel: Channel | None,
     agent_id: str,
     goal: str,
@@ -35,4 +35,4 @@ def tell_panel(
     body = json.dumps({"panel": {"agent": agent_id, "goal": goal}}, separators=(",", ":"))
     group = stable_id("target", channel.target)
     with suppress(*(() if surely else (Unavailable,))):
-        runtime.home.deliveries.send(body, group=group, deduplication=f"panel-{key}")
+        deliveries.send(body, group=group, deduplication=f"panel-{key}")

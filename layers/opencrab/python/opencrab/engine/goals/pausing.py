@@ -9,13 +9,14 @@ from opencrab.domain.turn.turn import Stop, Turn
 from opencrab.engine.goals.panel_notice import tell_panel
 from opencrab.engine.goals.queue import Board, released
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
 
 ATTEMPTS = 5
 
 
-def goal_fact(runtime: Runtime, agent_id: str, label: str) -> Fact:
+def goal_fact(facts: Facts, agent_id: str, label: str) -> Fact:
     """The fact of a goal, by its id or by that of one of its tasks; raises NotFound, Invalid."""
-    found = runtime.home.facts.get(agent_id, GOAL, goal_key(goal_of(label)))
+    found = facts.get(agent_id, GOAL, goal_key(goal_of(label)))
     if found is None:
         raise NotFound(
             f"agent {agent_id!r} has no goal {label!r}", cure="list them with the agent's goals"
@@ -31,7 +32,7 @@ def pause(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str) 
     """
     profile = runtime.home.agents.get(agent_id)
     for _ in range(ATTEMPTS):
-        fact = goal_fact(runtime, agent_id, label)
+        fact = goal_fact(runtime.home.facts, agent_id, label)
         goal = fact.read(Goal)
         if goal.status.is_end:
             raise Conflict(f"{goal.id} has ended and cannot be paused")
@@ -58,7 +59,7 @@ def tell_moved(runtime: Runtime, goal: Goal) -> None:
     """Let the channel in which a goal was given show that somebody has changed it."""
     if goal.channel is not None:
         key = f"{goal.id}-{runtime.clock.new_id()}"
-        tell_panel(runtime, goal.channel, goal.agent_id, goal.id, key=key)
+        tell_panel(runtime.home.deliveries, goal.channel, goal.agent_id, goal.id, key=key)
 
 
 def as_its_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
@@ -69,7 +70,7 @@ def as_its_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
     """
     turn = _told(runtime, goal, turn_id)
     for _ in range(ATTEMPTS):
-        now = goal_fact(runtime, goal.agent_id, goal.id).read(Goal)
+        now = goal_fact(runtime.home.facts, goal.agent_id, goal.id).read(Goal)
         if (now.status, now.pause) == (goal.status, goal.pause):
             break
         goal = now

@@ -19,7 +19,9 @@ from opencrab.engine.approvals.approvals import approval_id
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolved
 from opencrab.engine.turn.call import what
+from opencrab.ports.home import Home
 from opencrab.ports.turn.action import one_line
+from opencrab.ports.turn.journal import Journal
 
 _ARGUMENTS = 400
 _RESULT = 800
@@ -131,17 +133,17 @@ class Progress(Summary):
     over: bool
 
 
-def summary(runtime: Runtime, goal: Goal) -> Summary:
+def summary(journal: Journal, goal: Goal) -> Summary:
     """Where a goal stands; of an open one its turn's header is read."""
     may_wait = goal.turn_id is not None and not goal.status.is_end and goal.pause is None
-    turn = _header(runtime, goal.turn_id) if goal.turn_id and may_wait else None
+    turn = _header(journal, goal.turn_id) if goal.turn_id and may_wait else None
     asks = turn is not None and turn.status is TurnStatus.WAITING
     return _summary(goal, asks=asks)
 
 
 def progress(runtime: Runtime, goal: Goal, *, private: bool) -> Progress:
     """How far a goal has come; what the agent thinks and what its actions carry only if private."""
-    account = _account(runtime, goal)
+    account = _account(runtime.home, goal)
     asks = None if account is None else _asked(account)
     whole = Progress(
         **dict(_summary(goal, asks=asks is not None)),
@@ -209,23 +211,23 @@ def _task(task: Task, *, private: bool) -> TaskProgress:
     )
 
 
-def _header(runtime: Runtime, turn_id: str) -> Turn | None:
+def _header(journal: Journal, turn_id: str) -> Turn | None:
     """A turn, unless it is due but not there yet, or its records have expired."""
     try:
-        return runtime.home.journal.header(turn_id)
+        return journal.header(turn_id)
     except NotFound:
         return None
 
 
-def _account(runtime: Runtime, goal: Goal) -> TurnAccount | None:
+def _account(home: Home, goal: Goal) -> TurnAccount | None:
     """The turn that works on a goal, as its journal tells of it."""
     if goal.turn_id is None:
         return None
     try:
-        recorded = runtime.home.journal.load(goal.turn_id)
+        recorded = home.journal.load(goal.turn_id)
     except NotFound:
         return None
-    return TurnAccount.of(recorded.turn, resolved(recorded.records, runtime.home.blobs))
+    return TurnAccount.of(recorded.turn, resolved(recorded.records, home.blobs))
 
 
 def _asked(account: TurnAccount) -> Asked | None:

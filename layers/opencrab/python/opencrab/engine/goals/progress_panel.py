@@ -15,7 +15,7 @@ def show_panel(runtime: Runtime, body: Mapping[str, Any]) -> None:
     """Show the panel that a message asks for; raises what the channel does."""
     named = body["panel"]
     try:
-        goal = goal_fact(runtime, named["agent"], named["goal"]).read(Goal)
+        goal = goal_fact(runtime.home.facts, named["agent"], named["goal"]).read(Goal)
         profile = runtime.home.agents.get(goal.agent_id)
     except NotFound:
         return

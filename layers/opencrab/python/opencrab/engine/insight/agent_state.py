@@ -21,6 +21,7 @@ from opencrab.engine.insight.turn_events import (
     tell,
 )
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
 
 
 class StateInput(Value):
@@ -94,16 +95,16 @@ class State(Value):
 def state(runtime: Runtime, agent_id: str) -> State:
     """Where an agent stands now; raises NotFound."""
     profile = runtime.home.agents.get(agent_id)
-    planned = _plan(runtime, profile)
+    planned = _plan(runtime.home.facts, profile)
     found = turn_index.newest(runtime, agent_id)
     told = tell(runtime, found[0], profile.agent.language) if found else None
     return State(plan=planned) if told is None else _folded(State(plan=planned), told)
 
 
-def _plan(runtime: Runtime, profile: Profile) -> StatePlan:
+def _plan(facts: Facts, profile: Profile) -> StatePlan:
     agent = profile.agent
     stored = (
-        runtime.home.facts.get(agent.id, GOAL, goal_key(goal_id))
+        facts.get(agent.id, GOAL, goal_key(goal_id))
         for goal_id in sorted(profile.mind.agenda.open, key=lambda goal_id: int(goal_id[1:]))
     )
     goals = (fact.read(Goal) for fact in stored if fact is not None)

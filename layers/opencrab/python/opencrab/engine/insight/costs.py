@@ -12,7 +12,9 @@ from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.domain.usage.ledger import Grouping, Period, Summary, UsageRow, grouped, summary
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
 from opencrab.ports.paging import paginated
+from opencrab.ports.usage.ledger import UsageLedger
 
 MOST_ROWS = 10_000
 """Rows that one report reads; it says when there were more."""
@@ -99,7 +101,9 @@ def explain(runtime: Runtime, turn_id: str) -> Explanation:
     recorded = runtime.home.journal.load(turn_id)
     turn = recorded.turn
     open_calls = _open(recorded.records)
-    rows, complete = _rows_of(runtime, turn, turn.attempts - len(open_calls))
+    rows, complete = _rows_of(
+        runtime.home.usage, runtime.clock, turn, turn.attempts - len(open_calls)
+    )
     calls = (*map(_charge, rows), *map(_running, open_calls))
     drawn = sum(block.micro_usd for block in turn.blocks)
     held = turn.allowance + sum(intent.reserved for intent in open_calls)
@@ -134,7 +138,7 @@ def report(
     runtime.home.agents.get(agent_id)
     now = runtime.clock.now()
     since = period.since(now)
-    rows, complete = _newest(runtime, agent_id, since, most)
+    rows, complete = _newest(runtime.home.usage, agent_id, since, most)
     return Report(
         period=period,
         since=since,
@@ -219,16 +223,16 @@ def _open(records: tuple[Record, ...]) -> tuple[ModelIntent, ...]:
     return tuple(intent for intent in intents if intent.n not in ended)
 
 
-def _rows_of(runtime: Runtime, turn: Turn, expected: int) -> tuple[tuple[UsageRow, ...], bool]:
+def _rows_of(
+    usage: UsageLedger, clock: Clock, turn: Turn, expected: int
+) -> tuple[tuple[UsageRow, ...], bool]:
     """The turn's rows in the ledger, and whether these are all of them."""
     found: list[UsageRow] = []
     after = None
-    until = (turn.ended_at or runtime.clock.now()) + _LATER
+    until = (turn.ended_at or clock.now()) + _LATER
     since = turn.created_at - _LATER
     while len(found) < expected:
-        rows = runtime.home.usage.rows(
-            turn.agent_id, since=since, until=until, after=after, limit=_PAGE
-        )
+        rows = usage.rows(turn.agent_id, since=since, until=until, after=after, limit=_PAGE)
         found += (row for row in rows if row.turn_id == turn.id)
         if len(rows) < _PAGE:
             break
@@ -237,9 +241,9 @@ def _rows_of(runtime: Runtime, turn: Turn, expected: int) -> tuple[tuple[UsageRo
 
 
 def _newest(
-    runtime: Runtime, agent_id: str, since: datetime | None, most: int
+    usage: UsageLedger, agent_id: str, since: datetime | None, most: int
 ) -> tuple[tuple[UsageRow, ...], bool]:
     """An agent's newest rows, so many at most, and whether these are all."""
-    rows = paginated(runtime.home.usage.rows, agent_id, limit=min(_PAGE, most + 1), since=since)
+    rows = paginated(usage.rows, agent_id, limit=min(_PAGE, most + 1), since=since)
     found = tuple(islice(rows, most + 1))
     return found[:most], len(found) <= most

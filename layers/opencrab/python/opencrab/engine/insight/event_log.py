@@ -74,7 +74,7 @@ class _Walk:
 
     def reach(self, entry: Entry) -> None:
         """Pass a turn that has settled; one that has not will be met again."""
-        if turn_index.is_settled(self.runtime, entry):
+        if turn_index.is_settled(self.runtime.clock, entry):
             self.reached = entry.id
 
 
@@ -87,7 +87,7 @@ def events(runtime: Runtime, agent_id: str, *, after: str = "", limit: int = 100
     reached, unfinished = _read(after)
     walk = _Walk(runtime, agent.language, min(limit, MOST), reached, dict(unfinished))
     for entry_id, seen in unfinished.items():
-        entry = turn_index.entry(runtime, agent_id, entry_id)
+        entry = turn_index.entry(runtime.home.usage, agent_id, entry_id)
         if entry is None:
             del walk.open[entry_id]
         elif entry.id <= reached and not walk.is_full:

@@ -170,7 +170,7 @@ def stopped(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustmen
 
 def pin(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
     """Keep a subject as it is, whatever the evidence says; raises likewise."""
-    _named(runtime, agent_id, subject, lambda name: changes.pin(runtime, agent_id, name))
+    _named(runtime, agent_id, subject, lambda name: changes.pin(runtime.home, agent_id, name))
     return Pinned(subject=subject, pinned=True)
 
 
@@ -269,7 +269,7 @@ class _Table:
         )
 
     def _asked(self, mix: Mix, alias: str) -> MixedModel:
-        name = model_named(self.runtime, alias)
+        name = model_named(self.runtime.models, alias)
         key = task_key(mix.purpose, mix.task_type, name or "")
         known = self.known.evidence.models.get(key, ModelEvidence())
         return MixedModel(

@@ -157,13 +157,13 @@ def llm(
         now=runtime.clock.now(),
         group_by=group_by,
         focus=focus,
-        choices={alias: each.name for alias, each in choices_of(runtime, agent).items()},
+        choices={alias: each.name for alias, each in choices_of(runtime.models, agent).items()},
     )
     return LlmAnalytics(
         agent_id=agent_id,
         as_of=learned.as_of or None,
         analysis=found,
-        weeks=_qualities(judged(runtime, agent_id, turns)),
+        weeks=_qualities(judged(runtime.home.facts, agent_id, turns)),
         weeks_since=turns.since,
         calibration={
             model: curve(bins) for model, bins in sorted(learned.evidence.grades.items()) if bins

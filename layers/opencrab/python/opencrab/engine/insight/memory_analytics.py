@@ -146,7 +146,7 @@ def _recalling(evidence: Evidence, now: datetime) -> Recalling:
 def _web(
     runtime: Runtime, agent_id: str, place: Place, limit: int
 ) -> tuple[RelationGraph, Place | None]:
-    found = graph(runtime, agent_id, place=place, limit=limit)
+    found = graph(runtime.home, agent_id, place=place, limit=limit)
     fact = runtime.home.facts.get(agent_id, KNOWLEDGE, KNOWLEDGE)
     extent = fact.read(Extent) if fact else Extent()
     people = () if place != Place() else _people(runtime, agent_id)

@@ -15,6 +15,7 @@ from opencrab.engine.insight.agent_state import (
 )
 from opencrab.engine.insight.vitals import ReadMachine, Vitals, no_machine, recent, vitals
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.turn.journal import Journal
 
 _LINES = 8
 _READ = 40
@@ -59,19 +60,19 @@ def panes(runtime: Runtime, agent_id: str, machine: ReadMachine = no_machine) ->
     other = next((turn for turn in turns if turn.source is not Source.CLI), None)
     inspector = Inspector(thought=now.thought, action=now.action, result=now.result)
     return (
-        Pane(pane=PaneName.CHAT, data=_said(runtime, other)),
-        Pane(pane=PaneName.CLI, data=_said(runtime, typed)),
+        Pane(pane=PaneName.CHAT, data=_said(runtime.home.journal, other)),
+        Pane(pane=PaneName.CLI, data=_said(runtime.home.journal, typed)),
         Pane(pane=PaneName.PLAN, data=now.plan),
         Pane(pane=PaneName.INSPECTOR, data=inspector),
         Pane(pane=PaneName.VITALS, data=vitals(runtime, agent_id, machine, turns)),
     )
 
 
-def _said(runtime: Runtime, turn: Turn | None) -> str:
+def _said(journal: Journal, turn: Turn | None) -> str:
     """The newest words for everybody in a turn's session, a line each."""
     if turn is None:
         return ""
-    rows = runtime.home.journal.lines(turn.session_id, limit=_READ, newest_first=True)
+    rows = journal.lines(turn.session_id, limit=_READ, newest_first=True)
     told = [row for row in rows if row.kind in _SAID and row.audience is Audience.ALL][:_LINES]
     return "\n".join(_line(row) for row in reversed(told))
 

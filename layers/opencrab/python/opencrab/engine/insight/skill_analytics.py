@@ -19,7 +19,7 @@ from opencrab.domain.learning.treatment_effect import Effect, effects
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.value import Value
 from opencrab.engine.learning.measures import LITTLE, Measure, measure_of, week_of
-from opencrab.engine.runtime import Runtime
+from opencrab.ports.home import Home
 from opencrab.ports.learning import known
 
 MOST_CHANGES = 500
@@ -81,13 +81,13 @@ class SkillAnalytics(Value):
     reason: str | None
 
 
-def skills(runtime: Runtime, agent_id: str) -> SkillAnalytics:
+def skills(home: Home, trials: Trials, agent_id: str) -> SkillAnalytics:
     """An agent's acquired skills in numbers; raises NotFound."""
-    mind = runtime.home.agents.get(agent_id).mind
-    facts = runtime.home.facts
+    mind = home.agents.get(agent_id).mind
+    facts = home.facts
     kept = [fact.read(AcquiredSkill) for fact in facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)]
     page = facts.page(agent_id, ADJUSTMENT, limit=MOST_CHANGES, newest_first=True)
-    learned, trials = known(facts, agent_id), runtime.rules.trials
+    learned = known(facts, agent_id)
     measured = [measured_skill(skill, learned.evidence, mind, trials) for skill in kept]
     return SkillAnalytics(
         agent_id=agent_id,

@@ -16,7 +16,10 @@ from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow, row_time
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
 from opencrab.ports.paging import paginated
+from opencrab.ports.turn.journal import Journal
+from opencrab.ports.usage.ledger import UsageLedger
 
 LIFE = timedelta(days=35)
 """As long as a turn's own records are kept at least."""
@@ -51,17 +54,17 @@ def entries(
     return (_entry(row) for row in rows if row.n == _FIRST)
 
 
-def entry(runtime: Runtime, agent_id: str, entry_id: str) -> Entry | None:
+def entry(usage: UsageLedger, agent_id: str, entry_id: str) -> Entry | None:
     """One entry, or None."""
     try:
-        return _entry(runtime.home.usage.row(agent_id, entry_id))
+        return _entry(usage.row(agent_id, entry_id))
     except NotFound:
         return None
 
 
-def is_settled(runtime: Runtime, entry: Entry) -> bool:
+def is_settled(clock: Clock, entry: Entry) -> bool:
     """Whether no other entry can come in before this one."""
-    return entry.id < row_time(runtime.clock.now() - SETTLED)
+    return entry.id < row_time(clock.now() - SETTLED)
 
 
 def newest(runtime: Runtime, agent_id: str, most: int = 1) -> tuple[str, ...]:
@@ -84,13 +87,15 @@ def _begun(runtime: Runtime, agent_id: str) -> list[Turn]:
     begun = [
         turn
         for turn in alive(runtime, agent_id)
-        if turn.status is TurnStatus.RUNNING and turn.attempts == 1 and _calls(runtime, turn)
+        if turn.status is TurnStatus.RUNNING
+        and turn.attempts == 1
+        and _calls(runtime.home.journal, turn)
     ]
     return sorted(begun, key=lambda turn: turn.created_at, reverse=True)
 
 
-def _calls(runtime: Runtime, turn: Turn) -> bool:
-    records = runtime.home.journal.load(turn.id).records
+def _calls(journal: Journal, turn: Turn) -> bool:
+    records = journal.load(turn.id).records
     return all(isinstance(record, ModelIntent) for record in records)
 
 

@@ -15,6 +15,8 @@ from opencrab.engine.agents.vital_signs import stored_signs
 from opencrab.engine.approvals import approvals
 from opencrab.engine.insight import turn_index
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
+from opencrab.ports.turn.journal import Journal
 
 LOOKED_AT = 20
 """The newest turns that anything is said about."""
@@ -84,7 +86,7 @@ def vitals(
     idle = takewhile(lambda turn: turn.status is TurnStatus.IDLE, ended)
     beats = (turn.created_at for turn in turns if turn.trigger is Trigger.HEARTBEAT)
     bad = sum(turn.status in _BAD for turn in ended)
-    stored = stored_signs(runtime, agent_id)
+    stored = stored_signs(runtime.home.facts, agent_id)
     signs = None if stored is None else stored.read(VitalSigns)
     in_vain = 0 if signs is None else signs.in_vain
     return Vitals(
@@ -93,7 +95,7 @@ def vitals(
         idle_streak=sum(1 for _ in idle),
         budget_left_micro_usd=_left(runtime, profile.agent),
         error_rate=bad / len(ended) if ended else None,
-        open_approvals=_open_approvals(runtime, agent_id),
+        open_approvals=_open_approvals(runtime.home.facts, agent_id),
         open_goals=len(profile.mind.agenda.open),
         goal_slots=OPEN_GOALS,
         next_beat_at=signs.next_beat_at if signs is not None and signs.beats_at_all else None,
@@ -107,13 +109,13 @@ def vitals(
 def recent(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
     """The agent's newest turns, the newest first, as far as they are still kept."""
     newest = turn_index.newest(runtime, agent_id, LOOKED_AT)
-    found = (_header(runtime, turn_id) for turn_id in newest)
+    found = (_header(runtime.home.journal, turn_id) for turn_id in newest)
     return tuple(turn for turn in found if turn is not None)
 
 
-def _header(runtime: Runtime, turn_id: str) -> Turn | None:
+def _header(journal: Journal, turn_id: str) -> Turn | None:
     try:
-        return runtime.home.journal.header(turn_id)
+        return journal.header(turn_id)
     except NotFound:
         return None
 
@@ -139,7 +141,7 @@ def _left(runtime: Runtime, agent: Agent) -> MicroUsd:
     return max(0, min(left))
 
 
-def _open_approvals(runtime: Runtime, agent_id: str) -> int:
+def _open_approvals(facts: Facts, agent_id: str) -> int:
     """Approvals that wait for a human, among the installation's oldest ones."""
-    waiting = approvals.page(runtime, decided=False, limit=_APPROVALS)
+    waiting = approvals.page(facts, decided=False, limit=_APPROVALS)
     return sum(approval.agent_id == agent_id for approval in waiting)

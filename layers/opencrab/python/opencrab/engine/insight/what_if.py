@@ -26,8 +26,11 @@ from opencrab.engine.learning.measures import model_named, tallied
 from opencrab.engine.models.preferences import current, directory_of
 from opencrab.engine.models.price_list import price_on
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
 from opencrab.ports.learning import known
+from opencrab.ports.models.model import Directory, Models
 from opencrab.ports.paging import paginated
+from opencrab.ports.usage.ledger import UsageLedger
 
 MOST_ROWS = 20_000
 """Calls that are replayed at most, the newest."""
@@ -108,10 +111,10 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
     runtime.home.agents.get(agent_id)
     current(runtime)
     until = runtime.clock.now()
-    meant = _meant(runtime, aliases)
+    meant = _meant(runtime.models, runtime.directory, aliases)
     learned = known(runtime.home.facts, agent_id)
-    rows = _rows(runtime, agent_id, period.since(until), until)
-    found = replayed(islice(rows, MOST_ROWS), meant, _prices(runtime, meant))
+    rows = _rows(runtime.home.usage, agent_id, period.since(until), until)
+    found = replayed(islice(rows, MOST_ROWS), meant, _prices(runtime.home.facts, meant))
     tasks = _tasks(found, learned.evidence, tallied(runtime, agent_id, Period.LAST_MONTH))
     quality_now, quality_then, quality_share = _qualities(tasks)
     latency_now, latency_then, latency_share = _latencies(tasks)
@@ -189,18 +192,20 @@ def _add(found: Sum, row: UsageRow, price: PriceOf) -> None:
         found.uncounted += row.cost > 0
 
 
-def _meant(runtime: Runtime, aliases: Mapping[str, str]) -> tuple[Meant, ...]:
+def _meant(
+    models: Models, directory: Directory | None, aliases: Mapping[str, str]
+) -> tuple[Meant, ...]:
     found = dict[str, Meant]()
     for alias, wanted in aliases.items():
         place = f"aliases.{alias}"
-        model, other = _named(runtime, alias, place), _named(runtime, wanted, place)
+        model, other = _named(models, alias, place), _named(models, wanted, place)
         if model in found:
             raise Invalid(
                 f"{found[model].alias!r} and {alias!r} both mean {model!r} now",
                 field=place,
                 cure="name one of them",
             )
-        price = directory_of(runtime).price(other)
+        price = directory_of(directory).price(other)
         if price is None:
             raise Invalid(
                 f"the price of {other!r} is unknown",
@@ -211,12 +216,12 @@ def _meant(runtime: Runtime, aliases: Mapping[str, str]) -> tuple[Meant, ...]:
     return tuple(found.values())
 
 
-def _named(runtime: Runtime, reference: str, place: str) -> str:
+def _named(models: Models, reference: str, place: str) -> str:
     """The model that a reference means, set up or not."""
-    name = model_named(runtime, reference)
+    name = model_named(models, reference)
     if name is not None:
         return name
-    aliases = runtime.models.routing.aliases
+    aliases = models.routing.aliases
     name = aliases.get(reference, reference)
     if ":" not in name:
         raise Invalid(
@@ -227,13 +232,13 @@ def _named(runtime: Runtime, reference: str, place: str) -> str:
     return name
 
 
-def _prices(runtime: Runtime, meant: Sequence[Meant]) -> PriceOf:
+def _prices(facts: Facts, meant: Sequence[Meant]) -> PriceOf:
     today = {each.other: each.price for each in meant}
     found = dict[tuple[str, date], Price]()
 
     def price(name: str, day: date) -> Price:
         if (name, day) not in found:
-            known_then = price_on(runtime.home.facts, name, day, now=today[name])
+            known_then = price_on(facts, name, day, now=today[name])
             found[name, day] = known_then or today[name]
         return found[name, day]
 
@@ -241,10 +246,10 @@ def _prices(runtime: Runtime, meant: Sequence[Meant]) -> PriceOf:
 
 
 def _rows(
-    runtime: Runtime, agent_id: str, since: datetime | None, until: datetime
+    usage: UsageLedger, agent_id: str, since: datetime | None, until: datetime
 ) -> Iterator[UsageRow]:
     """The rows of a period, the newest first, page by page."""
-    rows = runtime.home.usage.rows
+    rows = usage.rows
     return paginated(rows, agent_id, limit=_PAGE, since=since, until=until)
 
 

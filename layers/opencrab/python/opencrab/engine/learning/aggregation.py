@@ -22,8 +22,11 @@ from opencrab.domain.learning.review_period import OPEN_DAYS, ended_day, midnigh
 from opencrab.domain.learning.reward import Opinion, opinions
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Signals, signals_id
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
-from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of, paginated
+from opencrab.ports.usage.ledger import UsageLedger
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +74,8 @@ class Folded:
 
 
 def folded(
-    runtime: Runtime,
+    home: Home,
+    clock: Clock,
     agent_id: str,
     ended: date,
     worded: Mapping[str, datetime],
@@ -85,8 +89,8 @@ def folded(
     was measured of a skill before it was `worded` as it is counts no more. Without grades (not
     `graded`) it must not be kept. Raises Unavailable when a store is.
     """
-    stored = runtime.home.facts.page(agent_id, EVIDENCE, limit=_STANDING_AND_DAYS)
-    now = runtime.clock.now()
+    stored = home.facts.page(agent_id, EVIDENCE, limit=_STANDING_AND_DAYS)
+    now = clock.now()
     fact = next((fact for fact in stored if fact.id == STANDING), None)
     standing = _fresh(fact.read(Standing) if fact else Standing(), worded)
     standing = _of_a_right_clock(standing, now, agent_id)
@@ -94,7 +98,7 @@ def folded(
     first = whole
     if standing.closed_to:
         first = max(first, date.fromisoformat(standing.closed_to) + timedelta(days=1))
-    days = days_of(runtime, agent_id, first, max(ended, _day(now)), worded, graded=graded)
+    days = days_of(home, agent_id, first, max(ended, _day(now)), worded, graded=graded)
     for fact in stored:
         if fact.id == STANDING or not standing.closed_to < fact.id <= ended.isoformat():
             continue
@@ -124,7 +128,7 @@ def split(
     )
 
 
-def keep(runtime: Runtime, agent_id: str, folded: Folded, skills: Collection[str]) -> None:
+def keep(facts: Facts, agent_id: str, folded: Folded, skills: Collection[str]) -> None:
     """Write what is known: open days in place of what they were, closed ones added up once.
 
     Of closed days, what is told of other `skills` than those that are stored is forgotten then.
@@ -138,13 +142,13 @@ def keep(runtime: Runtime, agent_id: str, folded: Folded, skills: Collection[str
         != (known[fact.id].body if fact.id in known else None)
     ]
     if changed:
-        runtime.home.facts.commit(*changed)
+        facts.commit(*changed)
     before = known[STANDING].read(Standing) if STANDING in known else Standing()
     if folded.closing or folded.standing != before:
-        _close(runtime, agent_id, folded, skills)
+        _close(facts, agent_id, folded, skills)
 
 
-def _close(runtime: Runtime, agent_id: str, folded: Folded, skills: Collection[str]) -> None:
+def _close(facts: Facts, agent_id: str, folded: Folded, skills: Collection[str]) -> None:
     standing = closed(folded, skills) if folded.closing else folded.standing
     before = next((fact for fact in folded.stored if fact.id == STANDING), None)
     fact = before.holding(standing) if before else new_fact(agent_id, EVIDENCE, STANDING, standing)
@@ -154,7 +158,7 @@ def _close(runtime: Runtime, agent_id: str, folded: Folded, skills: Collection[s
         if fact.id != STANDING and fact.id <= standing.closed_to
     ]
     # What is left of them counts no more: the standing evidence says how far it goes.
-    runtime.home.facts.commit(fact, *gone[:_REMOVED_AT_ONCE])
+    facts.commit(fact, *gone[:_REMOVED_AT_ONCE])
 
 
 def closed(folded: Folded, skills: Collection[str]) -> Standing:
@@ -207,7 +211,7 @@ def _fresh(standing: Standing, worded: Mapping[str, datetime]) -> Standing:
 
 
 def days_of(
-    runtime: Runtime,
+    home: Home,
     agent_id: str,
     first: date,
     ended: date,
@@ -221,11 +225,11 @@ def days_of(
     """
     if first > ended:
         return {}
-    signals = tuple(_signals(runtime, agent_id, midnight(first)))
+    signals = tuple(_signals(home.facts, agent_id, midnight(first)))
     if not signals:
         return {}
-    said = opinions(_experiences(runtime, agent_id, midnight(first)))
-    grades = _grades(runtime, agent_id, midnight(first) - _BEFORE) if graded else {}
+    said = opinions(_experiences(home.facts, agent_id, midnight(first)))
+    grades = _grades(home.usage, agent_id, midnight(first) - _BEFORE) if graded else {}
     return reckoned(signals, said, grades, ended=ended, worded=worded)
 
 
@@ -261,21 +265,21 @@ def _of_these_words(signals: Signals, worded: Mapping[str, datetime]) -> Signals
     return signals.replaced(given=given, held=held)
 
 
-def _signals(runtime: Runtime, agent_id: str, since: datetime) -> Iterator[Signals]:
-    kept = all_of(runtime.home.facts, agent_id, SIGNALS, after=signals_id(since))
+def _signals(facts: Facts, agent_id: str, since: datetime) -> Iterator[Signals]:
+    kept = all_of(facts, agent_id, SIGNALS, after=signals_id(since))
     return (fact.read(Signals) for fact in kept)
 
 
-def _experiences(runtime: Runtime, agent_id: str, since: datetime) -> Iterator[Experience]:
+def _experiences(facts: Facts, agent_id: str, since: datetime) -> Iterator[Experience]:
     """Experiences since then; those about a turn lie where the turn ended."""
     after = ulid(int(since.timestamp() * 1_000), bytes(10))
-    kept = all_of(runtime.home.facts, agent_id, EXPERIENCE, after=after)
+    kept = all_of(facts, agent_id, EXPERIENCE, after=after)
     return (fact.read(Experience) for fact in kept)
 
 
-def _grades(runtime: Runtime, agent_id: str, since: datetime) -> dict[str, float]:
+def _grades(usage: UsageLedger, agent_id: str, since: datetime) -> dict[str, float]:
     """The grades that the agent gave its answers, by metrics id."""
-    rows = paginated(runtime.home.usage.rows, agent_id, limit=_PAGE, since=since, oldest_first=True)
+    rows = paginated(usage.rows, agent_id, limit=_PAGE, since=since, oldest_first=True)
     return {row.id: row.quality_score for row in rows if row.quality_score is not None}
 
 

@@ -39,7 +39,9 @@ from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
 from opencrab.engine.learning.experience_changes import Beside, is_there, restoring
 from opencrab.engine.learning.undo import WAS_PINNED, before_it, let_go, mix_and_best, skill_before
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 from opencrab.ports.learning import known
 from opencrab.ports.paging import paginated
 
@@ -101,7 +103,7 @@ def recent(facts: Facts, agent_id: str, since: datetime) -> tuple[Adjustment, ..
     return tuple(_recent(facts, agent_id, since))
 
 
-def write(runtime: Runtime, agent_id: str, change: Change) -> Adjustment:
+def write(facts: Facts, agent_id: str, change: Change) -> Adjustment:
     """Store an adjustment together with what it does, once.
 
     Raises Conflict where it can be done no longer, and Changed when others change the same all the
@@ -109,10 +111,10 @@ def write(runtime: Runtime, agent_id: str, change: Change) -> Adjustment:
     """
     for _ in range(_TRIES - 1):
         try:
-            return _written(runtime, agent_id, change)
+            return _written(facts, agent_id, change)
         except Changed:
             continue
-    return _written(runtime, agent_id, change)
+    return _written(facts, agent_id, change)
 
 
 def undo(runtime: Runtime, agent_id: str, adjustment_id: str, by: str) -> Adjustment:
@@ -122,29 +124,29 @@ def undo(runtime: Runtime, agent_id: str, adjustment_id: str, by: str) -> Adjust
     be undone. Raises NotFound, and Conflict for what was not applied, what pins or the end of all
     trials keep as it is, or naming the later change.
     """
-    require_living(runtime, agent_id)
+    require_living(runtime.home.agents, agent_id)
     found = adjustment(runtime.home.facts, agent_id, adjustment_id)
     if found.state is AdjustmentState.UNDONE:
         return found
     if found.state is not AdjustmentState.APPLIED:
-        raise _changed_since(runtime, agent_id, found, f"it is {found.state.value}")
+        raise _changed_since(runtime.home.facts, agent_id, found, f"it is {found.state.value}")
     now = runtime.clock.now()
     undone = ended(found, AdjustmentState.UNDONE, now, by)
     change = _taking_back(runtime, agent_id, undone)
-    return announced(agent_id, write(runtime, agent_id, change))
+    return announced(agent_id, write(runtime.home.facts, agent_id, change))
 
 
 def rolled_back(runtime: Runtime, agent_id: str, found: Adjustment, by: str) -> Adjustment:
     """Bring back the mix that was before one whose quality fell; raises Conflict likewise."""
     back = ended(found, AdjustmentState.ROLLED_BACK, runtime.clock.now(), by)
     change = _taking_back(runtime, agent_id, back)
-    return announced(agent_id, write(runtime, agent_id, change))
+    return announced(agent_id, write(runtime.home.facts, agent_id, change))
 
 
-def pin(runtime: Runtime, agent_id: str, subject: str) -> Mind:
+def pin(home: Home, agent_id: str, subject: str) -> Mind:
     """Keep a skill or a mix as it is, whatever the evidence says; raises Invalid, NotFound."""
-    named = _there(runtime, agent_id, subject)
-    return _pinned(runtime, agent_id, lambda mind: with_pin(mind, named))
+    named = _there(home.facts, agent_id, subject)
+    return _pinned(home, agent_id, lambda mind: with_pin(mind, named))
 
 
 def unpin(runtime: Runtime, agent_id: str, subject: str) -> Mind:
@@ -154,7 +156,7 @@ def unpin(runtime: Runtime, agent_id: str, subject: str) -> Mind:
     """
     named = Subject.of(subject)
     over = partial(let_go, runtime.home.facts, agent_id, named, runtime.clock.now())
-    return _pinned(runtime, agent_id, lambda mind: without_pin(mind, named), over)
+    return _pinned(runtime.home, agent_id, lambda mind: without_pin(mind, named), over)
 
 
 def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
@@ -162,8 +164,8 @@ def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
 
     Raises Invalid, NotFound, and Conflict where nothing runs.
     """
-    require_living(runtime, agent_id)
-    named, now = _there(runtime, agent_id, subject), runtime.clock.now()
+    require_living(runtime.home.agents, agent_id)
+    named, now = _there(runtime.home.facts, agent_id, subject), runtime.clock.now()
     facts = runtime.home.facts
     if named.kind is AdjustmentKind.SKILL:
         before: dict[str, Any] = {"status": SkillStatus.CANDIDATE.value}
@@ -190,7 +192,7 @@ def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
         by=by,
     )
     earlier = open_of(adjustments(facts, agent_id), named)
-    return announced(agent_id, write(runtime, agent_id, Change(made, alter, earlier)))
+    return announced(agent_id, write(runtime.home.facts, agent_id, Change(made, alter, earlier)))
 
 
 def open_of(found: tuple[Adjustment, ...], subject: Subject) -> tuple[Adjustment, ...]:
@@ -199,9 +201,9 @@ def open_of(found: tuple[Adjustment, ...], subject: Subject) -> tuple[Adjustment
     return tuple(each for each in same if each.state in _HELD)[:_MOST_ENDED]
 
 
-def require_living(runtime: Runtime, agent_id: str) -> None:
+def require_living(agents: Agents, agent_id: str) -> None:
     """Raise Conflict for an agent that has retired, and NotFound."""
-    if not runtime.home.agents.get(agent_id).agent.answers:
+    if not agents.get(agent_id).agent.answers:
         raise Conflict(f"agent {agent_id!r} has retired and cannot be changed")
 
 
@@ -223,8 +225,8 @@ def _recent(facts: Facts, agent_id: str, since: datetime) -> Iterator[Adjustment
     return takewhile(lambda each: each.at >= since, known)
 
 
-def _written(runtime: Runtime, agent_id: str, change: Change) -> Adjustment:
-    facts, wanted = runtime.home.facts, change.adjustment
+def _written(facts: Facts, agent_id: str, change: Change) -> Adjustment:
+    wanted = change.adjustment
     stored = facts.get(agent_id, ADJUSTMENT, wanted.id)
     if stored is not None and (change.was is None or stored.read(Adjustment).state is wanted.state):
         return stored.read(Adjustment)
@@ -276,7 +278,7 @@ def _altered(facts: Facts, agent_id: str, change: Change) -> Iterator[Fact]:
 
 def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> Change:
     if back.kind is AdjustmentKind.EXPERIENCE:
-        beside = restoring(runtime, agent_id, back)
+        beside = restoring(runtime.home.facts, runtime.clock, agent_id, back)
         return Change(back, was=AdjustmentState.APPLIED, beside=beside)
     again = before_it(_recent(runtime.home.facts, agent_id, _EVER), back)
     alter = _back(runtime, agent_id, back)
@@ -291,16 +293,20 @@ def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
     def alter(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
         if found.kind is AdjustmentKind.MODELS:
             if telling(mix_of(mind, found.subject)) != found.after:
-                raise _changed_since(runtime, agent_id, found, "another mix holds now")
+                raise _changed_since(runtime.home.facts, agent_id, found, "another mix holds now")
             if found.reason == STOPPED and not found.evidence.get(WAS_PINNED):
                 mind = without_pin(mind, subject)
             return mixed_as(mind, found.subject, found.before), None
         if subject == MEMORIES:
             if not is_pinned(mind, subject):
-                raise _changed_since(runtime, agent_id, found, "memories are tried out again")
+                raise _changed_since(
+                    runtime.home.facts, agent_id, found, "memories are tried out again"
+                )
             return without_pin(mind, subject), None
         if skill is None or skill.status.value != found.after.get("status"):
-            raise _changed_since(runtime, agent_id, found, "the skill stands elsewhere now")
+            raise _changed_since(
+                runtime.home.facts, agent_id, found, "the skill stands elsewhere now"
+            )
         return mind, skill_before(skill, found, mind, trials, now)
 
     return alter
@@ -327,32 +333,32 @@ def _stopped_mix(subject: Subject, known: Mind, alone: Mix) -> Alter:
 
 
 def _pinned(
-    runtime: Runtime, agent_id: str, change: Callable[[Mind], Mind], beside: Beside | None = None
+    home: Home, agent_id: str, change: Callable[[Mind], Mind], beside: Beside | None = None
 ) -> Mind:
-    require_living(runtime, agent_id)
+    require_living(home.agents, agent_id)
     for _ in range(_TRIES - 1):
         try:
-            return _minded(runtime, agent_id, change, beside)
+            return _minded(home.facts, agent_id, change, beside)
         except Changed:
             continue
-    return _minded(runtime, agent_id, change, beside)
+    return _minded(home.facts, agent_id, change, beside)
 
 
 def _minded(
-    runtime: Runtime, agent_id: str, change: Callable[[Mind], Mind], beside: Beside | None
+    facts: Facts, agent_id: str, change: Callable[[Mind], Mind], beside: Beside | None
 ) -> Mind:
-    fact = runtime.home.facts.get(agent_id, MIND, MIND)
+    fact = facts.get(agent_id, MIND, MIND)
     mind = fact.read(Mind) if fact else Mind()
     after = change(mind)
     if after != mind:
         known = fact.holding(after) if fact else new_fact(agent_id, MIND, MIND, after)
-        runtime.home.facts.commit(known, *(beside() if beside else ()))
+        facts.commit(known, *(beside() if beside else ()))
     return after
 
 
-def _there(runtime: Runtime, agent_id: str, text: str) -> Subject:
+def _there(facts: Facts, agent_id: str, text: str) -> Subject:
     """The subject that a text names, if this agent has it."""
-    subject, facts = Subject.of(text), runtime.home.facts
+    subject = Subject.of(text)
     if subject.kind is AdjustmentKind.SKILL:
         found = facts.get(agent_id, SKILL, subject.name) is not None
     elif subject == MEMORIES:
@@ -375,8 +381,8 @@ def _stored(facts: Facts, agent_id: str, adjustment_id: str) -> Fact:
     return fact
 
 
-def _changed_since(runtime: Runtime, agent_id: str, found: Adjustment, why: str) -> Conflict:
-    listed = adjustments(runtime.home.facts, agent_id)
+def _changed_since(facts: Facts, agent_id: str, found: Adjustment, why: str) -> Conflict:
+    listed = adjustments(facts, agent_id)
     same = (each for each in listed if (each.kind, each.subject) == (found.kind, found.subject))
     later = [each.id for each in same if each.id > found.id]
     named = f": {later[-1]} came later" if later else ""

@@ -19,7 +19,7 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
 from opencrab.domain.skills.skill import SkillStatus
 from opencrab.engine.memory.records import mind_of, rewritten
-from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Facts
 from opencrab.ports.paging import all_of
 
@@ -48,7 +48,7 @@ def gone(made: Adjustment) -> Adjustment:
     return made.replaced(after={"status": SkillStatus.ARCHIVED.value, **after})
 
 
-def retiring(runtime: Runtime, agent_id: str, made: Adjustment) -> Beside:
+def retiring(facts: Facts, agent_id: str, made: Adjustment) -> Beside:
     """An experience that searches show no more; every index learns of it from the feed.
 
     One to which another was left stays: whoever follows two proposals at once loses one at most, as
@@ -56,17 +56,17 @@ def retiring(runtime: Runtime, agent_id: str, made: Adjustment) -> Beside:
     """
 
     def beside() -> Iterator[Fact]:
-        fact, lived = _stored(runtime, agent_id, made.subject)
+        fact, lived = _stored(facts, agent_id, made.subject)
         if lived.retired_at is not None:
             raise Conflict(f"experience {lived.id!r} is retired already", field="change_id")
-        if is_pinned(mind_of(runtime, agent_id)[1], Subject(kind=made.kind, name=lived.id)):
+        if is_pinned(mind_of(facts, agent_id)[1], Subject(kind=made.kind, name=lived.id)):
             raise Conflict(f"experience {lived.id!r} is pinned", cure="let it go first: unpin it")
         if other := str(made.after.get(OTHER, "")):
-            stays, twin = _stored(runtime, agent_id, other)
+            stays, twin = _stored(facts, agent_id, other)
             if twin.retired_at is not None:
                 raise Conflict(f"experience {other!r}, which says the same, is retired by now")
             yield stays.holding(twin)
-        left = changes(runtime.home.facts, agent_id, AdjustmentState.APPLIED)
+        left = changes(facts, agent_id, AdjustmentState.APPLIED)
         if last := next((each for each in left if each.after.get(OTHER) == lived.id), None):
             cure = f"undo change {last.id} first"
             raise Conflict(f"another experience was left to {lived.id!r}: it stays", cure=cure)
@@ -75,15 +75,15 @@ def retiring(runtime: Runtime, agent_id: str, made: Adjustment) -> Beside:
     return beside
 
 
-def restoring(runtime: Runtime, agent_id: str, made: Adjustment) -> Beside:
+def restoring(facts: Facts, clock: Clock, agent_id: str, made: Adjustment) -> Beside:
     """An experience as it was before it was retired; copies of an index are told to read it."""
 
     def beside() -> Iterator[Fact]:
-        fact, lived = _stored(runtime, agent_id, made.subject)
+        fact, lived = _stored(facts, agent_id, made.subject)
         if lived.retired_at is None:
             raise Conflict(f"experience {lived.id!r} was brought back meanwhile")
         yield fact.holding(lived.replaced(retired_at=None, restored_at=made.ended_at))
-        yield rewritten(runtime, agent_id, lived.id, kind=EXPERIENCE)
+        yield rewritten(clock, agent_id, lived.id, kind=EXPERIENCE)
 
     return beside
 
@@ -112,13 +112,15 @@ def left_to(facts: Facts, agent_id: str, forgotten: AbstractSet[str]) -> frozens
     return frozenset(found - forgotten)
 
 
-def without(runtime: Runtime, agent_id: str, forgotten: AbstractSet[str]) -> Iterator[Fact]:
+def without(
+    facts: Facts, clock: Clock, agent_id: str, forgotten: AbstractSet[str]
+) -> Iterator[Fact]:
     """What becomes of changes that name what is forgotten: none of them can be followed any more.
 
     What was left to a forgotten experience is shown again, as it is if nobody had left it, and the
     change has ended.
     """
-    for fact in all_of(runtime.home.facts, agent_id, ADJUSTMENT) if forgotten else ():
+    for fact in all_of(facts, agent_id, ADJUSTMENT) if forgotten else ():
         made = fact.read(Adjustment)
         if made.kind is not AdjustmentKind.EXPERIENCE:
             continue
@@ -129,8 +131,8 @@ def without(runtime: Runtime, agent_id: str, forgotten: AbstractSet[str]) -> Ite
             after: dict[str, Any] = {k: each for k, each in made.after.items() if k != OTHER}
             bare = made.replaced(after=after)
             if made.state is AdjustmentState.APPLIED:
-                bare = ended(bare, AdjustmentState.SUPERSEDED, runtime.clock.now())
-                yield from _shown_again(runtime, agent_id, bare)
+                bare = ended(bare, AdjustmentState.SUPERSEDED, clock.now())
+                yield from _shown_again(facts, clock, agent_id, bare)
             yield fact.holding(bare)
 
 
@@ -140,19 +142,19 @@ def without_pins(mind: Mind, forgotten: AbstractSet[str]) -> Mind:
     return mind.replaced(pinned=tuple(each for each in mind.pinned if each not in names))
 
 
-def _shown_again(runtime: Runtime, agent_id: str, over: Adjustment) -> Iterator[Fact]:
+def _shown_again(facts: Facts, clock: Clock, agent_id: str, over: Adjustment) -> Iterator[Fact]:
     """Each is written alone, and again by whoever finds the change as it was before a crash."""
-    fact = runtime.home.facts.get(agent_id, EXPERIENCE, over.subject)
+    fact = facts.get(agent_id, EXPERIENCE, over.subject)
     if fact is None:
         return
     lived = fact.read(Experience)
     if lived.retired_at is not None:
         yield fact.holding(lived.replaced(retired_at=None, restored_at=over.ended_at))
-    yield rewritten(runtime, agent_id, lived.id, kind=EXPERIENCE)
+    yield rewritten(clock, agent_id, lived.id, kind=EXPERIENCE)
 
 
-def _stored(runtime: Runtime, agent_id: str, experience_id: str) -> tuple[Fact, Experience]:
-    fact = runtime.home.facts.get(agent_id, EXPERIENCE, experience_id)
+def _stored(facts: Facts, agent_id: str, experience_id: str) -> tuple[Fact, Experience]:
+    fact = facts.get(agent_id, EXPERIENCE, experience_id)
     if fact is None:
         raise Conflict(f"experience {experience_id!r} was forgotten meanwhile", field="change_id")
     return fact, fact.read(Experience)

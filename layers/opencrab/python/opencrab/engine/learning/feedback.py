@@ -13,6 +13,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolved
+from opencrab.ports.documents import Facts
 from opencrab.ports.texts import Texts
 
 REMARK_CHARACTERS = 2_000
@@ -76,7 +77,7 @@ def give(
         session_id=turn.session_id,
         at=runtime.clock.now(),
     )
-    return _kept(runtime, new_fact(turn.agent_id, EXPERIENCE, fact_id, experience))
+    return _kept(runtime.home.facts, new_fact(turn.agent_id, EXPERIENCE, fact_id, experience))
 
 
 def thumbs_of(experience: Experience) -> Thumbs | None:
@@ -99,9 +100,9 @@ def _check(thumbs: Thumbs | None, remark: str) -> None:
         )
 
 
-def _kept(runtime: Runtime, fact: Fact) -> Experience:
+def _kept(facts: Facts, fact: Fact) -> Experience:
     """The fact as it is stored, by this call or by an earlier one with the same key."""
-    facts, wanted = runtime.home.facts, fact.read(Experience)
+    wanted = fact.read(Experience)
     stored = facts.get(*fact.key)
     if stored is None:
         try:

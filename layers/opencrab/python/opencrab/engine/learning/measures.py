@@ -20,7 +20,8 @@ from opencrab.domain.usage.counters import Tally
 from opencrab.domain.usage.ledger import Period
 from opencrab.domain.value import Unit, Value
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.models.model import choices, distinct
+from opencrab.ports.documents import Facts
+from opencrab.ports.models.model import Models, choices, distinct
 
 MOST_TURNS = 1_000
 """Turns of which the signals are read, the newest."""
@@ -87,16 +88,16 @@ def recent(runtime: Runtime, agent_id: str, since: datetime | None = None) -> Re
     return Recent(tuple(found), found[-1].at, complete=False)
 
 
-def judged(runtime: Runtime, agent_id: str, turns: Recent) -> tuple[Judged, ...]:
+def judged(facts: Facts, agent_id: str, turns: Recent) -> tuple[Judged, ...]:
     """What each of these turns was worth, by what is known of it now."""
-    page = runtime.home.facts.page(agent_id, EXPERIENCE, limit=MOST_EXPERIENCES, newest_first=True)
+    page = facts.page(agent_id, EXPERIENCE, limit=MOST_EXPERIENCES, newest_first=True)
     lived = sorted((fact.read(Experience) for fact in page), key=lambda each: each.at)
     return judged_turns(turns.signals, opinions(lived))
 
 
-def choices_of(runtime: Runtime, agent: Agent) -> Mapping[str, Choice]:
+def choices_of(models: Models, agent: Agent) -> Mapping[str, Choice]:
     """The models that an agent may choose, by the first alias of each."""
-    found = distinct(choices(runtime.models, agent))
+    found = distinct(choices(models, agent))
     return {
         alias: Choice(name=info.name, price=info.price)
         for alias, info in found.items()
@@ -121,10 +122,10 @@ def measure_of(effect: Effect | None) -> Measure:
     )
 
 
-def model_named(runtime: Runtime, reference: str) -> str | None:
+def model_named(models: Models, reference: str) -> str | None:
     """The model that an alias means now; None where that is not set up."""
     try:
-        return runtime.models.get(reference).info.name
+        return models.get(reference).info.name
     except Invalid:
         return None
 

@@ -32,7 +32,7 @@ WITHHELD = "withheld_percent"
 
 def stop(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
     """Let all searches show memories; raises NotFound, and Conflict where none hides them."""
-    require_living(runtime, agent_id)
+    require_living(runtime.home.agents, agent_id)
     facts, now = runtime.home.facts, runtime.clock.now()
     percent = memory_percent(mind_of(facts, agent_id), runtime.rules.trials)
     if percent == 0:
@@ -48,7 +48,7 @@ def stop(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
         by=by,
     )
     earlier = open_of(adjustments(facts, agent_id), MEMORIES)
-    return announced(agent_id, write(runtime, agent_id, Change(made, _pinned, earlier)))
+    return announced(agent_id, write(runtime.home.facts, agent_id, Change(made, _pinned, earlier)))
 
 
 def _pinned(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:

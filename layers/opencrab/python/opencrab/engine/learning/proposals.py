@@ -49,7 +49,7 @@ def follow(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustme
     Raises NotFound, and Conflict for what is not proposed any more or only says what somebody might
     write anew, and where the present is not what it was.
     """
-    require_living(runtime, agent_id)
+    require_living(runtime.home.agents, agent_id)
     current(runtime)
     found, now = adjustment(runtime.home.facts, agent_id, change_id), runtime.clock.now()
     if found.state is not AdjustmentState.PROPOSED:
@@ -67,14 +67,14 @@ def follow(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustme
     if found.kind is AdjustmentKind.MODELS:
         change = _mixing(runtime, agent_id, made)
     elif found.kind is AdjustmentKind.EXPERIENCE:
-        change = Change(gone(made), beside=retiring(runtime, agent_id, made))
+        change = Change(gone(made), beside=retiring(runtime.home.facts, agent_id, made))
     else:
         change = _retiring(found, made)
     listed = adjustments(runtime.home.facts, agent_id)
     earlier = open_of(listed, Subject(kind=found.kind, name=found.subject))
     ends = tuple(each for each in earlier if each.id != found.id)
     change = replace(change, ends=ends, was=AdjustmentState.PROPOSED)
-    return announced(agent_id, write(runtime, agent_id, change))
+    return announced(agent_id, write(runtime.home.facts, agent_id, change))
 
 
 def followed(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
@@ -93,7 +93,7 @@ def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> Change:
         reason, cure = _FIXED[why]
         raise Conflict(f"the models for {name!r} stay as they are: {reason}", cure=cure)
     models: Mapping[str, str] = made.evidence.get("models", {})
-    choices = choices_of(runtime, profile.agent)
+    choices = choices_of(runtime.models, profile.agent)
     for alias in made.after["weights"]:
         if alias not in choices or choices[alias].name != models.get(alias):
             raise Conflict(

@@ -12,6 +12,8 @@ from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.memory.peer import PEER, Peer, trust
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, without_belief, without_peer
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of
 
 _TRIES = 5
@@ -27,11 +29,11 @@ class Acquaintance:
 
 
 def beliefs(
-    runtime: Runtime, agent_id: str, *, after: tuple[float, str] | None, limit: int
+    home: Home, agent_id: str, *, after: tuple[float, str] | None, limit: int
 ) -> tuple[Belief, ...]:
     """What an agent believes, the surest first, after a confidence and an id; raises NotFound."""
-    runtime.home.agents.get(agent_id)
-    held = (fact.read(Belief) for fact in all_of(runtime.home.facts, agent_id, BELIEF))
+    home.agents.get(agent_id)
+    held = (fact.read(Belief) for fact in all_of(home.facts, agent_id, BELIEF))
     listed = sorted((-each.confidence, each.id, each) for each in held)
     if after is not None:
         listed = [each for each in listed if each[:2] > (-after[0], after[1])]
@@ -57,19 +59,18 @@ def peer(runtime: Runtime, agent_id: str, peer_id: str) -> Acquaintance:
     return _acquaintance(runtime, numbers, words)
 
 
-def remove_belief(runtime: Runtime, agent_id: str, belief_id: str) -> None:
+def remove_belief(home: Home, agent_id: str, belief_id: str) -> None:
     """Take a belief away; raises NotFound."""
-    _remove(runtime, agent_id, BELIEF, belief_id)
+    _remove(home, agent_id, BELIEF, belief_id)
 
 
-def remove_peer(runtime: Runtime, agent_id: str, peer_id: str) -> None:
+def remove_peer(home: Home, agent_id: str, peer_id: str) -> None:
     """Take away what an agent knows of a peer in numbers; raises NotFound."""
-    _remove(runtime, agent_id, PEER, peer_id)
+    _remove(home, agent_id, PEER, peer_id)
 
 
-def look_out(runtime: Runtime, agent_id: str) -> None:
+def look_out(facts: Facts, agent_id: str) -> None:
     """Work the outlook out anew, after beliefs or peers came in otherwise than one by one."""
-    facts = runtime.home.facts
     for _ in range(_TRIES):
         stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
         held = (fact.read(Belief) for fact in all_of(facts, agent_id, BELIEF))
@@ -88,9 +89,9 @@ def _acquaintance(runtime: Runtime, known: Peer, words: Impression | None = None
     return Acquaintance(known, trust(known, runtime.clock.now(), prior), words)
 
 
-def _remove(runtime: Runtime, agent_id: str, kind: str, name: str) -> None:
-    runtime.home.agents.get(agent_id)
-    facts = runtime.home.facts
+def _remove(home: Home, agent_id: str, kind: str, name: str) -> None:
+    home.agents.get(agent_id)
+    facts = home.facts
     for _ in range(_TRIES):
         found = {
             fact.kind: fact for fact in facts.several(agent_id, (kind, name), (OUTLOOK, OUTLOOK))

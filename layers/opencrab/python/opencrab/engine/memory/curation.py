@@ -146,17 +146,21 @@ class Memories:
         memory = self._made(new)
 
         def taken() -> tuple[Taken, list[Fact]]:
-            facts = records.similar(self.runtime, self.agent_id, memory.content)
+            facts = records.similar(
+                self.runtime.home.facts, self.runtime.search, self.agent_id, memory.content
+            )
             verdict = considered(memory, [fact.read(Memory) for fact in facts.values()])
             after = self._let_in(verdict)
-            linking = records.linked(self.runtime, self.agent_id, new.links, after.id)
+            linking = records.linked(self.runtime.home.facts, self.agent_id, new.links, after.id)
             known = facts.get(after.id)
             if known is None:
                 fact = new_fact(self.agent_id, MEMORY, after.id, after)
-                counts = [records.one_more(self.runtime, self.agent_id)]
+                counts = [
+                    records.one_more(self.runtime.home.facts, self.runtime.clock, self.agent_id)
+                ]
             else:
                 fact = known.holding(after)
-                counts = [records.rewritten(self.runtime, self.agent_id, after.id)]
+                counts = [records.rewritten(self.runtime.clock, self.agent_id, after.id)]
             changes = [fact, *counts, *linking, *self._minding(after), *beside]
             return Taken(verdict.ruling, Kept(after, fact.version)), changes
 
@@ -174,7 +178,7 @@ class Memories:
             if memory == stored:
                 return Kept(stored, fact.version), []
             after = fact.holding(memory)
-            told = records.rewritten(self.runtime, self.agent_id, memory.id)
+            told = records.rewritten(self.runtime.clock, self.agent_id, memory.id)
             changes = [after, told, *self._relinked(stored, memory), *self._minding(memory)]
             return Kept(memory, after.version), changes
 
@@ -188,13 +192,13 @@ class Memories:
             fact = self._stored(memory_id)
             _require_version(fact, version)
             memory = fact.read(Memory)
-            known, mind = records.mind_of(self.runtime, self.agent_id)
+            known, mind = records.mind_of(self.runtime.home.facts, self.agent_id)
             after = without_memory(mind, memory_id)
             changes = [
-                records.mark_of(self.runtime, self.agent_id, memory),
+                records.mark_of(self.runtime.clock, self.agent_id, memory),
                 fact.removed(),
-                records.one_less(self.runtime, self.agent_id),
-                *records.unlinked(self.runtime, self.agent_id, memory.links, memory_id),
+                records.one_less(self.runtime.home.facts, self.agent_id),
+                *records.unlinked(self.runtime.home.facts, self.agent_id, memory.links, memory_id),
             ]
             return None, changes + ([known.holding(after)] if known and after != mind else [])
 
@@ -205,7 +209,9 @@ class Memories:
     def _made(self, new: NewMemory) -> Memory:
         now, session_id, guild_id = self.runtime.clock.now(), new.session_id or "", None
         if new.session_id is not None:
-            guild_id = session_of(self.runtime, self.agent_id, new.session_id).guild_id
+            guild_id = session_of(
+                self.runtime.home.sessions, self.agent_id, new.session_id
+            ).guild_id
         _require_place(new.hearing, session_id, guild_id)
         said = new
         if self.foreign:
@@ -255,7 +261,7 @@ class Memories:
         if verdict.memory is not None and verdict.reason is None:
             return verdict.memory
         if verdict.reason is not None:
-            counts = records.one_refused(self.runtime, self.agent_id, verdict.reason)
+            counts = records.one_refused(self.runtime.home.facts, self.agent_id, verdict.reason)
             self.runtime.home.facts.commit(counts)
         what, cure = _CURES.get(verdict.reason or Reason.KNOWN, _KNOWN)
         raise Invalid(what, field="content", cure=cure)
@@ -264,12 +270,12 @@ class Memories:
         """The other ends of links that came or went."""
         gone, come = set(stored.links) - set(memory.links), set(memory.links) - set(stored.links)
         return [
-            *records.unlinked(self.runtime, self.agent_id, sorted(gone), memory.id),
-            *records.linked(self.runtime, self.agent_id, sorted(come), memory.id),
+            *records.unlinked(self.runtime.home.facts, self.agent_id, sorted(gone), memory.id),
+            *records.linked(self.runtime.home.facts, self.agent_id, sorted(come), memory.id),
         ]
 
     def _minding(self, memory: Memory) -> list[Fact]:
-        known, mind = records.mind_of(self.runtime, self.agent_id)
+        known, mind = records.mind_of(self.runtime.home.facts, self.agent_id)
         after = with_memory(mind, memory)
         if after == mind:
             return []
@@ -290,7 +296,7 @@ class Memories:
         return outcome
 
     def _stored(self, memory_id: str) -> Fact:
-        fact = records.stored(self.runtime, self.agent_id, memory_id)
+        fact = records.stored(self.runtime.home.facts, self.agent_id, memory_id)
         if fact is None:
             raise NotFound(
                 f"agent {self.agent_id!r} has no memory {memory_id!r}",

@@ -18,8 +18,10 @@ from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, Experience, Im
 from opencrab.domain.memory.search_row import EVERYTHING, Clearance
 from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
 from opencrab.domain.value import Value
-from opencrab.engine.runtime import Runtime
-from opencrab.ports.memory.search import Found, Query
+from opencrab.ports.conversation.sessions import Sessions
+from opencrab.ports.home import Home
+from opencrab.ports.memory.search import Found, Query, Search
+from opencrab.ports.turn.journal import Journal
 
 _SCANNED = 100
 _SCANS = 10
@@ -66,21 +68,21 @@ def clearance_of(principal: Principal) -> Clearance:
     )
 
 
-def search(runtime: Runtime, agent_id: str, query: Query) -> tuple[Found, ...]:
+def search(home: Home, search: Search, agent_id: str, query: Query) -> tuple[Found, ...]:
     """What fits a query best; raises NotFound for an agent, or a session of it, that is not there.
 
     Raises Unavailable while the index cannot be reached.
     """
-    runtime.home.agents.get(agent_id)
+    home.agents.get(agent_id)
     if query.session_id is not None:
-        session_of(runtime, agent_id, query.session_id)
-    return runtime.search.search(agent_id, query)
+        session_of(home.sessions, agent_id, query.session_id)
+    return search.search(agent_id, query)
 
 
-def session_of(runtime: Runtime, agent_id: str, session_id: str) -> Session:
+def session_of(sessions: Sessions, agent_id: str, session_id: str) -> Session:
     """A session that the agent ever took part in; raises NotFound, as if there were no others."""
     try:
-        session = runtime.home.sessions.get(session_id)
+        session = sessions.get(session_id)
     except NotFound:
         raise _no_session(agent_id, session_id) from None
     if agent_id not in session.ever_ids:
@@ -89,32 +91,32 @@ def session_of(runtime: Runtime, agent_id: str, session_id: str) -> Session:
 
 
 def logs(
-    runtime: Runtime, agent_id: str, *, after: str | None, limit: int
+    home: Home, agent_id: str, *, after: str | None, limit: int
 ) -> tuple[tuple[Log, ...], str | None]:
     """Sessions that the agent ever took part in, by their ids, and the place to go on from.
 
     The place is None when there are no more; a long stretch of others' sessions ends early.
     """
-    runtime.home.agents.get(agent_id)
+    home.agents.get(agent_id)
     found = list[Session]()
     for _ in range(_SCANS):
-        page = runtime.home.sessions.page(after=after, limit=_SCANNED)
+        page = home.sessions.page(after=after, limit=_SCANNED)
         found.extend(each for each in page if agent_id in each.ever_ids)
         if len(found) > limit:
-            return _logs(runtime, found[:limit]), found[limit - 1].id
+            return _logs(home.journal, found[:limit]), found[limit - 1].id
         if len(page) < _SCANNED:
-            return _logs(runtime, found), None
+            return _logs(home.journal, found), None
         after = page[-1].id
-    return _logs(runtime, found), after
+    return _logs(home.journal, found), after
 
 
-def log(runtime: Runtime, agent_id: str, session_id: str) -> Log:
+def log(home: Home, agent_id: str, session_id: str) -> Log:
     """One session with its size; raises NotFound."""
-    return _log(runtime, session_of(runtime, agent_id, session_id))
+    return _log(home.journal, session_of(home.sessions, agent_id, session_id))
 
 
 def lines(
-    runtime: Runtime,
+    home: Home,
     agent_id: str,
     session_id: str,
     *,
@@ -127,10 +129,10 @@ def lines(
 
     What other agents thought and did by themselves is not among them. Raises NotFound.
     """
-    session_of(runtime, agent_id, session_id)
+    session_of(home.sessions, agent_id, session_id)
     found, size = list[Line](), max(limit + 1, _READ)
     for _ in range(_READS):
-        rows = runtime.home.journal.lines(
+        rows = home.journal.lines(
             session_id, after=after, before=before, limit=size, newest_first=newest_first
         )
         found.extend(line for line in rows if line.is_visible_to(agent_id))
@@ -145,43 +147,39 @@ def lines(
     return found, before if newest_first else after
 
 
-def impressions(
-    runtime: Runtime, agent_id: str, *, after: str, limit: int
-) -> tuple[Impression, ...]:
+def impressions(home: Home, agent_id: str, *, after: str, limit: int) -> tuple[Impression, ...]:
     """What the agent thinks of persons and peers, in order of their ids."""
-    return _page(runtime, agent_id, IMPRESSION, Impression, after=after, limit=limit)
+    return _page(home, agent_id, IMPRESSION, Impression, after=after, limit=limit)
 
 
-def impression(runtime: Runtime, agent_id: str, person_id: str) -> Impression:
+def impression(home: Home, agent_id: str, person_id: str) -> Impression:
     """What the agent thinks of one person; raises NotFound."""
-    return _one(runtime, agent_id, IMPRESSION, Impression, person_id)
+    return _one(home, agent_id, IMPRESSION, Impression, person_id)
 
 
-def experiences(
-    runtime: Runtime, agent_id: str, *, after: str, limit: int
-) -> tuple[Experience, ...]:
+def experiences(home: Home, agent_id: str, *, after: str, limit: int) -> tuple[Experience, ...]:
     """What the agent did and learned, the newest first."""
     return _page(
-        runtime, agent_id, EXPERIENCE, Experience, after=after, limit=limit, newest_first=True
+        home, agent_id, EXPERIENCE, Experience, after=after, limit=limit, newest_first=True
     )
 
 
-def summaries(runtime: Runtime, agent_id: str, *, after: str, limit: int) -> tuple[Summary, ...]:
+def summaries(home: Home, agent_id: str, *, after: str, limit: int) -> tuple[Summary, ...]:
     """Summaries, the newest first, before the one of the id `after`."""
     key = summary_key(after) if after else ""
-    return _page(runtime, agent_id, SUMMARY, Summary, after=key, limit=limit, newest_first=True)
+    return _page(home, agent_id, SUMMARY, Summary, after=key, limit=limit, newest_first=True)
 
 
-def summary(runtime: Runtime, agent_id: str, summary_id: str) -> Summary:
+def summary(home: Home, agent_id: str, summary_id: str) -> Summary:
     """One summary; raises NotFound."""
-    return _one(runtime, agent_id, SUMMARY, Summary, summary_id, key=summary_key(summary_id))
+    return _one(home, agent_id, SUMMARY, Summary, summary_id, key=summary_key(summary_id))
 
 
-def graph(runtime: Runtime, agent_id: str, *, place: Place, limit: int) -> Graph:
+def graph(home: Home, agent_id: str, *, place: Place, limit: int) -> Graph:
     """What the agent holds to be so: all nodes first, then the relations between them."""
-    runtime.home.agents.get(agent_id)
+    home.agents.get(agent_id)
     nodes, after = list[Node](), place.after
-    facts = runtime.home.facts
+    facts = home.facts
     if place.kind == NODE:
         page = facts.page(agent_id, NODE, after=after, limit=limit + 1)
         nodes, after = [fact.read(Node) for fact in page[:limit]], ""
@@ -196,7 +194,7 @@ def graph(runtime: Runtime, agent_id: str, *, place: Place, limit: int) -> Graph
 
 
 def _page(
-    runtime: Runtime,
+    home: Home,
     agent_id: str,
     kind: str,
     value: type[Kept],
@@ -205,18 +203,16 @@ def _page(
     limit: int,
     newest_first: bool = False,
 ) -> tuple[Kept, ...]:
-    runtime.home.agents.get(agent_id)
-    page = runtime.home.facts.page(
-        agent_id, kind, after=after, limit=limit, newest_first=newest_first
-    )
+    home.agents.get(agent_id)
+    page = home.facts.page(agent_id, kind, after=after, limit=limit, newest_first=newest_first)
     return tuple(fact.read(value) for fact in page)
 
 
 def _one(
-    runtime: Runtime, agent_id: str, kind: str, value: type[Kept], name: str, *, key: str = ""
+    home: Home, agent_id: str, kind: str, value: type[Kept], name: str, *, key: str = ""
 ) -> Kept:
-    runtime.home.agents.get(agent_id)
-    fact = runtime.home.facts.get(agent_id, kind, key or name)
+    home.agents.get(agent_id)
+    fact = home.facts.get(agent_id, kind, key or name)
     if fact is None:
         raise NotFound(
             f"agent {agent_id!r} has no {kind} {name!r}",
@@ -225,12 +221,12 @@ def _one(
     return fact.read(value)
 
 
-def _logs(runtime: Runtime, sessions: Sequence[Session]) -> tuple[Log, ...]:
-    return tuple(_log(runtime, session) for session in sessions)
+def _logs(journal: Journal, sessions: Sequence[Session]) -> tuple[Log, ...]:
+    return tuple(_log(journal, session) for session in sessions)
 
 
-def _log(runtime: Runtime, session: Session) -> Log:
-    last = runtime.home.journal.lines(session.id, limit=1, newest_first=True)
+def _log(journal: Journal, session: Session) -> Log:
+    last = journal.lines(session.id, limit=1, newest_first=True)
     return Log(session, last[0].sequence if last else 0, last[0].at if last else None)
 
 

@@ -9,51 +9,52 @@ from opencrab.domain.errors import Invalid, Refused, Unavailable
 from opencrab.domain.memory.memory import LINKS, MEMORY, REWRITTEN, Memory, Rewritten
 from opencrab.domain.memory.search_row import RowKind, row_of_memory
 from opencrab.domain.memory.write_policy import GATE, MEMORIES, RECOUNTED, Gate, Reason
-from opencrab.engine.runtime import Runtime
-from opencrab.ports.memory.search import Query
+from opencrab.ports.clock import Clock
+from opencrab.ports.documents import Facts
+from opencrab.ports.memory.search import Query, Search
 from opencrab.ports.paging import all_of
 
 SIMILAR = 8
 """Memories that a new one is compared with: those that a search for its words finds first."""
 
 
-def stored(runtime: Runtime, agent_id: str, memory_id: str) -> Fact | None:
+def stored(facts: Facts, agent_id: str, memory_id: str) -> Fact | None:
     """A memory's fact, or None."""
-    return runtime.home.facts.get(agent_id, MEMORY, memory_id)
+    return facts.get(agent_id, MEMORY, memory_id)
 
 
-def similar(runtime: Runtime, agent_id: str, content: str) -> dict[str, Fact]:
+def similar(facts: Facts, search: Search, agent_id: str, content: str) -> dict[str, Fact]:
     """The memories most like a text, by id; none while the index cannot be reached.
 
     What is saved twice can be merged later.
     """
     query = Query(text=content, limit=SIMILAR, kinds=frozenset({RowKind.MEMORY}))
     try:
-        found = runtime.search.search(agent_id, query)
+        found = search.search(agent_id, query)
     except Unavailable:
         return {}
-    like = (stored(runtime, agent_id, each.row.ref) for each in found)
+    like = (stored(facts, agent_id, each.row.ref) for each in found)
     return {fact.id: fact for fact in like if fact is not None}
 
 
-def mind_of(runtime: Runtime, agent_id: str) -> tuple[Fact | None, Mind]:
+def mind_of(facts: Facts, agent_id: str) -> tuple[Fact | None, Mind]:
     """An agent's mind and the fact that it is, if there is one yet."""
-    fact = runtime.home.facts.get(agent_id, MIND, MIND)
+    fact = facts.get(agent_id, MIND, MIND)
     return fact, fact.read(Mind) if fact else Mind()
 
 
-def gate_of(runtime: Runtime, agent_id: str) -> Gate:
+def gate_of(facts: Facts, agent_id: str) -> Gate:
     """How many memories there are, and how many were turned away."""
-    fact = runtime.home.facts.get(agent_id, GATE, GATE)
+    fact = facts.get(agent_id, GATE, GATE)
     return fact.read(Gate) if fact else Gate()
 
 
-def one_more(runtime: Runtime, agent_id: str) -> Fact:
+def one_more(facts: Facts, clock: Clock, agent_id: str) -> Fact:
     """The counts after one more memory; raises Refused when there is no room for it."""
-    gate, now = gate_of(runtime, agent_id), runtime.clock.now()
+    gate, now = gate_of(facts, agent_id), clock.now()
     believed = gate.counted_at is not None and now - gate.counted_at < RECOUNTED
     if gate.kept >= MEMORIES and not believed:
-        gate = gate.replaced(kept=_count(runtime, agent_id), counted_at=now)
+        gate = gate.replaced(kept=_count(facts, agent_id), counted_at=now)
     if gate.kept >= MEMORIES:
         raise Refused(
             f"{MEMORIES} memories are kept, and more are not allowed",
@@ -62,44 +63,44 @@ def one_more(runtime: Runtime, agent_id: str) -> Fact:
     return _counts(agent_id, gate.changed(1))
 
 
-def more(runtime: Runtime, agent_id: str, count: int) -> Fact:
+def more(facts: Facts, agent_id: str, count: int) -> Fact:
     """The counts after several memories came at once."""
-    return _counts(agent_id, gate_of(runtime, agent_id).changed(count))
+    return _counts(agent_id, gate_of(facts, agent_id).changed(count))
 
 
-def one_less(runtime: Runtime, agent_id: str) -> Fact:
+def one_less(facts: Facts, agent_id: str) -> Fact:
     """The counts after a memory went."""
-    return _counts(agent_id, gate_of(runtime, agent_id).changed(-1))
+    return _counts(agent_id, gate_of(facts, agent_id).changed(-1))
 
 
-def one_refused(runtime: Runtime, agent_id: str, reason: Reason) -> Fact:
+def one_refused(facts: Facts, agent_id: str, reason: Reason) -> Fact:
     """The counts after one more was turned away."""
-    return _counts(agent_id, gate_of(runtime, agent_id).with_refusal(reason))
+    return _counts(agent_id, gate_of(facts, agent_id).with_refusal(reason))
 
 
-def mark_of(runtime: Runtime, agent_id: str, memory: Memory) -> Fact:
+def mark_of(clock: Clock, agent_id: str, memory: Memory) -> Fact:
     """What tells every copy of an index to drop a memory."""
-    now = runtime.clock.now()
+    now = clock.now()
     mark = Mark(scope=Scope.MEMORY, refs=(row_of_memory(memory).id,), at=now)
-    mark_id, ends = runtime.clock.new_id(), now + MARKS_KEPT
+    mark_id, ends = clock.new_id(), now + MARKS_KEPT
     return new_fact(agent_id, FORGOTTEN, mark_id, mark, expires_at=ends)
 
 
-def rewritten(runtime: Runtime, agent_id: str, *refs: str, kind: str = MEMORY) -> Fact:
+def rewritten(clock: Clock, agent_id: str, *refs: str, kind: str = MEMORY) -> Fact:
     """What tells every copy of an index of things that changed or came in under old ids."""
-    fact_id, ends = runtime.clock.new_id(), runtime.clock.now() + MARKS_KEPT
+    fact_id, ends = clock.new_id(), clock.now() + MARKS_KEPT
     told = Rewritten(refs=refs, kind=kind)
     return new_fact(agent_id, REWRITTEN, fact_id, told, expires_at=ends)
 
 
-def linked(runtime: Runtime, agent_id: str, links: Iterable[str], memory_id: str) -> list[Fact]:
+def linked(facts: Facts, agent_id: str, links: Iterable[str], memory_id: str) -> list[Fact]:
     """The other ends of a memory's links, pointing back at it; raises Invalid where one is none.
 
     One that has no room for it, or points back already, stays as it is.
     """
     changes = list[Fact]()
     for each in dict.fromkeys(links):
-        fact = stored(runtime, agent_id, each)
+        fact = stored(facts, agent_id, each)
         if fact is None:
             raise Invalid(
                 f"there is no memory {each!r} to link", field="links", cure="leave it out"
@@ -110,9 +111,9 @@ def linked(runtime: Runtime, agent_id: str, links: Iterable[str], memory_id: str
     return changes
 
 
-def unlinked(runtime: Runtime, agent_id: str, links: Iterable[str], memory_id: str) -> list[Fact]:
+def unlinked(facts: Facts, agent_id: str, links: Iterable[str], memory_id: str) -> list[Fact]:
     """The other ends of links that go, pointing at the memory no more."""
-    ends = (stored(runtime, agent_id, each) for each in dict.fromkeys(links) if each != memory_id)
+    ends = (stored(facts, agent_id, each) for each in dict.fromkeys(links) if each != memory_id)
     others = [(fact, fact.read(Memory)) for fact in ends if fact is not None]
     return [
         fact.holding(other.replaced(links=tuple(each for each in other.links if each != memory_id)))
@@ -126,5 +127,5 @@ def _counts(agent_id: str, gate: Gate) -> Fact:
     return new_fact(agent_id, GATE, GATE, gate).replaced(version=0)
 
 
-def _count(runtime: Runtime, agent_id: str) -> int:
-    return sum(1 for _ in all_of(runtime.home.facts, agent_id, MEMORY))
+def _count(facts: Facts, agent_id: str) -> int:
+    return sum(1 for _ in all_of(facts, agent_id, MEMORY))

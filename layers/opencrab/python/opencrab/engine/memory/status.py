@@ -6,7 +6,9 @@ from opencrab.domain.memory.summary import COMPACTION, SHELF, Compaction, Gap, P
 from opencrab.domain.memory.write_policy import Reason
 from opencrab.domain.value import Value
 from opencrab.engine.memory.records import gate_of, mind_of
-from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
+from opencrab.ports.memory.search import Search
 
 SESSIONS = 200
 """Sessions that are told of one by one: those that fail first, then the newest."""
@@ -73,21 +75,21 @@ class MemoryStatus(Value):
     sessions: tuple[SessionStanding, ...]
 
 
-def memory_status(runtime: Runtime, agent_id: str) -> MemoryStatus:
+def memory_status(home: Home, search: Search, agent_id: str) -> MemoryStatus:
     """How an agent's memory stands; raises NotFound, and Unavailable without an index."""
-    runtime.home.agents.get(agent_id)
-    index, gate = runtime.search.status(agent_id), gate_of(runtime, agent_id)
-    stands = _compactions(runtime, agent_id)
+    home.agents.get(agent_id)
+    index, gate = search.status(agent_id), gate_of(home.facts, agent_id)
+    stands = _compactions(home.facts, agent_id)
     for session_id, last in index.lines:
         known = stands.get(session_id, SessionStanding(session_id=session_id))
         stands[session_id] = known.replaced(indexed=last)
     newest = sorted(stands.values(), key=lambda each: each.session_id, reverse=True)
     newest.sort(key=lambda each: (-each.failures, -each.passed))
-    periods = _periods(runtime, agent_id)
+    periods = _periods(home.facts, agent_id)
     return MemoryStatus(
         index=IndexStanding(**{name: getattr(index, name) for name in IndexStanding.model_fields}),
         memories=gate.kept,
-        core=len(mind_of(runtime, agent_id)[1].core),
+        core=len(mind_of(home.facts, agent_id)[1].core),
         refusals=gate.refused,
         failing=sum(each.failures > 0 for each in newest),
         passed=periods.passed + sum(each.passed for each in newest),
@@ -97,8 +99,8 @@ def memory_status(runtime: Runtime, agent_id: str) -> MemoryStatus:
     )
 
 
-def _periods(runtime: Runtime, agent_id: str) -> PeriodsStanding:
-    fact = runtime.home.facts.get(agent_id, SHELF, SHELF)
+def _periods(facts: Facts, agent_id: str) -> PeriodsStanding:
+    fact = facts.get(agent_id, SHELF, SHELF)
     if fact is None:
         return PeriodsStanding()
     shelf = fact.read(Shelf)
@@ -112,10 +114,10 @@ def _periods(runtime: Runtime, agent_id: str) -> PeriodsStanding:
     )
 
 
-def _compactions(runtime: Runtime, agent_id: str) -> dict[str, SessionStanding]:
+def _compactions(facts: Facts, agent_id: str) -> dict[str, SessionStanding]:
     stands, after = dict[str, SessionStanding](), ""
     for _ in range(_READS):
-        page = runtime.home.facts.page(agent_id, COMPACTION, after=after, limit=_READ)
+        page = facts.page(agent_id, COMPACTION, after=after, limit=_READ)
         for fact in page:
             made = fact.read(Compaction)
             stands[fact.id] = SessionStanding(

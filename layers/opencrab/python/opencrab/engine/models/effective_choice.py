@@ -9,7 +9,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Basis, Chosen, Use
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.engine.models.router import candidates, shares
-from opencrab.engine.runtime import Runtime
+from opencrab.ports.models.model import Models
 
 
 class Effective(Chosen):
@@ -23,29 +23,27 @@ class Effective(Chosen):
     learned: dict[str, dict[str, float]] = Field(default_factory=dict)
 
 
-def effective(runtime: Runtime, agent: Agent, mixes: Iterable[Mix] = ()) -> dict[Use, Effective]:
+def effective(models: Models, agent: Agent, mixes: Iterable[Mix] = ()) -> dict[Use, Effective]:
     """For each use the model that a new turn of the agent would ask first, and who chose it."""
     listed = tuple(mixes)
-    return {use: _with_learned(runtime, agent, use, listed) for use in Use}
+    return {use: _with_learned(models, agent, use, listed) for use in Use}
 
 
-def _with_learned(runtime: Runtime, agent: Agent, use: Use, mixes: tuple[Mix, ...]) -> Effective:
-    first = _effective(runtime, agent, use)
+def _with_learned(models: Models, agent: Agent, use: Use, mixes: tuple[Mix, ...]) -> Effective:
+    first = _effective(models, agent, use)
     if use in agent.llm.models:
         return first
-    known = {
-        mix.task_type: shares(runtime.models, agent, mix) for mix in mixes if mix.purpose is use
-    }
+    known = {mix.task_type: shares(models, agent, mix) for mix in mixes if mix.purpose is use}
     return first.replaced(learned={task_type: left for task_type, left in known.items() if left})
 
 
-def _effective(runtime: Runtime, agent: Agent, use: Use) -> Effective:
+def _effective(models: Models, agent: Agent, use: Use) -> Effective:
     own = None if use is Use.EMBEDDING else agent.model
     basis = Basis(model=own, models=agent.llm.models)
-    chosen = runtime.models.routing.chosen(use, basis)
+    chosen = models.routing.chosen(use, basis)
     try:
-        model = runtime.models.get(chosen.model)
-        first = candidates(runtime.models, model, agent)[0].info.name
+        model = models.get(chosen.model)
+        first = candidates(models, model, agent)[0].info.name
     except Invalid as error:
         return Effective(model=chosen.model, by=chosen.by, problem=error.message)
     name = model.info.name

@@ -15,8 +15,9 @@ from opencrab.domain.models.preferences import PRICES, DatedPrice, Preferences, 
 from opencrab.domain.models.price_check import Fall, sorted_out
 from opencrab.domain.models.routing import LlmConfig
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.models.model import Directory, ProviderState
-from opencrab.ports.models.preferences import Stored
+from opencrab.ports.access.secrets import Secrets
+from opencrab.ports.models.model import Directory, Models, ProviderState
+from opencrab.ports.models.preferences import PreferenceStore, Stored
 
 ATTEMPTS = 20
 """How often a change that is meant for any version is made, while others are faster."""
@@ -31,13 +32,13 @@ def current(runtime: Runtime) -> Stored:
     return stored
 
 
-def directory_of(runtime: Runtime) -> Directory:
+def directory_of(directory: Directory | None) -> Directory:
     """Who knows the providers; raises Unavailable where nobody does."""
-    if runtime.directory is None:
+    if directory is None:
         raise Unavailable(
             "this process knows no providers", cure="ask the one that answers REST requests"
         )
-    return runtime.directory
+    return directory
 
 
 def change_aliases(
@@ -51,12 +52,12 @@ def change_aliases(
     kept = None if aliases is None else dict(aliases)
 
     def alter(old: Preferences) -> Preferences:
-        providers = _providers(runtime)
+        providers = _providers(runtime.directory)
         for name in kept or ():
             resolved(name, kept or {}, providers, field=f"aliases.{name}")
         if kept is not None:
             _require_way(old.fallback or (), runtime.models.routing.aliases, kept, providers)
-        directory_of(runtime).check(Preferences(aliases=kept))
+        directory_of(runtime.directory).check(Preferences(aliases=kept))
         return old.replaced(aliases=kept)
 
     return _change(runtime, alter, version)
@@ -72,7 +73,7 @@ def change_fallback(
     chain = None if fallback is None else tuple(fallback)
 
     def alter(old: Preferences) -> Preferences:
-        aliases, providers = runtime.models.routing.aliases, _providers(runtime)
+        aliases, providers = runtime.models.routing.aliases, _providers(runtime.directory)
         seen: dict[str, str] = {}
         for place, reference in enumerate(chain or ()):
             field = f"fallback.{place}"
@@ -104,7 +105,7 @@ def change_provider(
     configured, Invalid for a setting that cannot work, Conflict as `change_aliases`, and
     Unavailable when the key cannot be kept.
     """
-    known = _provider(runtime, name, changes, key)
+    known = _provider(runtime.directory, name, changes, key)
     before = ProviderChange()
 
     def alter(old: Preferences) -> Preferences:
@@ -112,7 +113,7 @@ def change_provider(
         before = old.providers.get(name, ProviderChange())
         change = _with_key(known, before, before.replaced(**changes), key)
         try:
-            directory_of(runtime).check(Preferences(providers={name: change}))
+            directory_of(runtime.directory).check(Preferences(providers={name: change}))
         except Invalid as error:
             raise Invalid(error.message, field="base_url", cure=error.cure) from error
         return old.replaced(providers={**old.providers, name: change})
@@ -122,9 +123,9 @@ def change_provider(
     if not key:
         return saved
     try:
-        _keep_key(runtime, known.key_name, key)
+        _keep_key(runtime.secrets, known.key_name, key)
     except OpenCrabError:
-        _take_back(runtime, name, before, saved)
+        _take_back(runtime.home.preferences, runtime.models, name, before, saved)
         raise
     # A worker that looked in between learns of the key by a newer version; anybody's will do.
     with suppress(Conflict):
@@ -145,7 +146,7 @@ def change_prices(
     list with a mistake in it must not make everything free. Raises Invalid for an unknown provider,
     a date that has not come, and too many prices.
     """
-    providers = _providers(runtime)
+    providers = _providers(runtime.directory)
     latest = (runtime.clock.now() + timedelta(days=1)).date()
     for name, price in prices.items():
         resolved(name, {}, providers, field=f"prices.{name}")
@@ -165,7 +166,7 @@ def change_prices(
             for name, price in prices.items()
             if price and (name not in old.prices or price.as_of >= old.prices[name].as_of)
         }
-        known = {name: directory_of(runtime).price(name) for name in new}
+        known = {name: directory_of(runtime.directory).price(name) for name in new}
         found = sorted_out(new, known, allow_lower=allow_lower)
         refused = found.refused
         forgotten = {name for name, price in prices.items() if price is None}
@@ -216,21 +217,21 @@ def resolved(
     return f"{provider}:{model or known.default_model}"
 
 
-def require_config(runtime: Runtime, config: LlmConfig, model: str | None) -> None:
+def require_config(models: Models, config: LlmConfig, model: str | None) -> None:
     """See that an agent can think as it is told; raises Invalid, naming what cannot be."""
     named = {f"models.{use}": name for use, name in config.models.items()}
     for field, name in {**named, **({"model": model} if model else {})}.items():
         try:
-            require_model(runtime, name)
+            require_model(models, name)
         except Invalid as error:
             raise Invalid(error.message, field=field, cure=error.cure) from error
-        if config.private and not runtime.models.get(name).info.private:
+        if config.private and not models.get(name).info.private:
             raise Invalid(
                 f"{name!r} is not private, and this agent is",
                 field=field,
                 cure="name a model that runs on your own machines, or set private to false",
             )
-    aliases = runtime.models.routing.aliases
+    aliases = models.routing.aliases
     for place, name in enumerate(config.selectable or ()):
         if name not in aliases:
             raise Invalid(
@@ -293,15 +294,15 @@ def _require_version(stored: Stored, version: int | None) -> None:
         )
 
 
-def _providers(runtime: Runtime) -> dict[str, ProviderState]:
-    return {state.name: state for state in directory_of(runtime).providers()}
+def _providers(directory: Directory | None) -> dict[str, ProviderState]:
+    return {state.name: state for state in directory_of(directory).providers()}
 
 
 def _provider(
-    runtime: Runtime, name: str, changes: Mapping[str, Any], key: str | None
+    directory: Directory | None, name: str, changes: Mapping[str, Any], key: str | None
 ) -> ProviderState:
     """The provider that is to be changed, if it can have such a key."""
-    known = _providers(runtime).get(name)
+    known = _providers(directory).get(name)
     if known is None:
         raise NotFound(
             f"there is no provider {name!r}", field="name", cure="see the list of providers"
@@ -339,7 +340,9 @@ def _with_key(
     return change
 
 
-def _take_back(runtime: Runtime, name: str, before: ProviderChange, saved: Stored) -> None:
+def _take_back(
+    preferences: PreferenceStore, models: Models, name: str, before: ProviderChange, saved: Stored
+) -> None:
     """Return to the old key of a provider, if nobody changed anything since.
 
     One that was never moved stays where it is, and without a key: whether the new one was kept
@@ -350,26 +353,24 @@ def _take_back(runtime: Runtime, name: str, before: ProviderChange, saved: Store
         return
     providers = {**saved.preferences.providers, name: before}
     with suppress(OpenCrabError):
-        again = runtime.home.preferences.save(
-            saved.preferences.replaced(providers=providers), saved.version
-        )
-        runtime.models.refresh(again.version)
+        again = preferences.save(saved.preferences.replaced(providers=providers), saved.version)
+        models.refresh(again.version)
 
 
-def _keep_key(runtime: Runtime, name: str, key: str) -> None:
-    if runtime.secrets is None:
+def _keep_key(secrets: Secrets | None, name: str, key: str) -> None:
+    if secrets is None:
         raise Unavailable(
             f"this process has no place for the secret {name!r}",
             cure="set it where the installation looks for secrets",
         )
-    runtime.secrets.put(name, key)
+    secrets.put(name, key)
 
 
-def require_model(runtime: Runtime, name: str | None) -> None:
+def require_model(models: Models, name: str | None) -> None:
     """See that an agent's model can be used here; raises Invalid, naming what is missing."""
     if name is None:
         return
     try:
-        runtime.models.get(name)
+        models.get(name)
     except Invalid as error:
         raise Invalid(error.message, field="model", cure=error.cure) from error

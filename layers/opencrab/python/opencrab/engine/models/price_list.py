@@ -58,7 +58,7 @@ def refresh(runtime: Runtime, fetch: Fetch) -> tuple[int, Mapping[str, Fall]]:
     The number of prices taken, and those that fall too far and changed nothing. Raises Unavailable
     and Invalid as `fetch`; prices then stay as they are.
     """
-    infos = directory_of(runtime).infos()
+    infos = directory_of(runtime.directory).infos()
     known = {info.name: info.price for info in infos}
     newest = fetch(known, {info.name: info.max_input_tokens for info in infos})
     stored = current(runtime)
@@ -96,7 +96,7 @@ def _keep(
 
     They tell what calls are charged, which is more than what is public where settings say so.
     """
-    facts, price = runtime.home.facts, directory_of(runtime).price
+    facts, price = runtime.home.facts, directory_of(runtime.directory).price
     last = {row.name: row.price for row in map(_row, _pages(facts))}
     missing = [
         PriceRow(name=name, since=dated.as_of, price=charged, before=known.get(name))

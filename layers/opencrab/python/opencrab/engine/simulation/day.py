@@ -24,12 +24,16 @@ from opencrab.engine.agents.vital_signs import happened, stored_signs
 from opencrab.engine.autonomy.heartbeat import deliver_beat
 from opencrab.engine.autonomy.sweep import admit_due, sweep
 from opencrab.engine.conversation.delivery import deliver
-from opencrab.engine.runtime import Runtime
+from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.background import run_background
 from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.engine.turn.run import run_turn
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of, paginated
+from opencrab.ports.turn.journal import Journal
 from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.ports.usage.ledger import UsageLedger
 
 MOST_AGENTS, MOST_HOURS = 1_000, 24 * 31
 
@@ -138,22 +142,22 @@ def simulate(
         _work(runtime)
         _pass_minute(runtime, clock)
     _work(runtime)
-    by_agent = {name: _lived(runtime, id_, world.told[id_]) for id_, name in names.items()}
+    by_agent = {name: _lived(runtime.home, id_, world.told[id_]) for id_, name in names.items()}
     return _together(by_agent, hours, seed)
 
 
 def _pass_minute(runtime: Runtime, clock: Days) -> None:
     """Go from beat to beat until the next sweep."""
     until = clock.now() + _MINUTE
-    for moment in _beats_until(runtime, until):
+    for moment in _beats_until(runtime.home.facts, until):
         if moment > clock.now():
             clock.advance((moment - clock.now()).total_seconds())
         _work(runtime)
     clock.advance(max((until - clock.now()).total_seconds(), 0.0))
 
 
-def _beats_until(runtime: Runtime, until: datetime) -> list[datetime]:
-    due = runtime.home.facts.due(VITALS, until, MOST_AGENTS)
+def _beats_until(facts: Facts, until: datetime) -> list[datetime]:
+    due = facts.due(VITALS, until, MOST_AGENTS)
     return sorted({fact.due_at for fact in due if fact.due_at is not None})
 
 
@@ -166,14 +170,14 @@ def _work(runtime: Runtime) -> None:
         (home.deliveries, lambda each: deliver(runtime, each)),
         (home.compactions, lambda each: run_background(runtime, each, Pace())),
     )
-    while any(_drained(runtime, queue, handle) for queue, handle in handled):
+    while any(_drained(runtime.rules, queue, handle) for queue, handle in handled):
         admit_due(runtime)
 
 
-def _drained(runtime: Runtime, queue: Queue, handle: Callable[[Delivery], Outcome]) -> bool:
+def _drained(rules: Rules, queue: Queue, handle: Callable[[Delivery], Outcome]) -> bool:
     any_done = False
     while True:
-        seconds = runtime.rules.visibility_seconds
+        seconds = rules.visibility_seconds
         delivery = queue.receive(visibility_seconds=seconds, wait_seconds=0)
         if delivery is None:
             return any_done
@@ -210,15 +214,15 @@ def _was_open(goal: Goal | None, at: datetime) -> bool:
     return goal.ended_at is None or at <= goal.ended_at
 
 
-def _lived(runtime: Runtime, agent_id: str, told: list[datetime]) -> Lived:
-    stored = stored_signs(runtime, agent_id)
+def _lived(home: Home, agent_id: str, told: list[datetime]) -> Lived:
+    stored = stored_signs(home.facts, agent_id)
     if stored is None:
         return Lived()
-    signs, rows = stored.read(VitalSigns), _rows(runtime, agent_id)
-    goals = _goals(runtime, agent_id)
+    signs, rows = stored.read(VitalSigns), _rows(home.usage, agent_id)
+    goals = _goals(home.facts, agent_id)
     turns = {row.turn_id: row for row in rows}
     unreasoned = without_reason(
-        [_woken(runtime, row) for row in turns.values()],
+        [_woken(home.journal, row) for row in turns.values()],
         told,
         {goal.id: goal for goal in goals},
     )
@@ -233,25 +237,25 @@ def _lived(runtime: Runtime, agent_id: str, told: list[datetime]) -> Lived:
         spend_micro_usd=sum(row.cost for row in rows),
         events=len(told),
         goals=dict(sorted(sources.items())),
-        status=runtime.home.agents.get(agent_id).agent.status.value,
+        status=home.agents.get(agent_id).agent.status.value,
     )
 
 
-def _rows(runtime: Runtime, agent_id: str) -> list[UsageRow]:
-    return list(paginated(runtime.home.usage.rows, agent_id, limit=_PAGE))
+def _rows(usage: UsageLedger, agent_id: str) -> list[UsageRow]:
+    return list(paginated(usage.rows, agent_id, limit=_PAGE))
 
 
-def _woken(runtime: Runtime, row: UsageRow) -> Woken:
+def _woken(journal: Journal, row: UsageRow) -> Woken:
     """The turn of a call; of one whose header is gone only what the row says."""
     try:
-        turn = runtime.home.journal.header(row.turn_id)
+        turn = journal.header(row.turn_id)
     except NotFound:
         return Woken(id=row.turn_id, at=row.at, trigger=row.trigger)
     return Woken(id=turn.id, at=turn.created_at, trigger=turn.trigger, task=turn.task)
 
 
-def _goals(runtime: Runtime, agent_id: str) -> list[Goal]:
-    return [fact.read(Goal) for fact in all_of(runtime.home.facts, agent_id, GOAL)]
+def _goals(facts: Facts, agent_id: str) -> list[Goal]:
+    return [fact.read(Goal) for fact in all_of(facts, agent_id, GOAL)]
 
 
 def _together(by_agent: dict[str, Lived], hours: float, seed: int) -> Simulated:

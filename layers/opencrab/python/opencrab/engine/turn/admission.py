@@ -20,6 +20,8 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn
 from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.agents import Agents
+from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import Admission
 
 
@@ -57,7 +59,7 @@ def admit(
     inherits = {**inherited, "taint": taint or taints(message.authority)}
     turns = tuple(
         _turn(session_id, message, agent_id, now).replaced(trigger=trigger, **inherits)
-        for agent_id in _answering(runtime, session, message, only)
+        for agent_id in _answering(runtime.home.agents, session, message, only)
     )
     message_id, body_hash = turns[0].group, turns[0].body_hash
     line = _line(session_id, message_id, message, now).replaced(taint=taint)
@@ -71,7 +73,7 @@ def admit(
         for on_message in runtime.consequences.on_message:
             on_message(runtime, session, message)
     for turn in stored:
-        enqueue(runtime, turn)
+        enqueue(runtime.home, turn)
     return stored
 
 
@@ -101,21 +103,21 @@ def _turn(session_id: str, message: Message, agent_id: str, now: datetime) -> Tu
     )
 
 
-def instruct(runtime: Runtime, instruction: Instruction, line: Line) -> Instruction:
+def instruct(home: Home, instruction: Instruction, line: Line) -> Instruction:
     """Give a session's agents an instruction that people do not see; it starts no turn.
 
     Running turns hear it before their next model call, later turns find it in the history.
     """
-    runtime.home.sessions.get(instruction.session_id)
-    return runtime.home.journal.instruct(instruction, line)
+    home.sessions.get(instruction.session_id)
+    return home.journal.instruct(instruction, line)
 
 
 def _answering(
-    runtime: Runtime, session: Session, message: Message, only: tuple[str, ...] | None
+    agents: Agents, session: Session, message: Message, only: tuple[str, ...] | None
 ) -> tuple[str, ...]:
     answering = []
     for agent_id in session.agent_ids if only is None else only:
-        if agent_id != message.sender.id and _answers(runtime, agent_id):
+        if agent_id != message.sender.id and _answers(agents, agent_id):
             answering.append(agent_id)
     if not answering:
         raise Conflict(
@@ -125,9 +127,9 @@ def _answering(
     return tuple(answering)
 
 
-def _answers(runtime: Runtime, agent_id: str) -> bool:
+def _answers(agents: Agents, agent_id: str) -> bool:
     try:
-        return runtime.home.agents.get(agent_id).agent.answers
+        return agents.get(agent_id).agent.answers
     except NotFound:
         return False
 

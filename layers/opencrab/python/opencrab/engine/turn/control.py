@@ -6,6 +6,7 @@ from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.engine.approvals import approvals
 from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.home import Home
 
 
 def stop(runtime: Runtime, turn_id: str, *, by: str, reason: str = "") -> Turn:
@@ -16,7 +17,7 @@ def stop(runtime: Runtime, turn_id: str, *, by: str, reason: str = "") -> Turn:
     wish = Stop(by=by, reason=reason, at=runtime.clock.now())
     turn = runtime.home.journal.stop(turn_id, wish)
     if turn.status is TurnStatus.QUEUED:
-        enqueue(runtime, turn, again="-stop")
+        enqueue(runtime.home, turn, again="-stop")
     return turn
 
 
@@ -35,12 +36,12 @@ def decide(runtime: Runtime, turn_id: str, *, approved: bool, by: str, reason: s
         approvals.decide(runtime, wanted, approved=approved, who=who, reason=reason)
     except NotFound:
         # It asked before open approvals were kept apart from the journal.
-        return _decide_in_journal(runtime, turn_id, asked[-1], approved=approved, by=by)
+        return _decide_in_journal(runtime.home, turn_id, asked[-1], approved=approved, by=by)
     return runtime.home.journal.header(turn_id)
 
 
 def _decide_in_journal(
-    runtime: Runtime, turn_id: str, asked: ApprovalRequest, *, approved: bool, by: str
+    home: Home, turn_id: str, asked: ApprovalRequest, *, approved: bool, by: str
 ) -> Turn:
     decision = ApprovalDecision(
         n=asked.n,
@@ -49,6 +50,6 @@ def _decide_in_journal(
         approved=approved,
         by=by,
     )
-    turn = runtime.home.journal.decide(turn_id, decision)
-    enqueue(runtime, turn, again=f"-decision{asked.n}")
+    turn = home.journal.decide(turn_id, decision)
+    enqueue(home, turn, again=f"-decision{asked.n}")
     return turn

@@ -5,10 +5,11 @@ from opencrab.domain.conversation.message import Audience, Line
 from opencrab.domain.goals.goal import GOAL, Goal, goal_key, goal_of
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
-from opencrab.engine.runtime import Runtime
+from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.prompt.surroundings import foreign, look_around
 from opencrab.engine.turn.prompt_cache import PromptCache
 from opencrab.engine.turn.work import Work
+from opencrab.ports.turn.journal import Journal
 
 _PAGE = 64
 _PAGES_AFTER_TRIGGER = 4
@@ -23,8 +24,8 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
     """
     profile = runtime.home.agents.get(turn.agent_id)
     session = runtime.home.sessions.get(turn.session_id)
-    history = recent_lines(runtime, turn)
-    around = look_around(runtime, turn, profile)
+    history = recent_lines(runtime.home.journal, runtime.rules, turn)
+    around = look_around(runtime.home.facts, turn, profile)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
         goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_of(turn.task)))
@@ -46,13 +47,13 @@ def observe(runtime: Runtime, turn: Turn, transcript: Transcript) -> Work:
     )
 
 
-def recent_lines(runtime: Runtime, turn: Turn) -> tuple[Line, ...]:
+def recent_lines(journal: Journal, rules: Rules, turn: Turn) -> tuple[Line, ...]:
     """The newest lines that this turn's agent may see before or beside its trigger, oldest first.
 
     Lines are grouped: a message and all answers to it. Groups that opened after the trigger are
     other turns' business, however early their messages came in. The trigger is always among them.
     """
-    journal, wanted = runtime.home.journal, runtime.rules.history_lines
+    wanted = rules.history_lines
     size = max(wanted, _PAGE)
     lines: list[Line] = []
     before: int | None = None

@@ -21,7 +21,7 @@ from opencrab.engine.turn.decide import decide
 from opencrab.engine.turn.observe import observe
 from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.engine.turn.work import Work, send_utterance
-from opencrab.ports.turn.journal import Change, Recorded
+from opencrab.ports.turn.journal import Change, Journal, Recorded
 from opencrab.ports.turn.queue import Delivery
 
 REPAIRS = 2
@@ -45,7 +45,7 @@ def turn_of(body: str) -> str:
     raise Invalid("a queue message of unknown form")
 
 
-def is_suspect(runtime: Runtime, delivery: Delivery) -> bool:
+def is_suspect(journal: Journal, delivery: Delivery) -> bool:
     """Whether a message names a turn that may have killed the process; its first delivery cannot.
 
     Raises Unavailable when the store is.
@@ -53,7 +53,7 @@ def is_suspect(runtime: Runtime, delivery: Delivery) -> bool:
     if delivery.count <= 1:
         return False
     try:
-        return runtime.home.journal.header(turn_of(delivery.body)).is_suspect
+        return journal.header(turn_of(delivery.body)).is_suspect
     except (Invalid, NotFound):
         return False
 
@@ -162,7 +162,7 @@ def _resend(work: Work) -> None:
     """Queue what a dead worker may have said and not sent, before anything that follows it."""
     for ordinal in range(work.transcript.speeches):
         for utterance in work.utterance("", ordinal):
-            send_utterance(work.runtime, utterance)
+            send_utterance(work.runtime.home.deliveries, utterance)
 
 
 def _stop_if_frozen(work: Work) -> None:

@@ -25,6 +25,7 @@ from opencrab.engine.stored_record import stored_form
 from opencrab.engine.turn.prompt_cache import PromptCache
 from opencrab.ports.models.model import ChatRequest, ModelInfo
 from opencrab.ports.turn.journal import Boundary, Change
+from opencrab.ports.turn.queue import Queue
 
 CARRIED = 6
 """Pure results that may ride in the next transaction; with their lines they stay under 25 items."""
@@ -215,7 +216,7 @@ class Work:
         if self.served is not None:
             self.served = _as_written(self.served, turn.agent_id, beside.facts)
         for utterance in utterances:
-            send_utterance(self.runtime, utterance)
+            send_utterance(self.runtime.home.deliveries, utterance)
         for on_save in self.runtime.consequences.on_save:
             on_save(self, turn, beside.facts)
 
@@ -317,10 +318,10 @@ Consequence = TurnConsequence[Runtime, Work]
 """What a capability derives its own from."""
 
 
-def send_utterance(runtime: Runtime, utterance: Utterance, *, again: str = "") -> None:
+def send_utterance(deliveries: Queue, utterance: Utterance, *, again: str = "") -> None:
     """Queue an utterance for delivery, in order per target."""
     target = utterance.channel.target
-    runtime.home.deliveries.send(
+    deliveries.send(
         f"{target}\n{utterance.key}",
         group=stable_id("target", target),
         deduplication=f"{utterance.key}{again}",

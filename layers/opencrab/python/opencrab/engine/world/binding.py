@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from opencrab.domain.agents.agent import Profile
+from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.document import INSTALLATION_FACTS, Fact, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, Refused, Unavailable
@@ -34,7 +35,9 @@ from opencrab.domain.world.inbound import Meaning, meaning
 from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, happened, rouse, stir
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world_outbox import place_fact
+from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 from opencrab.ports.world import Opened, WorldLink
 
 log = logging.getLogger(__name__)
@@ -70,7 +73,7 @@ def bind(runtime: Runtime, agent_id: str, new: NewBinding) -> World:
     is none, Conflict for an agent that has retired or is bound otherwise, and Refused where there
     is no way to worlds.
     """
-    link = link_of(runtime)
+    link = link_of(runtime.world)
     for key in new.keys:
         link.envelopes.key_id(key)
     profile = runtime.home.agents.get(agent_id)
@@ -79,7 +82,7 @@ def bind(runtime: Runtime, agent_id: str, new: NewBinding) -> World:
     stored = place_fact(runtime.home.facts, agent_id)
     if stored is None:
         try:
-            world = _bound(runtime, link, profile, new)
+            world = _bound(runtime.home.facts, runtime.clock, link, profile, new)
         except Changed:
             return bind(runtime, agent_id, new)
     else:
@@ -89,17 +92,17 @@ def bind(runtime: Runtime, agent_id: str, new: NewBinding) -> World:
     return world
 
 
-def link_of(runtime: Runtime) -> WorldLink:
+def link_of(world: WorldLink | None) -> WorldLink:
     """The way to worlds; raises Refused where there is none."""
-    if runtime.world is None:
+    if world is None:
         raise Refused("this installation has no way to worlds", cure="see docs/world.md")
-    return runtime.world
+    return world
 
 
-def place(runtime: Runtime, agent_id: str) -> World:
+def place(home: Home, agent_id: str) -> World:
     """An agent's place in its world; raises NotFound for an agent without one."""
-    runtime.home.agents.get(agent_id)
-    stored = place_fact(runtime.home.facts, agent_id)
+    home.agents.get(agent_id)
+    stored = place_fact(home.facts, agent_id)
     if stored is None:
         raise NotFound(f"agent {agent_id!r} is bound to no world")
     return stored.read(World)
@@ -125,7 +128,7 @@ def received(runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None
     opened = link.envelopes.opened(raw)
     envelope = opened.envelope
     for _ in range(_TRIES):
-        stored = _addressed(runtime, envelope)
+        stored = _addressed(runtime.home.facts, envelope)
         world = stored.read(World)
         _require_proven(link, world, opened)
         seen = runtime.home.facts.get(world.agent_id, SEEN, envelope.nonce)
@@ -142,7 +145,7 @@ def received(runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None
     raise Unavailable(f"the place of key {envelope.recipient} is changed all the time")
 
 
-def _bound(runtime: Runtime, link: WorldLink, profile: Profile, new: NewBinding) -> World:
+def _bound(facts: Facts, clock: Clock, link: WorldLink, profile: Profile, new: NewBinding) -> World:
     agent, pair = profile.agent, link.envelopes.new_key()
     # The key first: a place whose key was lost could never speak.
     link.secrets.put(private_key_name(pair.key_id), pair.private_key)
@@ -157,13 +160,13 @@ def _bound(runtime: Runtime, link: WorldLink, profile: Profile, new: NewBinding)
             drives=profile.soul.weights,
             knowledge_seeds=new.knowledge_seeds,
             parent=new.parent,
-            spawned_at=runtime.clock.now(),
+            spawned_at=clock.now(),
         ),
         balance=new.balance,
         reputation=new.reputation,
     )
     key = new_fact(INSTALLATION_FACTS, WORLD_KEY, pair.key_id, WorldKey(agent_id=agent.id))
-    runtime.home.facts.commit(new_fact(agent.id, WORLD, WORLD, world), key)
+    facts.commit(new_fact(agent.id, WORLD, WORLD, world), key)
     log.info("bound: agent=%s, world=%s, key=%s", agent.id, new.world_id, pair.key_id)
     return world
 
@@ -187,9 +190,8 @@ def _marked(runtime: Runtime, profile: Profile, world: World) -> None:
     bring_to_life(runtime, profile.replaced(agent=saved))
 
 
-def _addressed(runtime: Runtime, envelope: Envelope) -> Fact:
+def _addressed(facts: Facts, envelope: Envelope) -> Fact:
     """The place of the agent that an envelope is for."""
-    facts = runtime.home.facts
     key = facts.get(INSTALLATION_FACTS, WORLD_KEY, envelope.recipient)
     stored = None if key is None else place_fact(facts, key.read(WorldKey).agent_id)
     if stored is None:
@@ -239,13 +241,13 @@ def _take(runtime: Runtime, stored: Fact, opened: Opened) -> None:
     event = meant.happening(runtime.clock.new_id(), now)
     if event is None or not happened(runtime, agent_id, event, *facts):
         stir(runtime, agent_id, _as_it_was, *facts)
-    if _in_need(runtime, meant):
+    if _in_need(runtime.rules.autonomy, meant):
         stir(runtime, agent_id, _to_be_reviewed)
 
 
-def _in_need(runtime: Runtime, meant: Meaning) -> bool:
+def _in_need(autonomy: Autonomy, meant: Meaning) -> bool:
     left = meant.world.balance
-    return left is not None and left < runtime.rules.autonomy.survival_balance
+    return left is not None and left < autonomy.survival_balance
 
 
 def _as_it_was(signs: VitalSigns) -> VitalSigns:

@@ -18,6 +18,8 @@ from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.text import sentences
 from opencrab.gateways.discord.text.embeds import one_line
 from opencrab.gateways.discord.text.view_sentences import say
+from opencrab.ports.agents import Agents
+from opencrab.ports.home import Home
 
 Seen = tuple[Profile, Presence | None]
 Hears = Callable[[Presence | None], bool]
@@ -63,7 +65,7 @@ class Asked:
 
 
 def find_agent(
-    runtime: Runtime,
+    home: Home,
     option: str | None,
     *,
     channel_id: str,
@@ -80,11 +82,11 @@ def find_agent(
     hears = hears or partial(_hears, channel_id, guild_id)
     wanted = (option or "").strip()
     if not wanted:
-        return _only(runtime, channel_id, hears, language)
-    named = _by_id(runtime, wanted)
+        return _only(home, channel_id, hears, language)
+    named = _by_id(home, wanted)
     if named is not None and hears(named[1]):
         return named
-    here = tuple(_askable(runtime, hears))
+    here = tuple(_askable(home, hears))
     name = folded(wanted)
     fitting = [seen for seen in here if name == folded(seen[0].agent.name)]
     fitting = fitting or [seen for seen in here if name == folded(seen[0].identity.name)]
@@ -98,14 +100,14 @@ def find_agent(
     if not fitting:
         message = say(language, "unknown_agent", name=wanted[:100])
         raise NotFound(message, field="agent", cure=_who(here, language))
-    return _whole(runtime, fitting[0])
+    return _whole(home.agents, fitting[0])
 
 
 def agent_of(asked: Asked) -> Seen:
     """The agent that a command is about, of those that hear its asker; raises as `find_agent`."""
     reply = asked.reply
     return find_agent(
-        asked.runtime,
+        asked.runtime.home,
         asked.options.get("agent"),
         channel_id=reply.channel_id,
         guild_id=reply.guild_id,
@@ -116,7 +118,7 @@ def agent_of(asked: Asked) -> Seen:
 
 def askable_by(asked: Asked) -> Iterator[Seen]:
     """Every agent that would answer this asker here, in order of their ids, without their minds."""
-    return _askable(asked.runtime, partial(_hears_asker, asked))
+    return _askable(asked.runtime.home, partial(_hears_asker, asked))
 
 
 def is_admitted(asked: Asked) -> bool:
@@ -125,20 +127,21 @@ def is_admitted(asked: Asked) -> bool:
     if community.admits(guild_id, asked.authority(None)):
         return True
     return guild_id is None and any(
-        community.admits(None, asked.authority(each)) for each in presences(asked.runtime)
+        community.admits(None, asked.authority(each))
+        for each in presences(asked.runtime.home.facts)
     )
 
 
-def living(runtime: Runtime) -> Iterator[Profile]:
+def living(agents: Agents) -> Iterator[Profile]:
     """Every agent that has not retired, in order of their ids, without their minds."""
-    return (profile for profile in every_agent(runtime) if profile.agent.answers)
+    return (profile for profile in every_agent(agents) if profile.agent.answers)
 
 
-def every_agent(runtime: Runtime) -> Iterator[Profile]:
+def every_agent(agents: Agents) -> Iterator[Profile]:
     """Every agent, in order of their ids, without their minds."""
     after: str | None = None
     while True:
-        page = runtime.home.agents.page(after=after, limit=_PAGE)
+        page = agents.page(after=after, limit=_PAGE)
         yield from page
         if len(page) < _PAGE:
             return
@@ -171,7 +174,7 @@ def first_here(asked: Asked) -> Seen:
     """The first agent that talks here, or was placed here, or the only one; raises as `meant`."""
     reply = asked.reply
     here = {seen[0].agent.id: seen for seen in askable_by(asked)}
-    session = session_at(asked.runtime, place_of(asked))
+    session = session_at(asked.runtime.home, place_of(asked))
     talking = () if session is None else session.agent_ids
     placed = (key for key, (_, at) in here.items() if at is not None and at.spot(reply.channel_id))
     for agent_id in (*talking, *placed):
@@ -190,9 +193,9 @@ def placed_here(asked: Asked) -> tuple[Seen, ...]:
     )
 
 
-def seen_again(runtime: Runtime, agent_id: str) -> Seen:
+def seen_again(home: Home, agent_id: str) -> Seen:
     """An agent that was found before; raises NotFound."""
-    return runtime.home.agents.get(agent_id), presence_of(runtime, agent_id)
+    return home.agents.get(agent_id), presence_of(home.facts, agent_id)
 
 
 def place_of(asked: Asked) -> str:
@@ -216,37 +219,37 @@ def opening(asked: Asked, *seen: Seen, theme: str = "") -> Opening:
     )
 
 
-def _askable(runtime: Runtime, hears: Hears) -> Iterator[Seen]:
-    kept = {presence.agent_id: presence for presence in presences(runtime)}
-    for profile in living(runtime):
+def _askable(home: Home, hears: Hears) -> Iterator[Seen]:
+    kept = {presence.agent_id: presence for presence in presences(home.facts)}
+    for profile in living(home.agents):
         presence = kept.get(profile.agent.id)
         if hears(presence):
             yield profile, presence
 
 
-def _only(runtime: Runtime, channel_id: str, hears: Hears, language: Language) -> Seen:
+def _only(home: Home, channel_id: str, hears: Hears, language: Language) -> Seen:
     """The one that is meant when nobody is named."""
-    here = tuple(_askable(runtime, hears))
-    session = session_at(runtime, _place(channel_id))
+    here = tuple(_askable(home, hears))
+    session = session_at(home, _place(channel_id))
     spoken = () if session is None else session.agent_ids
     talking = tuple(seen for seen in here if seen[0].agent.id in spoken)
     placed = tuple(seen for seen in here if seen[1] is not None and seen[1].spot(channel_id))
     for group in (talking, placed, here):
         if len(group) == 1:
-            return _whole(runtime, group[0])
+            return _whole(home.agents, group[0])
     key = "name_agent" if here else "no_agents"
     raise NotFound(say(language, key), field="agent", cure=_who(here, language))
 
 
-def _by_id(runtime: Runtime, agent_id: str) -> Seen | None:
+def _by_id(home: Home, agent_id: str) -> Seen | None:
     try:
-        return seen_again(runtime, agent_id)
+        return seen_again(home, agent_id)
     except NotFound:
         return None
 
 
-def _whole(runtime: Runtime, seen: Seen) -> Seen:
-    return runtime.home.agents.get(seen[0].agent.id), seen[1]
+def _whole(agents: Agents, seen: Seen) -> Seen:
+    return agents.get(seen[0].agent.id), seen[1]
 
 
 def _hears(channel_id: str, guild_id: str | None, presence: Presence | None) -> bool:

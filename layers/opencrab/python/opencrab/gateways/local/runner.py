@@ -314,7 +314,7 @@ class Runner:
 
     def _carry(self, run: Run, delivery: Delivery) -> Outcome:
         """Run a turn beside others, or alone if it may have killed the process before."""
-        is_alone = is_suspect(self._runtime, delivery)
+        is_alone = is_suspect(self._runtime.home.journal, delivery)
         with self._isolation.alone() if is_alone else self._isolation.together():
             return run(self._runtime, delivery, self._pace)
 

@@ -140,7 +140,9 @@ class Door:
             if scope["path"] not in OPEN_PATHS:
                 headers = scope["headers"]
                 secret = secret_in(headers)
-                scope[CALLER] = await run_in_threadpool(identify, self._runtime, headers, secret)
+                scope[CALLER] = await run_in_threadpool(
+                    identify, self._runtime.home.keys, headers, secret
+                )
             receive = await bounded(scope, receive, takes_files=_is_owner(scope))
         except OpenCrabError as error:
             await problem.of_error(error)(scope, receive, send)

@@ -35,7 +35,7 @@ class Entrance:
                 cure="add it to gateway.websocket.origins",
             )
         key = self._by_header(headers) or self._by_ticket(query)
-        holder(self.runtime, key)
+        holder(self.runtime.home.keys, key)
         return key
 
     def _by_header(self, headers: Mapping[str, str]) -> str | None:

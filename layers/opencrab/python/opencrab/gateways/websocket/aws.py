@@ -77,7 +77,7 @@ class Gateway:
             case "CONNECT":
                 return self._connected(connection_id, event)
             case "DISCONNECT":
-                connections.close_connection(self._runtime, connection_id)
+                connections.close_connection(self._runtime.home.facts, connection_id)
             case _:
                 self._heard(connection_id, event)
         return {"statusCode": 200}

@@ -21,6 +21,8 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit, instruct
 from opencrab.gateways.websocket import requests
 from opencrab.gateways.websocket.requests import Mentor, Ping, Say, Subscribe, Unsubscribe, Wish
+from opencrab.ports.clock import Clock
+from opencrab.ports.home import Home
 
 
 class Watches(Protocol):
@@ -62,7 +64,7 @@ def _done(runtime: Runtime, principal: Principal, watches: Watches, wish: Wish) 
         case Say():
             return _said(runtime, principal, wish)
         case Mentor():
-            return _instructed(runtime, principal, wish)
+            return _instructed(runtime.home, runtime.clock, principal, wish)
         case Ping():
             return {}
 
@@ -89,9 +91,9 @@ def _said(runtime: Runtime, principal: Principal, wish: Say) -> dict[str, Any]:
     return {"turn_ids": [turn.id for turn in turns], "message_id": turns[0].group}
 
 
-def _instructed(runtime: Runtime, principal: Principal, wish: Mentor) -> dict[str, Any]:
+def _instructed(home: Home, clock: Clock, principal: Principal, wish: Mentor) -> dict[str, Any]:
     principal.require(Scope.OWNER)
-    now, session_id = runtime.clock.now(), wish.session_id
+    now, session_id = clock.now(), wish.session_id
     instruction_id = stable_id("instruction", principal.id, "websocket", session_id, wish.id)
     instruction = Instruction(
         id=instruction_id, session_id=session_id, text=wish.text, by=principal.id, at=now
@@ -108,5 +110,5 @@ def _instructed(runtime: Runtime, principal: Principal, wish: Mentor) -> dict[st
         message_id=instruction_id,
         at=now,
     )
-    placed = instruct(runtime, instruction, line)
+    placed = instruct(home, instruction, line)
     return {"instruction_id": placed.id, "line": placed.line}

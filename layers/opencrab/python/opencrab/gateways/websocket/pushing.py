@@ -84,7 +84,7 @@ class Pusher:
             for event in events:
                 self._push.send(connection_id, frame(event))
         except NotFound:
-            close_connection(self._runtime, connection_id)
+            close_connection(self._runtime.home.facts, connection_id)
             return False
         except Unavailable as error:
             log.warning("a connection takes nothing and is cut: %s", error.message)
@@ -94,7 +94,7 @@ class Pusher:
 
     def cut(self, connection_id: str) -> None:
         """Forget a connection and end it."""
-        close_connection(self._runtime, connection_id)
+        close_connection(self._runtime.home.facts, connection_id)
         try:
             self._push.cut(connection_id)
         except Unavailable as error:
@@ -181,7 +181,7 @@ class Pusher:
             self._all(batch, (each for each in found if each.id not in reached), told)
 
     def _lines(self, session_id: str, watcher: Fact) -> Iterator[Event]:
-        for line in told_next(self._runtime, session_id, watcher):
+        for line in told_next(self._runtime.home, session_id, watcher):
             yield from live_events.of_line(line)
 
     def _moved(self, entries: Iterable[FeedEntry]) -> Iterator[TurnMoved]:

@@ -46,7 +46,9 @@ from opencrab.engine.learning.snapshot import Scene
 from opencrab.engine.models.preferences import current
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import Outcome, Pace
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.agents import Agents
+from opencrab.ports.documents import Facts
+from opencrab.ports.turn.queue import Delivery, Queue
 
 log = logging.getLogger(__name__)
 
@@ -73,20 +75,20 @@ def run_night(
     else that fails is to be tried again. Raises Unavailable when a store is.
     """
     if pace.stopping() or pace.seconds_left() < SECONDS:
-        return _later(runtime, delivery)
+        return _later(runtime.home.nights, delivery)
     try:
         agent_id, stretch = told(delivery.body)
     except Invalid as error:
         runtime.home.nights.bury(delivery.body, group=delivery.group, reason=error.message)
         return Outcome.FINISHED
     try:
-        if _is_done(runtime, agent_id, stretch):
+        if _is_done(runtime.home.facts, agent_id, stretch):
             return Outcome.FINISHED
         looked = looked_at(runtime, agent_id, stretch)
     except Changed:
-        return _later(runtime, delivery)
+        return _later(runtime.home.nights, delivery)
     except NotFound:
-        if _is_there(runtime, agent_id):
+        if _is_there(runtime.home.agents, agent_id):
             raise
         return Outcome.FINISHED
     if tell is not None:
@@ -131,7 +133,7 @@ def looked_at(
         scene = _scene(runtime, profile, stretch, night.at)
         return _foreseen(_counting(scene), stretch, done=night.done_at is not None)
     last_day = day_stretch(stretch.last)
-    if stretch.span is Span.WEEKLY and not _is_done(runtime, agent_id, last_day):
+    if stretch.span is Span.WEEKLY and not _is_done(runtime.home.facts, agent_id, last_day):
         looked_at(runtime, agent_id, last_day)
     if fact is None:
         begun = new_fact(agent_id, NIGHT, stretch.id, night, expires_at=night.at + KEPT)
@@ -147,7 +149,12 @@ def looked_at(
 def _night(scene: Scene, stretch: Stretch) -> Looked:
     """Keep what a day or week told, do what follows, and report on it."""
     scene = _counting(scene, _hold)
-    keep(scene.runtime, scene.agent.id, scene.folded, {skill.name for skill in scene.skills})
+    keep(
+        scene.runtime.home.facts,
+        scene.agent.id,
+        scene.folded,
+        {skill.name for skill in scene.skills},
+    )
     standstills = _follow(scene) if stretch.span is Span.DAILY else learned_mixes(scene)[1]
     scene, during = _again(scene), period_of(scene, stretch)
     looked = _looked(scene, stretch, during, standstills)
@@ -164,15 +171,15 @@ def _review(scene: Scene, stretch: Stretch) -> Looked:
     return _looked(_again(scene), stretch, period_of(scene, stretch), ())
 
 
-def _is_done(runtime: Runtime, agent_id: str, stretch: Stretch) -> bool:
+def _is_done(facts: Facts, agent_id: str, stretch: Stretch) -> bool:
     """Whether a period was looked at: one read."""
-    fact = runtime.home.facts.get(agent_id, NIGHT, stretch.id)
+    fact = facts.get(agent_id, NIGHT, stretch.id)
     return fact is not None and fact.read(Night).done_at is not None
 
 
-def _is_there(runtime: Runtime, agent_id: str) -> bool:
+def _is_there(agents: Agents, agent_id: str) -> bool:
     try:
-        runtime.home.agents.get(agent_id)
+        agents.get(agent_id)
     except NotFound:
         return False
     return True
@@ -209,7 +216,11 @@ def _taken_back(scene: Scene) -> Scene:
     runtime, agent_id = scene.runtime, scene.agent.id
     while fell := fallen(scene):
         for each in fell:
-            _done(runtime, agent_id, partial(rolled_back, runtime, agent_id, each, scene.period))
+            _done(
+                runtime.home.agents,
+                agent_id,
+                partial(rolled_back, runtime, agent_id, each, scene.period),
+            )
         after = _again(scene)
         if after.recent == scene.recent:
             break
@@ -232,13 +243,13 @@ def _revise(scene: Scene) -> None:
 def _write(scene: Scene, changes: tuple[Change, ...]) -> None:
     runtime, agent_id = scene.runtime, scene.agent.id
     for change in changes:
-        _done(runtime, agent_id, partial(write, runtime, agent_id, change))
+        _done(runtime.home.agents, agent_id, partial(write, runtime.home.facts, agent_id, change))
 
 
-def _done(runtime: Runtime, agent_id: str, act: Callable[[], Adjustment]) -> None:
+def _done(agents: Agents, agent_id: str, act: Callable[[], Adjustment]) -> None:
     """Do one thing; what somebody else has changed meanwhile is left, and who retired likewise."""
     try:
-        if runtime.home.agents.get(agent_id).agent.answers:
+        if agents.get(agent_id).agent.answers:
             act()
     except Changed:
         raise
@@ -305,7 +316,7 @@ def _scene(runtime: Runtime, profile: Profile, stretch: Stretch, at: datetime) -
     skills = _skills(runtime, agent.id)
     worded = {skill.name: skill.worded_at for skill in skills if skill.worded_at is not None}
     graded = stretch.span is not Span.REVIEW
-    known = folded(runtime, agent.id, stretch.last, worded, graded=graded)
+    known = folded(runtime.home, runtime.clock, agent.id, stretch.last, worded, graded=graded)
     first = stretch.last - timedelta(days=OPEN_DAYS - 1)
     tallies = runtime.home.tallies.between(agent.id, first.isoformat(), stretch.last.isoformat())
     limits = runtime.rules.limits.changed(runtime.home.budgets.limits())
@@ -322,7 +333,7 @@ def _scene(runtime: Runtime, profile: Profile, stretch: Stretch, at: datetime) -
         frozen=not {agent.id, INSTALLATION}.isdisjoint(runtime.home.switches.all_frozen()),
         trials=runtime.rules.trials,
         routing=runtime.models.routing,
-        choices=dict(choices_of(runtime, agent)),
+        choices=dict(choices_of(runtime.models, agent)),
         day_micro_usd=day_micro_usd(agent, limits.agent_day(agent.day_limit_micro_usd)),
     )
 
@@ -349,6 +360,6 @@ def _skills(runtime: Runtime, agent_id: str) -> tuple[AcquiredSkill, ...]:
     return tuple(skill for skill in skills if runtime.skills.find(skill.name) is None)
 
 
-def _later(runtime: Runtime, delivery: Delivery) -> Outcome:
-    runtime.home.nights.continue_later(delivery.receipt, _LATER_SECONDS)
+def _later(nights: Queue, delivery: Delivery) -> Outcome:
+    nights.continue_later(delivery.receipt, _LATER_SECONDS)
     return Outcome.CONTINUE

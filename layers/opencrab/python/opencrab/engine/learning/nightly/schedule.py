@@ -31,7 +31,11 @@ from opencrab.domain.learning.review_period import (
 )
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 from opencrab.ports.paging import paginated
+from opencrab.ports.turn.queue import Queue
+from opencrab.ports.usage.counters import Tallies
 
 log = logging.getLogger(__name__)
 
@@ -55,15 +59,15 @@ def nightfall(runtime: Runtime) -> int:
     at most. Raises Unavailable when a store is, and then the next call goes on.
     """
     ended = ended_day(runtime.clock.now(), runtime.rules.trials.night_hour)
-    fact, fallen = _stored(runtime, ended)
+    fact, fallen = _stored(runtime.home.facts, ended)
     sent = 0
     try:
         for day in _missed(fallen, ended):
             for stretch in _left(fallen, day):
-                fact, fallen, more = _fall(runtime, fact, fallen, stretch)
+                fact, fallen, more = _fall(runtime.home, fact, fallen, stretch)
                 sent += more
             fallen = Nightfall(done=day)
-            fact = _kept(runtime, fact, fallen)
+            fact = _kept(runtime.home.facts, fact, fallen)
     except Changed:
         # Somebody else sends them now.
         return sent
@@ -81,7 +85,7 @@ def send_reviews(runtime: Runtime) -> int:
     if not runtime.rules.trials.review_sessions:
         return 0
     now, sent = runtime.clock.now(), 0
-    for agent_id in _active_on(runtime, now.astimezone(UTC).date().isoformat(), ""):
+    for agent_id in _active_on(runtime.home.tallies, now.astimezone(UTC).date().isoformat(), ""):
         try:
             sent += _reviewed(runtime, agent_id, now)
         except Changed:
@@ -97,7 +101,7 @@ def _reviewed(runtime: Runtime, agent_id: str, now: datetime) -> bool:
     stretch = review_now(runtime, agent_id)
     if not stretch.number or runtime.home.facts.get(agent_id, NIGHT, stretch.id) is not None:
         return False
-    _send(runtime, agent_id, stretch)
+    _send(runtime.home.nights, agent_id, stretch)
     begun = new_fact(agent_id, NIGHT, stretch.id, Night(at=now), expires_at=now + KEPT)
     runtime.home.facts.commit(begun)
     return True
@@ -136,44 +140,44 @@ def _left(fallen: Nightfall, day: date) -> tuple[Stretch, ...]:
 
 
 def _fall(
-    runtime: Runtime, fact: Fact | None, fallen: Nightfall, stretch: Stretch
+    home: Home, fact: Fact | None, fallen: Nightfall, stretch: Stretch
 ) -> tuple[Fact | None, Nightfall, int]:
     """Send the messages of one period that were not sent yet, hundred by hundred."""
     after = fallen.after if fallen.doing == stretch.id else ""
-    agents, sent = _active(runtime, stretch.days, after), 0
+    agents, sent = _active(home.tallies, stretch.days, after), 0
     while portion := tuple(islice(agents, _PAGE)):
         for agent_id in portion:
-            _send(runtime, agent_id, stretch)
+            _send(home.nights, agent_id, stretch)
         sent += len(portion)
         fallen = fallen.replaced(doing=stretch.id, after=portion[-1])
-        fact = _kept(runtime, fact, fallen)
+        fact = _kept(home.facts, fact, fallen)
     return fact, fallen, sent
 
 
-def _send(runtime: Runtime, agent_id: str, stretch: Stretch) -> None:
-    runtime.home.nights.send(
+def _send(nights: Queue, agent_id: str, stretch: Stretch) -> None:
+    nights.send(
         Told(agent=agent_id, period=stretch.id).model_dump_json(),
         group=agent_id,
         deduplication=f"{agent_id}#{stretch.id}",
     )
 
 
-def _active(runtime: Runtime, days: tuple[date, ...], after: str) -> Iterator[str]:
+def _active(tallies: Tallies, days: tuple[date, ...], after: str) -> Iterator[str]:
     """Agents that were active on any of the days, in order, each once, without the others."""
-    merged = heapq.merge(*(_active_on(runtime, day.isoformat(), after) for day in days))
+    merged = heapq.merge(*(_active_on(tallies, day.isoformat(), after) for day in days))
     return (agent_id for agent_id, _ in groupby(merged))
 
 
-def _active_on(runtime: Runtime, day: str, after: str) -> Iterator[str]:
-    return paginated(runtime.home.tallies.active, day, after=after, limit=_PAGE, key=str)
+def _active_on(tallies: Tallies, day: str, after: str) -> Iterator[str]:
+    return paginated(tallies.active, day, after=after, limit=_PAGE, key=str)
 
 
-def _stored(runtime: Runtime, ended: date) -> tuple[Fact | None, Nightfall]:
+def _stored(facts: Facts, ended: date) -> tuple[Fact | None, Nightfall]:
     """How far it came; an installation that is new begins with the day that just ended.
 
     What was sent while a clock was ahead is sent again when its time has come.
     """
-    fact = runtime.home.facts.get(INSTALLATION_FACTS, NIGHTFALL, NIGHTFALL)
+    fact = facts.get(INSTALLATION_FACTS, NIGHTFALL, NIGHTFALL)
     if fact is None:
         return None, Nightfall(done=ended - timedelta(days=1))
     fallen = fact.read(Nightfall)
@@ -183,11 +187,11 @@ def _stored(runtime: Runtime, ended: date) -> tuple[Fact | None, Nightfall]:
     return fact, fallen
 
 
-def _kept(runtime: Runtime, fact: Fact | None, fallen: Nightfall) -> Fact:
+def _kept(facts: Facts, fact: Fact | None, fallen: Nightfall) -> Fact:
     """Say how far it has come; raises Changed where somebody else went on."""
     if fact is None:
         after = new_fact(INSTALLATION_FACTS, NIGHTFALL, NIGHTFALL, fallen)
     else:
         after = fact.holding(fallen)
-    runtime.home.facts.commit(after)
+    facts.commit(after)
     return after

@@ -48,7 +48,7 @@ def period_of(scene: Scene, stretch: Stretch) -> During:
     if stretch.span is not Span.WEEKLY:
         evidence = scene.folded.open.get(stretch.last, Evidence())
     else:
-        days = days_of(runtime, agent_id, stretch.first, stretch.last, {})
+        days = days_of(runtime.home, agent_id, stretch.first, stretch.last, {})
         evidence = sum(days.values(), Evidence())
     first, last = stretch.first.isoformat(), stretch.last.isoformat()
     return During(evidence, runtime.home.tallies.between(agent_id, first, last))

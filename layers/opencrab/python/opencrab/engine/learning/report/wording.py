@@ -37,6 +37,8 @@ from opencrab.engine.turn.prompt.request import output_limit
 from opencrab.engine.turn.prompt.single_question import asking
 from opencrab.engine.turn.prompt.truncation import capped
 from opencrab.engine.turn.work import Job, Work
+from opencrab.ports.clock import Clock
+from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatRequest, ModelInfo
 from opencrab.ports.turn.action import one_line
 
@@ -68,7 +70,7 @@ class Words:
     def of(cls, runtime: Runtime, turn: Turn, agent: Agent) -> "Words":
         """What a turn is to word; raises Invalid for a period of unknown form."""
         period, language = stretch_of(turn.group.removeprefix(_GROUP)).id, agent.language
-        text = _report(runtime, agent.id, period).written(language)
+        text = _report(runtime.home, runtime.clock, agent.id, period).written(language)
         return cls(period, bare(text, learned_phrase("words_head", language)), language)
 
     def limits(self, work: Work, limits: Limits) -> Limits:
@@ -152,7 +154,7 @@ class WordingJob(TurnJob):
     def opens(self, runtime: Runtime, message: Mapping[str, str]) -> bool:
         if "period" not in message:
             return False
-        _open_words(runtime, message["agent"], message["period"])
+        _open_words(runtime.home, runtime.clock, message["agent"], message["period"])
         return True
 
     def serves(self, turn: Turn) -> bool:
@@ -163,7 +165,7 @@ class WordingJob(TurnJob):
 
     def after(self, runtime: Runtime, turn: Turn) -> None:
         """Show what was to be worded where it belongs, or why it is not there."""
-        _show_words(runtime, turn)
+        _show_words(runtime.home, runtime.clock, turn)
 
 
 def wording_of(scene: Scene, looked: Looked) -> Wording | None:
@@ -189,7 +191,7 @@ def settle_words(scene: Scene, looked: Looked, shown: Wording | None) -> None:
         return
     fact = runtime.home.facts.get(agent.id, WORDING, looked.period)
     if fact is not None:
-        _show(runtime, agent.id, looked.period, fact.read(Wording))
+        _show(runtime.home, runtime.clock, agent.id, looked.period, fact.read(Wording))
     elif not scene.frozen:
         told = {"v": 1, "agent": agent.id, "period": looked.period}
         body = json.dumps(told, separators=(",", ":"))
@@ -197,9 +199,9 @@ def settle_words(scene: Scene, looked: Looked, shown: Wording | None) -> None:
         runtime.home.compactions.send(body, group=wish, deduplication=f"{wish}-wish")
 
 
-def _open_words(runtime: Runtime, agent_id: str, period: str) -> None:
+def _open_words(home: Home, clock: Clock, agent_id: str, period: str) -> None:
     """Open and queue the turn that words a report; raises NotFound, and Invalid for no period."""
-    agent, now = runtime.home.agents.get(agent_id).agent, runtime.clock.now()
+    agent, now = home.agents.get(agent_id).agent, clock.now()
     name = stretch_of(period).id
     if not agent.answers or not agent.llm.aim.worded:
         return
@@ -217,10 +219,10 @@ def _open_words(runtime: Runtime, agent_id: str, period: str) -> None:
         lease_until=now,
         created_at=now,
     )
-    opened = runtime.home.journal.open(turn)
+    opened = home.journal.open(turn)
     if opened.status.is_end:
-        _show_words(runtime, opened)
-    enqueue(runtime, opened)
+        _show_words(home, clock, opened)
+    enqueue(home, opened)
 
 
 def _nowhere(turn: Turn, profile: Profile) -> Session:
@@ -234,12 +236,12 @@ def _nowhere(turn: Turn, profile: Profile) -> Session:
     )
 
 
-def _show_words(runtime: Runtime, turn: Turn) -> None:
+def _show_words(home: Home, clock: Clock, turn: Turn) -> None:
     """Put what came of a turn into the report, once however often; raises Unavailable."""
     period = turn.group.removeprefix(_GROUP)
-    fact = runtime.home.facts.get(turn.agent_id, WORDING, period)
+    fact = home.facts.get(turn.agent_id, WORDING, period)
     if fact is not None:
-        _show(runtime, turn.agent_id, period, fact.read(Wording))
+        _show(home, clock, turn.agent_id, period, fact.read(Wording))
 
 
 def is_worded(agent: Agent, looked: Looked) -> bool:
@@ -268,8 +270,8 @@ def _body(told: Wording, report: str) -> str:
     return learned_phrase("no_words", told.language, reason=reason)
 
 
-def _show(runtime: Runtime, agent_id: str, period: str, told: Wording) -> None:
-    page, head = _report(runtime, agent_id, period), learned_phrase("words_head", told.language)
+def _show(home: Home, clock: Clock, agent_id: str, period: str, told: Wording) -> None:
+    page, head = _report(home, clock, agent_id, period), learned_phrase("words_head", told.language)
     for _ in range(_TRIES):
         try:
             page.reworked(told.language, head, partial(_body, told))
@@ -281,5 +283,5 @@ def _show(runtime: Runtime, agent_id: str, period: str, told: Wording) -> None:
     raise Unavailable(f"the report {period!r} of agent {agent_id!r} changes all the time")
 
 
-def _report(runtime: Runtime, agent_id: str, period: str) -> NightReport:
-    return NightReport(runtime.home, agent_id, period, runtime.clock.now() + KEPT)
+def _report(home: Home, clock: Clock, agent_id: str, period: str) -> NightReport:
+    return NightReport(home, agent_id, period, clock.now() + KEPT)

@@ -27,8 +27,12 @@ from opencrab.domain.memory.summary import SUMMARY, Summary
 from opencrab.domain.value import Value
 from opencrab.engine.memory.archive.file import MANIFEST, Manifest, packed, rows_of
 from opencrab.engine.memory.reading import session_of
-from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
+from opencrab.ports.conversation.sessions import Sessions
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of, paginated
+from opencrab.ports.turn.journal import Journal
 
 KINDS: dict[str, type[Value]] = {
     MEMORY: Memory,
@@ -66,27 +70,27 @@ def member(kind: str) -> str:
     return f"{kind}.jsonl"
 
 
-def export(runtime: Runtime, agent_id: str, wanted: Wanted) -> bytes:
+def export(home: Home, clock: Clock, agent_id: str, wanted: Wanted) -> bytes:
     """All that an agent keeps of its past, and the sessions that are wanted, as a zip.
 
     Raises NotFound, Invalid, and TooLarge where the archive could not be sent.
     """
-    runtime.home.agents.get(agent_id)
+    home.agents.get(agent_id)
     if wanted.since and wanted.until and wanted.until <= wanted.since:
         raise Invalid("until must come after since", field="until", cure="name a later time")
-    now = runtime.clock.now()
+    now = clock.now()
     members, counts = dict[str, str](), dict[str, int]()
     for kind, form in KINDS.items():
-        values = list(_facts(runtime, agent_id, kind, form))
+        values = list(_facts(home.facts, agent_id, kind, form))
         members[member(kind)], counts[kind] = rows_of(values), len(values)
         if kind == MEMORY:
             memories = [value for value in values if isinstance(value, Memory)]
             members["memories.md"] = _memories(agent_id, memories)
     if wanted.sessions:
-        sessions = list(_sessions(runtime, agent_id, wanted))
+        sessions = list(_sessions(home.sessions, agent_id, wanted))
         members["sessions.jsonl"], counts["session"] = rows_of(sessions), len(sessions)
         for session in sessions:
-            lines = list(_lines(runtime, agent_id, session.id, wanted))
+            lines = list(_lines(home.journal, agent_id, session.id, wanted))
             members[f"sessions/{session.id}.jsonl"] = rows_of(lines)
             members[f"sessions/{session.id}.md"] = _conversation(session, lines)
             counts["line"] = counts.get("line", 0) + len(lines)
@@ -94,22 +98,22 @@ def export(runtime: Runtime, agent_id: str, wanted: Wanted) -> bytes:
     return packed({MANIFEST: manifest.model_dump_json(), **members}, now)
 
 
-def _facts(runtime: Runtime, agent_id: str, kind: str, form: type[Value]) -> Iterator[Value]:
-    return (fact.read(form) for fact in all_of(runtime.home.facts, agent_id, kind))
+def _facts(facts: Facts, agent_id: str, kind: str, form: type[Value]) -> Iterator[Value]:
+    return (fact.read(form) for fact in all_of(facts, agent_id, kind))
 
 
-def _sessions(runtime: Runtime, agent_id: str, wanted: Wanted) -> Iterator[Session]:
+def _sessions(sessions: Sessions, agent_id: str, wanted: Wanted) -> Iterator[Session]:
     if wanted.session_id is not None:
-        yield session_of(runtime, agent_id, wanted.session_id)
+        yield session_of(sessions, agent_id, wanted.session_id)
         return
-    for each in paginated(runtime.home.sessions.page, limit=_SESSIONS):
+    for each in paginated(sessions.page, limit=_SESSIONS):
         if agent_id in each.ever_ids:
             yield each
 
 
-def _lines(runtime: Runtime, agent_id: str, session_id: str, wanted: Wanted) -> Iterator[Line]:
+def _lines(journal: Journal, agent_id: str, session_id: str, wanted: Wanted) -> Iterator[Line]:
     place = attrgetter("sequence")
-    lines = paginated(runtime.home.journal.lines, session_id, after=0, limit=_PAGE, key=place)
+    lines = paginated(journal.lines, session_id, after=0, limit=_PAGE, key=place)
     return (each for each in lines if each.is_visible_to(agent_id) and wanted.covers(each.at))
 
 

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.erasure.request import FORGOTTEN, Mark
 from opencrab.domain.identifier import ulid, ulid_milliseconds
-from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
+from opencrab.ports.documents import Facts
 from opencrab.ports.paging import all_of
 
 _AFTER = timedelta(milliseconds=1)
@@ -20,12 +21,12 @@ _AFTER = timedelta(milliseconds=1)
 class Names:
     """The ids of one agent's kept things as they are to be, and its marks of forgetting."""
 
-    def __init__(self, runtime: Runtime, agent_id: str, *, trusted: bool) -> None:
-        self._now = _milliseconds(runtime.clock.now())
+    def __init__(self, facts: Facts, clock: Clock, agent_id: str, *, trusted: bool) -> None:
+        self._now = _milliseconds(clock.now())
         self._trusted = trusted
         self._named = dict[str, tuple[str, Mark]]()
         self._everything: tuple[str, Mark] | None = None
-        for mark_id, mark in _marks(runtime, agent_id):
+        for mark_id, mark in _marks(facts, agent_id):
             self._named.update(dict.fromkeys(mark.refs, (mark_id, mark)))
             if mark.everything:
                 self._everything = mark_id, mark
@@ -67,8 +68,8 @@ class Names:
         return self._named.get(named)
 
 
-def _marks(runtime: Runtime, agent_id: str) -> Iterator[tuple[str, Mark]]:
-    marks = all_of(runtime.home.facts, agent_id, FORGOTTEN)
+def _marks(facts: Facts, agent_id: str) -> Iterator[tuple[str, Mark]]:
+    marks = all_of(facts, agent_id, FORGOTTEN)
     return ((fact.id, fact.read(Mark)) for fact in marks)
 
 

@@ -37,7 +37,10 @@ from opencrab.engine.memory.archive.file import Archive, told
 from opencrab.engine.memory.archive.ids import Names
 from opencrab.engine.memory.beliefs_and_peers import look_out
 from opencrab.engine.memory.records import gate_of, mind_of, more, rewritten
-from opencrab.engine.runtime import Runtime
+from opencrab.ports.clock import Clock
+from opencrab.ports.conversation.sessions import Sessions
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 from opencrab.ports.paging import all_of
 
 TAKEN_KINDS = (MEMORY, EXPERIENCE, IMPRESSION, NODE, EDGE, BELIEF, PEER)
@@ -68,7 +71,7 @@ class Taken:
         where[kind] = where.get(kind, 0) + 1
 
 
-def take_in(runtime: Runtime, agent_id: str, content: bytes, *, trusted: bool) -> Taken:
+def take_in(home: Home, clock: Clock, agent_id: str, content: bytes, *, trusted: bool) -> Taken:
     """Make the memories, experiences, impressions, knowledge, beliefs, peers of an archive its own.
 
     Unless the owner trusts it, all of it counts as learned from strangers: it is tainted, private
@@ -76,12 +79,12 @@ def take_in(runtime: Runtime, agent_id: str, content: bytes, *, trusted: bool) -
     out and counted, and so is what was forgotten here, which only a trusted archive brings back.
     Raises NotFound, Invalid and TooLarge, before anything was written.
     """
-    runtime.home.agents.get(agent_id)
+    home.agents.get(agent_id)
     report = Taken()
-    read = _read(runtime, agent_id, Archive(content), report, trusted=trusted)
-    _require_room(runtime, agent_id, sum(kind == MEMORY for kind, _ in read))
+    read = _read(home, clock, agent_id, Archive(content), report, trusted=trusted)
+    _require_room(home.facts, agent_id, sum(kind == MEMORY for kind, _ in read))
     for each, most in ((BELIEF, BELIEFS), (PEER, PEERS)):
-        _require_inner_room(runtime, agent_id, read, each, most)
+        _require_inner_room(home.facts, agent_id, read, each, most)
     core, plain = list[Fact](), list[tuple[str, Fact]]()
     for kind, fact in read:
         if kind == MEMORY and _is_core(fact):
@@ -89,21 +92,22 @@ def take_in(runtime: Runtime, agent_id: str, content: bytes, *, trusted: bool) -
         else:
             plain.append((kind, fact))
     for start in range(0, len(plain), _AT_ONCE):
-        _write(runtime, agent_id, plain[start : start + _AT_ONCE], report)
+        _write(home.facts, clock, agent_id, plain[start : start + _AT_ONCE], report)
     for fact in core:
-        _write_core(runtime, fact, report)
+        _write_core(home.facts, clock, fact, report)
     if taken := report.taken.get(MEMORY, 0):
-        runtime.home.facts.commit(more(runtime, agent_id, taken))
+        home.facts.commit(more(home.facts, agent_id, taken))
     if {BELIEF, PEER} & report.taken.keys():
-        look_out(runtime, agent_id)
+        look_out(home.facts, agent_id)
     return report
 
 
 def _read(
-    runtime: Runtime, agent_id: str, archive: Archive, report: Taken, *, trusted: bool
+    home: Home, clock: Clock, agent_id: str, archive: Archive, report: Taken, *, trusted: bool
 ) -> list[tuple[str, Fact]]:
     """Everything in an archive as the agent's own; what was forgotten is counted instead."""
-    places, names = _Places(runtime, agent_id), Names(runtime, agent_id, trusted=trusted)
+    places = _Places(home.sessions, agent_id)
+    names = Names(home.facts, clock, agent_id, trusted=trusted)
     ids, read = dict[str, str | None](), list[tuple[str, Value, str]]()
     for kind in TAKEN_KINDS:
         for value, given in _values(archive, kind):
@@ -159,8 +163,8 @@ def _linked(value: Value, ids: Mapping[str, str | None]) -> Value:
 class _Places:
     """Which sessions are the agent's own here: all others mean nothing."""
 
-    def __init__(self, runtime: Runtime, agent_id: str) -> None:
-        self._sessions = runtime.home.sessions
+    def __init__(self, sessions: Sessions, agent_id: str) -> None:
+        self._sessions = sessions
         self._agent_id = agent_id
         self._known = dict[str, bool]()
 
@@ -264,8 +268,8 @@ def _require_id(agent_id: str, kind: str, value: Value, fact_id: str) -> None:
         ) from None
 
 
-def _require_room(runtime: Runtime, agent_id: str, memories: int) -> None:
-    kept = gate_of(runtime, agent_id).kept
+def _require_room(facts: Facts, agent_id: str, memories: int) -> None:
+    kept = gate_of(facts, agent_id).kept
     if kept + memories > MEMORIES:
         raise TooLarge(
             f"{kept} memories are kept, {memories} are in the archive, {MEMORIES} may be kept",
@@ -275,12 +279,12 @@ def _require_room(runtime: Runtime, agent_id: str, memories: int) -> None:
 
 
 def _require_inner_room(
-    runtime: Runtime, agent_id: str, read: list[tuple[str, Fact]], kind: str, most: int
+    facts: Facts, agent_id: str, read: list[tuple[str, Fact]], kind: str, most: int
 ) -> None:
     new = {fact.id for each, fact in read if each == kind}
     if not new:
         return
-    kept = {fact.id for fact in all_of(runtime.home.facts, agent_id, kind)}
+    kept = {fact.id for fact in all_of(facts, agent_id, kind)}
     if len(kept | new) > most:
         raise TooLarge(
             f"{len(kept)} of kind {kind} are kept, {len(new - kept)} more are in the archive, "
@@ -294,46 +298,50 @@ def _is_core(fact: Fact) -> bool:
     return (fact.body or {}).get("category") == CORE
 
 
-def _write_core(runtime: Runtime, fact: Fact, report: Taken) -> None:
+def _write_core(facts: Facts, clock: Clock, fact: Fact, report: Taken) -> None:
     """Write a core memory with the mind that holds it, or as a plain one where that is full."""
-    known, mind = mind_of(runtime, fact.owner)
+    known, mind = mind_of(facts, fact.owner)
     try:
         aware = with_memory(mind, fact.read(Memory))
     except Refused:
         plain = {**(fact.body or {}), "category": FACT}
-        _write_one(runtime, MEMORY, fact.replaced(body=plain), report)
+        _write_one(facts, clock, MEMORY, fact.replaced(body=plain), report)
         return
     changed = known.holding(aware) if known else new_fact(fact.owner, MIND, MIND, aware)
-    _write_one(runtime, MEMORY, fact, report, changed)
+    _write_one(facts, clock, MEMORY, fact, report, changed)
 
 
-def _write(runtime: Runtime, agent_id: str, read: list[tuple[str, Fact]], report: Taken) -> None:
+def _write(
+    facts: Facts, clock: Clock, agent_id: str, read: list[tuple[str, Fact]], report: Taken
+) -> None:
     """Write some facts at once, or one by one where one of them is there already."""
     by_key = {fact.key: (kind, fact) for kind, fact in read}
     new = [fact for _, fact in by_key.values()]
     try:
-        runtime.home.facts.commit(*new, *_told(runtime, agent_id, new))
+        facts.commit(*new, *_told(clock, agent_id, new))
     except Changed:
         for kind, fact in by_key.values():
-            _write_one(runtime, kind, fact, report)
+            _write_one(facts, clock, kind, fact, report)
         return
     for kind, _ in by_key.values():
         report.count(report.taken, kind)
 
 
-def _told(runtime: Runtime, agent_id: str, facts: list[Fact]) -> Iterator[Fact]:
+def _told(clock: Clock, agent_id: str, facts: list[Fact]) -> Iterator[Fact]:
     """What tells copies of an index, which know all up to some later id, to look for these too."""
     for kind in _FOUND_AGAIN:
         if ids := [fact.id for fact in facts if fact.kind == kind]:
-            yield rewritten(runtime, agent_id, *ids, kind=kind)
+            yield rewritten(clock, agent_id, *ids, kind=kind)
 
 
-def _write_one(runtime: Runtime, kind: str, fact: Fact, report: Taken, *beside: Fact) -> None:
-    stored = runtime.home.facts.get(*fact.key)
+def _write_one(
+    facts: Facts, clock: Clock, kind: str, fact: Fact, report: Taken, *beside: Fact
+) -> None:
+    stored = facts.get(*fact.key)
     if stored is None:
         try:
-            told = _told(runtime, fact.owner, [fact])
-            runtime.home.facts.commit(fact, *told, *beside)
+            told = _told(clock, fact.owner, [fact])
+            facts.commit(fact, *told, *beside)
         except Changed:
             report.count(report.other, kind)
         else:
@@ -341,9 +349,9 @@ def _write_one(runtime: Runtime, kind: str, fact: Fact, report: Taken, *beside: 
     elif stored.body == fact.body:
         report.count(report.known, kind)
     elif _is_trusted_now(stored, fact):
-        told = _told(runtime, fact.owner, [fact])
+        told = _told(clock, fact.owner, [fact])
         vouched = stored.replaced(body=fact.body, version=stored.version + 1)
-        runtime.home.facts.commit(vouched, *told, *beside)
+        facts.commit(vouched, *told, *beside)
         report.count(report.taken, kind)
     else:
         report.count(report.other, kind)

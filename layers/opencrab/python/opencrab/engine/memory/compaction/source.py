@@ -39,12 +39,13 @@ from opencrab.engine.memory.compaction.prompt import (
     tokens_of,
 )
 from opencrab.engine.models import router
-from opencrab.engine.runtime import Runtime
+from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.prompt.request import high_water, input_limit, output_limit
 from opencrab.engine.turn.prompt.single_question import asking
 from opencrab.engine.turn.work import Work
 from opencrab.ports.documents import Facts
-from opencrab.ports.models.model import ChatRequest, ModelInfo
+from opencrab.ports.models.model import ChatRequest, ModelInfo, Models
+from opencrab.ports.turn.journal import Journal
 
 SOURCE_TOKENS = 16_000
 """Most of what one summary is made of, where the model would take more."""
@@ -129,10 +130,10 @@ class Digest:
     def of(cls, runtime: Runtime, turn: Turn, agent: Agent, session: Session) -> "Digest":
         """The summary that a turn is to make, with its sources as they are now."""
         stretch = Stretch.named(turn.group)
-        room = room_of(runtime, agent)
+        room = room_of(runtime.models, runtime.rules, agent)
         if stretch.span is Span.TOPIC:
-            return _of_lines(runtime, turn, session, stretch, room)
-        return _of_parts(runtime, turn, stretch, room)
+            return _of_lines(runtime.home.journal, turn, session, stretch, room)
+        return _of_parts(runtime.home.facts, turn, stretch, room)
 
     def limits(self, work: Work, limits: Limits) -> Limits:  # noqa: ARG002 - the port's
         """All of them, and no others."""
@@ -245,11 +246,11 @@ class Digest:
         return (_library(work).missed(self.stretch, session_id, why, now, blamed=blamed),)
 
 
-def room_of(runtime: Runtime, agent: Agent) -> int:
+def room_of(models: Models, rules: Rules, agent: Agent) -> int:
     """Tokens of source that the model which makes an agent's summaries takes well."""
     basis = Basis(model=agent.model, models=agent.llm.models)
-    info = router.leader(runtime.models, Use.ANALYSIS, basis, ())[0].info
-    most = high_water(input_limit(info, output_limit(info, runtime.rules)), runtime.rules)
+    info = router.leader(models, Use.ANALYSIS, basis, ())[0].info
+    most = high_water(input_limit(info, output_limit(info, rules)), rules)
     return max(min(most - OVERHEAD_TOKENS, SOURCE_TOKENS), OVERHEAD_TOKENS)
 
 
@@ -258,10 +259,10 @@ def _library(work: Work) -> Library:
 
 
 def _of_lines(
-    runtime: Runtime, turn: Turn, session: Session, stretch: Stretch, room: int
+    journal: Journal, turn: Turn, session: Session, stretch: Stretch, room: int
 ) -> Digest:
     """Of what everybody in the session could hear; thoughts and instructions stay out of it."""
-    lines = runtime.home.journal.lines(
+    lines = journal.lines(
         session.id,
         after=stretch.first - 1,
         before=stretch.last + 1,
@@ -282,9 +283,9 @@ def _of_lines(
     return Digest(stretch, tuple(source_of_row(row, room) for row in spoken), draft)
 
 
-def _of_parts(runtime: Runtime, turn: Turn, stretch: Stretch, room: int) -> Digest:
+def _of_parts(facts: Facts, turn: Turn, stretch: Stretch, room: int) -> Digest:
     """Of the period's summaries, as many as the model takes; the others wait for the next."""
-    library = Library(runtime.home.facts, turn.agent_id)
+    library = Library(facts, turn.agent_id)
     waiting = (period.parts for period in library.shelf()[1].periods if period.key == stretch.key)
     parts, sources, used = list[Summary](), list[str](), 0
     for part in library.summaries(next(waiting, ())):

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.identifier import stable_id
-from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import Consequence, Work
+from opencrab.ports.turn.queue import Queue
 
 
 class CompactionConsequence(Consequence):
@@ -30,13 +30,18 @@ def _tell_of_growth(work: Work) -> None:
     newest = max(work.turn.trigger_line, *(line.sequence for line in lines)) + work.lines_saved
     if seen // every < newest // every:
         with suppress(Unavailable):
-            wish(work.runtime, work.turn.agent_id, work.turn.session_id, str(newest // every))
+            wish(
+                work.runtime.home.compactions,
+                work.turn.agent_id,
+                work.turn.session_id,
+                str(newest // every),
+            )
 
 
-def wish(runtime: Runtime, agent_id: str, session_id: str, cause: str) -> None:
+def wish(compactions: Queue, agent_id: str, session_id: str, cause: str) -> None:
     """Ask the job to look at a session; the same cause within a few minutes asks once."""
     body = json.dumps({"v": 1, "agent": agent_id, "session": session_id}, separators=(",", ":"))
-    runtime.home.compactions.send(
+    compactions.send(
         body,
         group=session_id,
         deduplication=stable_id("compaction", agent_id, session_id, cause),

@@ -19,9 +19,12 @@ from opencrab.engine.memory.compaction.prompt import source_of_row, tokens_of
 from opencrab.engine.memory.compaction.source import Digest, Library, Stretch, room_of
 from opencrab.engine.memory.compaction.trigger import wish
 from opencrab.engine.queueing import enqueue
-from opencrab.engine.runtime import Runtime
+from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.background import TurnJob
 from opencrab.engine.turn.work import Job
+from opencrab.ports.clock import Clock
+from opencrab.ports.documents import Facts
+from opencrab.ports.models.model import Models
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +62,7 @@ def retry(runtime: Runtime, agent_id: str, session_id: str) -> None:
     for stored, value in (library.compaction(session_id), library.shelf()):
         if value.failures or value.gaps:
             runtime.home.facts.commit(stored.holding(value.again()))
-    wish(runtime, agent_id, session_id, f"retry {runtime.clock.now().isoformat()}")
+    wish(runtime.home.compactions, agent_id, session_id, f"retry {runtime.clock.now().isoformat()}")
 
 
 def _open_next(runtime: Runtime, agent_id: str, session_id: str, *, hops: int) -> None:
@@ -72,7 +75,7 @@ def _open_next(runtime: Runtime, agent_id: str, session_id: str, *, hops: int) -
     stretch = _lines(runtime, agent, session_id)
     ledger: tuple[Fact, Tried] = library.compaction(session_id)
     if stretch is None:
-        period = _period(runtime, library)
+        period = _period(runtime.home.facts, runtime.clock, library)
         if period is None:
             return
         stretch, causes = Stretch(period.span, key=period.key), period.parts
@@ -99,7 +102,7 @@ def _open_next(runtime: Runtime, agent_id: str, session_id: str, *, hops: int) -
     if opened.status.is_end:
         # It ended without a word of it where its world could not be read; the next is another.
         runtime.home.facts.commit(library.missed(stretch, session_id, opened.note, now))
-    enqueue(runtime, opened)
+    enqueue(runtime.home, opened)
 
 
 def _lines(runtime: Runtime, agent: Agent, session_id: str) -> Stretch | None:
@@ -123,16 +126,16 @@ def _lines(runtime: Runtime, agent: Agent, session_id: str) -> Stretch | None:
         rows = (row_of(line, session, agent.id) for line in lines)
         spoken = [row for row in rows if row is not None and row.kind is RowKind.SPEECH]
         if spoken:
-            last = end if gap else _last(runtime, agent, spoken, end)
+            last = end if gap else _last(runtime.models, runtime.rules, agent, spoken, end)
             return Stretch(Span.TOPIC, first=first, last=last)
         passed = compaction.succeeded(runtime.clock.now()).closing(first)
         passed = passed.replaced(done=max(compaction.done, end))
         runtime.home.facts.commit(stored.holding(passed))
 
 
-def _last(runtime: Runtime, agent: Agent, spoken: list[Row], end: int) -> int:
+def _last(models: Models, rules: Rules, agent: Agent, spoken: list[Row], end: int) -> int:
     """Where a stretch ends whose words the model takes at once."""
-    room = room_of(runtime, agent)
+    room = room_of(models, rules, agent)
     used = tokens_of(source_of_row(spoken[0], room))
     for row in spoken[1:]:
         used += tokens_of(source_of_row(row, room))
@@ -141,13 +144,13 @@ def _last(runtime: Runtime, agent: Agent, spoken: list[Row], end: int) -> int:
     return end
 
 
-def _period(runtime: Runtime, library: Library) -> Period | None:
+def _period(facts: Facts, clock: Clock, library: Library) -> Period | None:
     """The day or month whose summary is due, without those of which nothing is left."""
     while True:
         stored, shelf = library.shelf()
-        now = runtime.clock.now()
+        now = clock.now()
         period = shelf.due(now) if shelf.may_try(now) else None
         if period is None or library.summaries(period.parts):
             return period
         emptied = shelf.without_parts(period.key, set(period.parts))
-        runtime.home.facts.commit(stored.holding(emptied))
+        facts.commit(stored.holding(emptied))

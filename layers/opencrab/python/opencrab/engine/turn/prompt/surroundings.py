@@ -14,11 +14,11 @@ from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
-from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.prompt.surroundings_text import Moment, oriented
 from opencrab.engine.turn.prompt.system_text import heard
 from opencrab.engine.turn.prompt_cache import Around
 from opencrab.engine.turn.work import Work
+from opencrab.ports.documents import Facts
 
 EVENTS_READ = 50
 """Unread events that one turn takes up at most, the oldest first; the next turn goes on."""
@@ -32,7 +32,7 @@ _NAMES = (
 _MILLION = 1_000_000
 
 
-def look_around(runtime: Runtime, turn: Turn, profile: Profile) -> Around | None:
+def look_around(facts: Facts, turn: Turn, profile: Profile) -> Around | None:
     """What lies around an agent that acts for itself: one read, and a second for unread events.
 
     None for turns that others asked for, and for those on behalf of peers or of the public: these
@@ -40,7 +40,7 @@ def look_around(runtime: Runtime, turn: Turn, profile: Profile) -> Around | None
     """
     if not turn.unasked or turn.authority not in {Authority.SELF, Authority.OWNER}:
         return None
-    facts, agent_id = runtime.home.facts, turn.agent_id
+    agent_id = turn.agent_id
     opened = [goal_key(goal_id) for goal_id in profile.mind.agenda.open]
     serves = () if turn.task is None else (goal_key(goal_of(turn.task)),)
     keys = dict.fromkeys((*opened, *serves))
@@ -56,12 +56,12 @@ def look_around(runtime: Runtime, turn: Turn, profile: Profile) -> Around | None
         working=None if working is None else working.read(WorkingMemory),
         outlook=Outlook() if outlook is None else outlook.read(Outlook),
         capability=(Expectations() if expected is None else expected.read(Expectations)).capability,
-        events=_unread(runtime, turn, signs),
+        events=_unread(facts, turn, signs),
         served=next((goals[key] for key in serves if key in goals), None),
     )
 
 
-def _unread(runtime: Runtime, turn: Turn, signs: VitalSigns | None) -> tuple[Happening, ...]:
+def _unread(facts: Facts, turn: Turn, signs: VitalSigns | None) -> tuple[Happening, ...]:
     """Events are looked at by the heartbeat itself, and not by the work that it began.
 
     Those from the first one in others' words on are left for a turn that no channel hears.
@@ -69,7 +69,7 @@ def _unread(runtime: Runtime, turn: Turn, signs: VitalSigns | None) -> tuple[Hap
     looks = turn.trigger is Trigger.HEARTBEAT and turn.task is None
     if not looks or signs is None or signs.unread == 0:
         return ()
-    page: tuple[Fact, ...] = runtime.home.facts.page(
+    page: tuple[Fact, ...] = facts.page(
         turn.agent_id, HAPPENING, after=signs.read_to, limit=EVENTS_READ
     )
     events = tuple(fact.read(Happening) for fact in page)

@@ -33,7 +33,9 @@ from opencrab.gateways.discord.agent_lookup import (
 from opencrab.gateways.discord.interactions.interaction import Target
 from opencrab.gateways.discord.text.embeds import cut, plain
 from opencrab.gateways.discord.text.sentences import no_words, quoted, say
+from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Payload
+from opencrab.ports.documents import Facts
 
 ERRAND = "discord_errand"
 """The kind of these facts; their ids are the interactions'."""
@@ -117,11 +119,11 @@ def errand_of(runtime: Runtime, reply: Reply, understood: Callable[[], Errand]) 
     return errand
 
 
-def understood_anew(runtime: Runtime, reply: Reply, errand: Errand) -> Errand:
+def understood_anew(facts: Facts, clock: Clock, reply: Reply, errand: Errand) -> Errand:
     """Keep another meaning of an interaction of which nothing was done yet."""
-    until = runtime.clock.now() + KEPT
+    until = clock.now() + KEPT
     fact = new_fact(INSTALLATION_FACTS, ERRAND, reply.id, errand, expires_at=until)
-    runtime.home.facts.commit(fact.replaced(version=0))
+    facts.commit(fact.replaced(version=0))
     return errand
 
 
@@ -141,8 +143,10 @@ def _admit(
         session = runtime.home.sessions.get(str(errand.session_id))
         if session.status is SessionStatus.ACTIVE:
             raise
-        again = _settled(asked, seen_again(runtime, str(errand.agent_id)))
-        _into(asked, understood_anew(runtime, reply, again), text, quoting)
+        again = _settled(asked, seen_again(runtime.home, str(errand.agent_id)))
+        _into(
+            asked, understood_anew(runtime.home.facts, runtime.clock, reply, again), text, quoting
+        )
 
 
 def _settled(asked: Asked, seen: Seen) -> Errand:
@@ -163,7 +167,9 @@ def _into(asked: Asked, errand: Errand, text: str, quoting: Person | None) -> No
         source_id=reply.id,
         principal_id=person.principal_id,
         sender=Sender(id=person.principal_id, name=person.name),
-        authority=authority_of(person, runtime.community, presence_of(runtime, agent_id)),
+        authority=authority_of(
+            person, runtime.community, presence_of(runtime.home.facts, agent_id)
+        ),
         parts=(TextPart(text=text),),
         channel=channel_of(reply.channel_id, reply.id, awaited=True),
         metadata=metadata,

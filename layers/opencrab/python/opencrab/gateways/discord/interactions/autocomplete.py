@@ -20,6 +20,8 @@ from opencrab.engine.models.preferences import current
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.agent_lookup import living
 from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
 
 MOST = 500
 MOST_SPOTS = 20
@@ -50,9 +52,9 @@ class Choices(Value):
     at: datetime
 
 
-def read(runtime: Runtime) -> dict[str, Any] | None:
+def read(facts: Facts) -> dict[str, Any] | None:
     """What is kept as the door reads it, or None."""
-    fact = _kept(runtime)
+    fact = _kept(facts)
     return None if fact is None else fact.body
 
 
@@ -61,12 +63,12 @@ def refresh_choices(runtime: Runtime) -> bool:
 
     Answers whether it was kept; one of several that do so at once is enough.
     """
-    kept, now = _kept(runtime), runtime.clock.now()
+    kept, now = _kept(runtime.home.facts), runtime.clock.now()
     guilds = runtime.community.guild_ids
     if kept is not None and _is_young(kept, now, guilds):
         return False
     without = Choices(guilds=guilds, models=tuple(_models(runtime)), at=now)
-    agents = _fitting(_agents(runtime), MOST_BYTES - _size(without))
+    agents = _fitting(_agents(runtime.home), MOST_BYTES - _size(without))
     choices = without.replaced(agents=tuple(agents))
     fresh = new_fact(INSTALLATION_FACTS, CHOICES_KIND, CHOICES_ID, choices)
     with suppress(Changed):
@@ -75,8 +77,8 @@ def refresh_choices(runtime: Runtime) -> bool:
     return False
 
 
-def _kept(runtime: Runtime) -> Fact | None:
-    return runtime.home.facts.get(INSTALLATION_FACTS, CHOICES_KIND, CHOICES_ID)
+def _kept(facts: Facts) -> Fact | None:
+    return facts.get(INSTALLATION_FACTS, CHOICES_KIND, CHOICES_ID)
 
 
 def _is_young(kept: Fact, now: datetime, guilds: tuple[str, ...]) -> bool:
@@ -88,9 +90,9 @@ def _is_young(kept: Fact, now: datetime, guilds: tuple[str, ...]) -> bool:
     return known.guilds == guilds and now < known.at + GOOD_FOR
 
 
-def _agents(runtime: Runtime) -> Iterator[Choice]:
-    at = {presence.agent_id: presence for presence in presences(runtime)}
-    for profile in islice(living(runtime), MOST):
+def _agents(home: Home) -> Iterator[Choice]:
+    at = {presence.agent_id: presence for presence in presences(home.facts)}
+    for profile in islice(living(home.agents), MOST):
         agent = profile.agent
         channels = _channels(at.get(agent.id))
         if len(channels) <= MOST_SPOTS:

@@ -77,11 +77,13 @@ def _decide(asked: Asked, shown: Shown, approval_id: str, *, approved: bool) -> 
     """Decide, and close the message; whoever came too late is told so beside it."""
     runtime, person = asked.runtime, asked.person
     try:
-        approval = approvals.find(runtime, approval_id)
+        approval = approvals.find(runtime.home.facts, approval_id)
     except NotFound:
         _close(asked, shown, approval_id, say(asked.language, "approval_gone"))
         return None
-    is_owner = asked.authority(presence_of(runtime, approval.agent_id)) is Authority.OWNER
+    is_owner = (
+        asked.authority(presence_of(runtime.home.facts, approval.agent_id)) is Authority.OWNER
+    )
     name = f"{person.name} ({person.principal_id})"
     who = Decider(id=person.principal_id, is_owner=is_owner, name=name)
     late: OpenCrabError | None = None
@@ -90,7 +92,7 @@ def _decide(asked: Asked, shown: Shown, approval_id: str, *, approved: bool) -> 
     except Refused as error:
         raise Refused(say(asked.language, "approval_refused")) from error
     except Conflict as error:
-        approval, late = approvals.find(runtime, approval_id), error
+        approval, late = approvals.find(runtime.home.facts, approval_id), error
     if approval.state is ApprovalState.PENDING:
         raise Conflict(say(asked.language, "approval_busy")) from late
     outcome = _outcome(asked, approval)
@@ -127,7 +129,7 @@ def _feedback(asked: Asked, turn_id: str, thumbs: Thumbs) -> Payload | None:
     if not may_judge(runtime, asked.person, turn.agent_id):
         raise Refused(say(language, "feedback_public", name=name))
     by, key = asked.person.principal_id, asked.person.id
-    is_owner = asked.authority(presence_of(runtime, turn.agent_id)) is Authority.OWNER
+    is_owner = asked.authority(presence_of(runtime.home.facts, turn.agent_id)) is Authority.OWNER
     if not turn.status.is_end:
         raise Conflict(say(language, "feedback_early"))
     try:
@@ -142,5 +144,5 @@ def _was_heard_here(asked: Asked, turn: Turn) -> bool:
     channel, reply = turn.channel, asked.reply
     if channel is None or channel.kind != KIND or address_of(channel)[0] != reply.channel_id:
         return False
-    presence = presence_of(asked.runtime, turn.agent_id)
+    presence = presence_of(asked.runtime.home.facts, turn.agent_id)
     return presence is None or presence.may_be_asked(reply.channel_id, reply.guild_id)

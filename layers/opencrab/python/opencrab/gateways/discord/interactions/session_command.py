@@ -46,7 +46,7 @@ def join(asked: Asked) -> Payload | None:
     Raises Refused where others opened it, or it has a theme, unless the agent trusts the asker.
     """
     errand = errand_of(asked.runtime, asked.reply, lambda: _to_join(asked))
-    seen = seen_again(asked.runtime, str(errand.agent_id))
+    seen = seen_again(asked.runtime.home, str(errand.agent_id))
     session = settle(asked.runtime, place_of(asked), opening(asked, seen))
     return _told(asked, "joined", session, name=plain(seen[0].identity.name))
 
@@ -58,7 +58,7 @@ def leave(asked: Asked) -> Payload | None:
     agent_id, session = str(errand.agent_id), runtime.home.sessions.get(str(errand.session_id))
     if agent_id in session.agent_ids and session.status is SessionStatus.ACTIVE:
         with suppress(NotFound):
-            channel_bindings.leave(runtime, place_of(asked), agent_id)
+            channel_bindings.leave(runtime.home, runtime.clock, place_of(asked), agent_id)
     return {"content": say(asked.language, "left", name=_name(asked, agent_id))}
 
 
@@ -79,7 +79,7 @@ def status(asked: Asked) -> Payload | None:
 def _to_start(asked: Asked, theme: str) -> Errand:
     named = asked.options.get("agent") is not None
     seen = () if named else placed_here(asked)[:PARTICIPANTS]
-    current = session_at(asked.runtime, place_of(asked))
+    current = session_at(asked.runtime.home, place_of(asked))
     if current is not None:
         _require_rule(asked, current)
     seen = seen or (meant(asked),)
@@ -93,7 +93,7 @@ def _to_start(asked: Asked, theme: str) -> Errand:
 
 def _to_join(asked: Asked) -> Errand:
     profile, presence = meant(asked)
-    current = session_at(asked.runtime, place_of(asked))
+    current = session_at(asked.runtime.home, place_of(asked))
     if current is not None and profile.agent.id not in current.agent_ids:
         is_own = current.created_by == asked.person.principal_id and not current.theme
         if not is_own and not is_trusted(asked, presence):
@@ -117,7 +117,7 @@ def _to_end(asked: Asked) -> Errand:
 
 
 def _here(asked: Asked) -> Session:
-    session = session_at(asked.runtime, place_of(asked))
+    session = session_at(asked.runtime.home, place_of(asked))
     if session is None:
         cure = say(asked.language, "no_session_cure")
         raise NotFound(say(asked.language, "no_session"), cure=cure)
@@ -130,7 +130,7 @@ def _require_rule(asked: Asked, session: Session) -> None:
         return
     if asked.authority(None) is Authority.OWNER:
         return
-    presences = (presence_of(asked.runtime, each) for each in session.agent_ids)
+    presences = (presence_of(asked.runtime.home.facts, each) for each in session.agent_ids)
     if not all(asked.authority(each) is Authority.OWNER for each in presences):
         raise Refused(say(asked.language, "session_refused"))
 

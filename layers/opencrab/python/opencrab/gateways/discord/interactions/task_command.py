@@ -37,7 +37,7 @@ def task(asked: Asked) -> Payload | None:
     new = NewInstruction(instruction=instruction)
     asker = _asker(asked, agent_id, answered=True)
     goal = instructions.undertake(runtime, agent_id, new, asker, key=reply.id)
-    tell_panel(runtime, goal.channel, agent_id, goal.id, key=reply.id, surely=True)
+    tell_panel(runtime.home.deliveries, goal.channel, agent_id, goal.id, key=reply.id, surely=True)
     return None
 
 
@@ -80,8 +80,8 @@ def _own_goal(asked: Asked, agent_id: str, goal_id: str, *, cancels: bool = Fals
 
     Who gave it may always cancel it.
     """
-    goal = goal_fact(asked.runtime, agent_id, goal_id).read(Goal)
-    presence = presence_of(asked.runtime, agent_id)
+    goal = goal_fact(asked.runtime.home.facts, agent_id, goal_id).read(Goal)
+    presence = presence_of(asked.runtime.home.facts, agent_id)
     if asked.authority(presence) is Authority.OWNER:
         return goal
     if goal.principal_id != asked.person.principal_id:
@@ -97,7 +97,7 @@ def _own_goal(asked: Asked, agent_id: str, goal_id: str, *, cancels: bool = Fals
 
 def _asker(asked: Asked, agent_id: str, *, answered: bool) -> Asker:
     reply, person = asked.reply, asked.person
-    _, presence = seen_again(asked.runtime, agent_id)
+    _, presence = seen_again(asked.runtime.home, agent_id)
     return Asker(
         principal_id=person.principal_id,
         name=person.name,

@@ -33,7 +33,9 @@ from opencrab.gateways.discord.interactions.autocomplete import refresh_choices
 from opencrab.gateways.discord.interactions.interaction import Interaction, Kind, Target, parse
 from opencrab.gateways.discord.text.sentences import problem, say
 from opencrab.gateways.discord.views.view_commands import ANSWERS
+from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Discord, Payload
+from opencrab.ports.documents import Facts
 from opencrab.ports.turn.queue import Delivery, Queue
 
 log = logging.getLogger(__name__)
@@ -102,7 +104,7 @@ def _handled(runtime: Runtime, discord: Discord, interaction: Interaction) -> No
     except OpenCrabError as error:
         payload = {"content": problem(error, interaction.reply.language)}
     if payload is not None:
-        _send(runtime, discord, interaction, payload)
+        _send(runtime.home.facts, runtime.clock, discord, interaction, payload)
     if interaction.kind is Kind.COMMAND:
         with suppress(OpenCrabError):
             refresh_choices(runtime)
@@ -129,31 +131,34 @@ def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
             return buttons.submit(asked, interaction)
 
 
-def _send(runtime: Runtime, discord: Discord, interaction: Interaction, payload: Payload) -> None:
+def _send(
+    facts: Facts, clock: Clock, discord: Discord, interaction: Interaction, payload: Payload
+) -> None:
     """Answer: a button beside its message, everything else in its place; raises Unavailable."""
     try:
-        _sent(runtime, discord, interaction, payload)
+        _sent(facts, clock, discord, interaction, payload)
     except Unavailable:
         raise
     except Invalid as error:
         log.warning("Discord does not take an answer: %s", error.message)
         with suppress(OpenCrabError):
-            _sent(runtime, discord, interaction, _apology(interaction))
+            _sent(facts, clock, discord, interaction, _apology(interaction))
     except OpenCrabError as error:
         log.warning("an interaction can be answered no more: %s", error.message)
 
 
-def _sent(runtime: Runtime, discord: Discord, interaction: Interaction, payload: Payload) -> None:
+def _sent(
+    facts: Facts, clock: Clock, discord: Discord, interaction: Interaction, payload: Payload
+) -> None:
     if interaction.kind is Kind.COMPONENT:
-        _whisper(runtime, discord, interaction.reply, payload)
+        _whisper(facts, clock, discord, interaction.reply, payload)
     else:
         discord.edit_reply(interaction.reply, payload)
 
 
-def _whisper(runtime: Runtime, discord: Discord, reply: Reply, payload: Payload) -> None:
+def _whisper(facts: Facts, clock: Clock, discord: Discord, reply: Reply, payload: Payload) -> None:
     """Tell who pressed a button, and them alone; what may have been seen is not said again."""
-    facts = runtime.home.facts
-    until = runtime.clock.now() + KEPT
+    until = clock.now() + KEPT
     mark = new_fact(INSTALLATION_FACTS, TOLD, reply.id, Errand(), expires_at=until)
     try:
         facts.commit(mark)
@@ -173,7 +178,7 @@ def _given_up(
 ) -> Outcome:
     """Tell whoever asked, and keep a copy for whoever looks after the installation."""
     with suppress(OpenCrabError):
-        _sent(runtime, discord, interaction, _apology(interaction))
+        _sent(runtime.home.facts, runtime.clock, discord, interaction, _apology(interaction))
     reason = f"could not be done in {delivery.count} deliveries"
     queue.bury(delivery.body, group=delivery.group, reason=reason)
     return Outcome.FINISHED

@@ -54,7 +54,7 @@ def show_agent(asked: Asked) -> dict[str, Any]:
     if identity.role is Role.CUSTOM and identity.custom_role:
         role = plain(identity.custom_role)
     current(asked.runtime)
-    model = effective(asked.runtime, agent)[Use.CONVERSATION].model
+    model = effective(asked.runtime.models, agent)[Use.CONVERSATION].model
     fields: list[Field] = [(say(language, "role"), role)]
     for key, value in (("job", identity.job_title), ("organization", identity.organization)):
         if value:
@@ -104,13 +104,13 @@ def show_goals(asked: Asked) -> dict[str, Any]:
     """
     profile, presence = agent_of(asked)
     language = asked.language
-    found = goals(asked.runtime, profile.agent.id, limit=_LOOKED_AT)
+    found = goals(asked.runtime.home, profile.agent.id, limit=_LOOKED_AT)
     seen = [goal for goal in found if _may_see(asked, presence, goal)]
     seen.sort(key=lambda goal: goal.status.is_end)
     title = say(language, "goals_of", name=plain(profile.agent.name))
     if not seen:
         return message(embed(title, say(language, "no_goals"), colour=Colour.QUIET))
-    told = [(goal, summary(asked.runtime, goal)) for goal in seen[:_SHOWN]]
+    told = [(goal, summary(asked.runtime.home.journal, goal)) for goal in seen[:_SHOWN]]
     fields = [_told(asked, goal, figures) for goal, figures in told]
     left = len(seen) - len(told)
     footer = say(language, "older_goals", count=left) if left else ""
@@ -148,7 +148,7 @@ def _goal(asked: Asked, profile: Profile, goal_id: str | None) -> Goal | None:
     if goal_id is None:
         return None
     try:
-        return goal_fact(asked.runtime, profile.agent.id, goal_id).read(Goal)
+        return goal_fact(asked.runtime.home.facts, profile.agent.id, goal_id).read(Goal)
     except NotFound:
         return None
 

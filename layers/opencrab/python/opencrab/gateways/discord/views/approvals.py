@@ -67,7 +67,7 @@ def _theirs(asked: Asked) -> Iterator[tuple[Approval, Profile]]:
 
 def _open(asked: Asked) -> Iterator[Approval]:
     after = ""
-    while found := page(asked.runtime, decided=False, after=after, limit=_PAGE):
+    while found := page(asked.runtime.home.facts, decided=False, after=after, limit=_PAGE):
         yield from found
         after = found[-1].id
 
@@ -78,7 +78,7 @@ def _decider(asked: Asked, agent_id: str) -> tuple[Profile, Decider] | None:
         profile = asked.runtime.home.agents.get(agent_id)
     except NotFound:
         return None
-    authority = asked.authority(presence_of(asked.runtime, agent_id))
+    authority = asked.authority(presence_of(asked.runtime.home.facts, agent_id))
     is_owner = authority is Authority.OWNER
     return profile, Decider(id=asked.person.principal_id, is_owner=is_owner)
 

@@ -53,7 +53,7 @@ def search(asked: Asked) -> dict[str, Any]:
         limit=_FOUND,
         hearings=frozenset() if clearance.whole else _OPEN,
     )
-    found = reading.search(asked.runtime, profile.agent.id, query)
+    found = reading.search(asked.runtime.home, asked.runtime.search, profile.agent.id, query)
     title = say(language, "found_of", name=plain(profile.agent.name))
     asked_for = f"🔎 {one_line(text, _QUOTED)}"
     if not found:
@@ -90,7 +90,7 @@ def _clearance(asked: Asked, profile: Profile, presence: Presence | None) -> Cle
 
 
 def _session(asked: Asked, profile: Profile) -> Session | None:
-    session = session_at(asked.runtime, f"{KIND}.{asked.reply.channel_id}")
+    session = session_at(asked.runtime.home, f"{KIND}.{asked.reply.channel_id}")
     present = session is not None and profile.agent.id in session.agent_ids
     return session if present else None
 

@@ -69,7 +69,7 @@ def _shown(
     language, runtime = asked.language, asked.runtime
     current(runtime)
     fields = []
-    for use, chosen in effective(runtime, profile.agent).items():
+    for use, chosen in effective(runtime.models, profile.agent).items():
         rows = [one_line(chosen.model, _NAME), f"-# {term(language, f'by_{chosen.by}')}"]
         if chosen.problem and private:
             rows.append(f"⚠️ {one_line(chosen.problem, _NAME)}")

@@ -49,7 +49,7 @@ def show_costs(asked: Asked) -> dict[str, Any]:
     """What the calls of a period came to, and what is drawn of today's budgets; for owners."""
     seen = _meant(asked)
     language, period = asked.language, _period(asked)
-    profiles = list(every_agent(asked.runtime)) if seen is None else [seen[0]]
+    profiles = list(every_agent(asked.runtime.home.agents)) if seen is None else [seen[0]]
     sums = _sums(asked, profiles, period)
     agent = None if seen is None else seen[0].agent
     drawn = budgets(asked.runtime, agent).drawn
@@ -162,7 +162,7 @@ def _switched(asked: Asked, *, frozen: bool) -> dict[str, Any]:
     seen, language = _meant(asked), asked.language
     agent = None if seen is None else seen[0].agent
     by = asked.person.principal_id
-    stopped = switch(asked.runtime, agent.id if agent else None, frozen=frozen, by=by)
+    stopped = switch(asked.runtime.home, agent.id if agent else None, frozen=frozen, by=by)
     name = NOTHING if agent is None else plain(agent.name)
     key = f"{'all' if agent is None else 'agent'}_{'frozen' if frozen else 'unfrozen'}"
     rows = []

@@ -14,13 +14,13 @@ from opencrab.domain.value import Value
 from opencrab.engine.insight.costs import Report, report
 from opencrab.engine.models.effective_choice import Effective, effective
 from opencrab.engine.models.preferences import current, require_config
-from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.agents.agents import changed
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in, unknown_place
+from opencrab.ports.models.model import Models
 
 LISTING = "calls"
 
@@ -98,7 +98,7 @@ Asked = Annotated[ReportQuery, Query()]
 def get_llm_config(api: Api, _caller: Owner, agent_id: Id, response: Response) -> LlmConfigView:
     """An agent's say in routing; ETag holds the agent's version."""
     current(api.runtime)
-    return _shown(api.runtime, api.runtime.home.agents.get(agent_id), response)
+    return _shown(api.runtime.models, api.runtime.home.agents.get(agent_id), response)
 
 
 @router.put("/config", summary="Replace which models it uses")
@@ -108,9 +108,11 @@ def put_llm_config(
     """Replace an agent's say in routing; it counts from its next turn on."""
     current(api.runtime)
     api.runtime.home.agents.get(agent_id)
-    require_config(api.runtime, body.config, body.model)
+    require_config(api.runtime.models, body.config, body.model)
     changes = {"model": body.model, "llm": body.config}
-    return _shown(api.runtime, changed(api.runtime, agent_id, edit.version, changes), edit.response)
+    return _shown(
+        api.runtime.models, changed(api.runtime, agent_id, edit.version, changes), edit.response
+    )
 
 
 @router.get("/metrics", summary="List its model calls")
@@ -148,12 +150,12 @@ def _report(api: Api, agent_id: str, query: ReportQuery) -> Report:
     return report(api.runtime, agent_id, query.period, groupings)
 
 
-def _shown(runtime: Runtime, profile: Profile, response: Response) -> LlmConfigView:
+def _shown(models: Models, profile: Profile, response: Response) -> LlmConfigView:
     agent = profile.agent
     tag(response, profile.agent.version)
     return LlmConfigView(
         **dict(agent.llm),
         model=agent.model,
-        effective=effective(runtime, agent, profile.mind.mixes),
+        effective=effective(models, agent, profile.mind.mixes),
         version=agent.version,
     )

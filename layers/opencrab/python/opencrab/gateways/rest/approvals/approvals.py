@@ -125,14 +125,16 @@ def list_approvals(
     """What waits for a human, the oldest first; or what was decided lately, the newest first."""
     listing = f"{query.state.value}_approvals"
     found = approvals.page(
-        api.runtime,
+        api.runtime.home.facts,
         decided=query.state is Listed.DECIDED,
         after=place_in(listing, query.cursor) or "",
         limit=query.limit + 1,
     )
     items, cursor = paged(listing, found, query.limit, lambda approval: approval.id)
     agents = {approval.agent_id for approval in items}
-    seen = {agent_id for agent_id in agents if sees_questions(api.runtime, agent_id, caller)}
+    seen = {
+        agent_id for agent_id in agents if sees_questions(api.runtime.home.agents, agent_id, caller)
+    }
     shown = (OpenedView.of(approval, whole=approval.agent_id in seen) for approval in items)
     return Page(items=tuple(shown), next_cursor=cursor)
 
@@ -140,10 +142,10 @@ def list_approvals(
 @router.get("/{approval_id}", summary="Look at an approval")
 def get_approval(api: Api, caller: Reader, approval_id: Id) -> WholeView:
     """One approval, open or decided; owners see the exact arguments as well."""
-    approval = approvals.find(api.runtime, approval_id)
-    call = approvals.call_of(api.runtime, approval) if caller.is_owner else None
+    approval = approvals.find(api.runtime.home.facts, approval_id)
+    call = approvals.call_of(api.runtime.home, approval) if caller.is_owner else None
     arguments = None if call is None else called_with(call)
-    whole = sees_questions(api.runtime, approval.agent_id, caller)
+    whole = sees_questions(api.runtime.home.agents, approval.agent_id, caller)
     return WholeView(**dict(OpenedView.of(approval, whole=whole)), arguments=arguments)
 
 
@@ -183,7 +185,7 @@ def link_approval(
     It changes nothing, so a repeat makes it anew.
     """
     runtime, wish = api.runtime, body or LinkWish()
-    approval = approvals.find(runtime, approval_id)
+    approval = approvals.find(runtime.home.facts, approval_id)
     if approval.state is not ApprovalState.PENDING:
         raise Conflict(
             f"approval {approval_id!r} is {approval.state.value} already",

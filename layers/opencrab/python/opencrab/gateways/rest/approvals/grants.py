@@ -66,4 +66,4 @@ def create_grant(
 @router.delete("/{grant_id}", summary="Take a grant back")
 def revoke_grant(api: Api, _caller: Owner, agent_id: Id, grant_id: Id) -> GrantView:
     """Revoke a grant: no call begins by it any more."""
-    return GrantView.of(grants.revoke(api.runtime, agent_id, grant_id))
+    return GrantView.of(grants.revoke(api.runtime.home.facts, agent_id, grant_id))

@@ -27,6 +27,7 @@ from opencrab.gateways.rest.approvals.signed_link_page import (
 )
 from opencrab.gateways.rest.http.accept_language import preferred
 from opencrab.gateways.rest.http.dependencies import Api
+from opencrab.ports.agents import Agents
 
 router = APIRouter(include_in_schema=False)
 
@@ -51,17 +52,17 @@ async def answer(api: Api, request: Request, token: Token = "") -> Response:
 
 def _answered(runtime: Runtime, token: str, request: Request, choice: str | None) -> Response:
     def decide(runtime: Runtime, link: Link, approval: Approval) -> Response:
-        language = _agent(runtime, approval)[1]
+        language = _agent(runtime.home.agents, approval)[1]
         if choice is None:
             return telling("unclear", language, 422)
         approved = choice == APPROVE
         try:
-            who = decider_by(runtime, link)
+            who = decider_by(runtime.home.keys, link)
             made = approvals.decide(runtime, approval.id, approved=approved, who=who)
         except Refused:
             return telling("refused", language, 403)
         except Conflict:
-            return decided(approvals.find(runtime, approval.id), language, 409)
+            return decided(approvals.find(runtime.home.facts, approval.id), language, 409)
         return decided(made, language, 200)
 
     return _reached(runtime, token, request, decide)
@@ -76,31 +77,31 @@ def _reached(
     """What a link leads to, if it was made here, its time is not over, and it has an approval."""
     theirs = preferred(request.headers.get("accept-language", ""))
     try:
-        link = read_link(runtime, token)
-        approval = approvals.find(runtime, link.approval_id)
+        link = read_link(runtime.secrets, token)
+        approval = approvals.find(runtime.home.facts, link.approval_id)
     except (Refused, NotFound):
         return telling("forged", theirs, 403)
     except Unavailable:
         return telling("busy", theirs, 503)
-    language = _agent(runtime, approval)[1]
+    language = _agent(runtime.home.agents, approval)[1]
     if approval.state is ApprovalState.PENDING and runtime.clock.now() >= link.until:
         return telling("over", language, 410)
     return then(runtime, link, approval)
 
 
 def _asked(runtime: Runtime, link: Link, approval: Approval) -> Response:
-    name, language = _agent(runtime, approval)
+    name, language = _agent(runtime.home.agents, approval)
     if approval.state is not ApprovalState.PENDING:
         return decided(approval, language, 410)
     try:
-        decider_by(runtime, link)
+        decider_by(runtime.home.keys, link)
     except Refused:
         return telling("refused", language, 403)
     return asking(approval, name, language)
 
 
-def _agent(runtime: Runtime, approval: Approval) -> tuple[str, Language]:
-    agent = runtime.home.agents.get(approval.agent_id).agent
+def _agent(agents: Agents, approval: Approval) -> tuple[str, Language]:
+    agent = agents.get(approval.agent_id).agent
     return agent.name, agent.language
 
 

@@ -19,6 +19,7 @@ from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged
 from opencrab.gateways.rest.http.view import View
+from opencrab.ports.documents import Facts
 
 LISTING = "heartbeats"
 
@@ -99,12 +100,12 @@ def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Bea
     """Beats of the last 35 days that had a reason, newest first, and the number of all."""
     api.runtime.home.agents.get(agent_id)
     after = id_in(LISTING, query.cursor)
-    found = beats(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    found = beats(api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1)
     items, cursor = paged(LISTING, found, query.limit, lambda fact: fact.id)
     return BeatsView(
         items=tuple(BeatView.of(fact.read(Beat)) for fact in items),
         next_cursor=cursor,
-        totals=TotalsView.of(_signs(api.runtime, agent_id)),
+        totals=TotalsView.of(_signs(api.runtime.home.facts, agent_id)),
     )
 
 
@@ -130,7 +131,7 @@ def _heartbeat(response: Response, profile: Profile) -> Heartbeat:
 
 def _status(runtime: Runtime, response: Response, profile: Profile) -> StatusView:
     tag(response, profile.agent.version)
-    signs = _signs(runtime, profile.agent.id)
+    signs = _signs(runtime.home.facts, profile.agent.id)
     in_vain = 0 if signs is None else signs.in_vain
     return StatusView(
         status=profile.agent.status,
@@ -140,6 +141,6 @@ def _status(runtime: Runtime, response: Response, profile: Profile) -> StatusVie
     )
 
 
-def _signs(runtime: Runtime, agent_id: str) -> VitalSigns | None:
-    stored = stored_signs(runtime, agent_id)
+def _signs(facts: Facts, agent_id: str) -> VitalSigns | None:
+    stored = stored_signs(facts, agent_id)
     return None if stored is None else stored.read(VitalSigns)

@@ -57,7 +57,7 @@ class Begun(Value):
 @router.get("", summary="List schedules")
 def list_schedules(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[ScheduleView]:
     """An agent's schedules, the oldest first; there are 50 at most."""
-    read = partial(schedules.schedules, api.runtime, agent_id)
+    read = partial(schedules.schedules, api.runtime.home, agent_id)
     items, cursor = listed(LISTING, query, read, lambda each: each.id)
     shown = tuple(ScheduleView.of(each, private=caller.is_owner) for each in items)
     return Page(items=shown, next_cursor=cursor)
@@ -82,7 +82,7 @@ def get_schedule(
     api: Api, caller: Reader, agent_id: Id, schedule_id: Id, response: Response
 ) -> ScheduleView:
     """One schedule; ETag holds the version of what its owner wrote."""
-    found = schedules.get(api.runtime, agent_id, schedule_id)
+    found = schedules.get(api.runtime.home.facts, agent_id, schedule_id)
     tag(response, found.version)
     return ScheduleView.of(found, private=caller.is_owner)
 
@@ -100,7 +100,9 @@ def put_schedule(
 @router.delete("/{schedule_id}", summary="Delete a schedule")
 def delete_schedule(api: Api, _caller: Owner, agent_id: Id, schedule_id: Id) -> ScheduleView:
     """Keep a schedule no more; what it has begun goes on."""
-    return ScheduleView.of(schedules.delete(api.runtime, agent_id, schedule_id), private=True)
+    return ScheduleView.of(
+        schedules.delete(api.runtime.home.facts, agent_id, schedule_id), private=True
+    )
 
 
 @router.post(

@@ -138,7 +138,7 @@ async def post_message(
     accepted = Accepted(turn_ids=tuple(turn.id for turn in turns), message_id=turns[0].group)
     if seconds is None:
         return _json(accepted, 202)
-    replies = await wait_for(api.runtime, api.watch, turns, seconds)
+    replies = await wait_for(api.runtime.home.journal, api.watch, turns, seconds)
     return _json(_answered(accepted, replies), 200, {"Preference-Applied": f"wait={seconds}"})
 
 

@@ -8,8 +8,8 @@ from fastapi.concurrency import run_in_threadpool
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.conversation.live import Visible
-from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.polling import Watch
+from opencrab.ports.turn.journal import Journal
 
 _READ = 100
 _SLACK = timedelta(minutes=1)
@@ -18,8 +18,8 @@ _SLACK = timedelta(minutes=1)
 class Replies:
     """What some turns of one message have said so far; it only ever reads what is new."""
 
-    def __init__(self, runtime: Runtime, turns: tuple[Turn, ...]) -> None:
-        self._journal = runtime.home.journal
+    def __init__(self, journal: Journal, turns: tuple[Turn, ...]) -> None:
+        self._journal = journal
         self._turns = {turn.id: turn for turn in turns}
         self._session_id = turns[0].session_id
         self._place = min(turn.trigger_line for turn in turns)
@@ -58,12 +58,12 @@ class Replies:
 
 
 async def wait_for(
-    runtime: Runtime, watch: Watch, turns: tuple[Turn, ...], seconds: float
+    journal: Journal, watch: Watch, turns: tuple[Turn, ...], seconds: float
 ) -> Replies:
     """Wait until all turns have ended or wait for a human, or the server ends; at most so long."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
-    replies = Replies(runtime, turns)
+    replies = Replies(journal, turns)
     async with watch.watching(turns[0].session_id) as next_change:
         ending = False
         while True:

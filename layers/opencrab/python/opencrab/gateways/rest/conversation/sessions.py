@@ -172,4 +172,4 @@ def _instruct(
         message_id=instruction_id,
         at=now,
     )
-    return instruct(runtime, instruction, line)
+    return instruct(runtime.home, instruction, line)

@@ -13,6 +13,7 @@ from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.insight.turn_story import StoryView, TurnView
+from opencrab.ports.turn.journal import Journal
 
 router = routes("/api/turns", "turns")
 
@@ -67,7 +68,9 @@ def decide_turn(
         try:
             return make()
         except Conflict:
-            return _decided_before(api.runtime, caller, turn_id, approved=body.approved)
+            return _decided_before(
+                api.runtime.home.journal, caller, turn_id, approved=body.approved
+            )
 
     return once.answer(body, make, again=again)
 
@@ -83,9 +86,9 @@ def _cancelled(runtime: Runtime, caller: Caller, turn_id: str, reason: str) -> T
     return TurnView.of(control.stop(runtime, turn_id, by=by, reason=reason))
 
 
-def _decided_before(runtime: Runtime, caller: Caller, turn_id: str, *, approved: bool) -> TurnView:
+def _decided_before(journal: Journal, caller: Caller, turn_id: str, *, approved: bool) -> TurnView:
     """The turn, if this caller's decision reached it before its answer was lost."""
-    recorded = runtime.home.journal.load(turn_id)
+    recorded = journal.load(turn_id)
     decisions = [item for item in recorded.records if isinstance(item, ApprovalDecision)]
     wanted = (caller.principal.id, approved)
     if not decisions or (decisions[-1].by, decisions[-1].approved) != wanted:

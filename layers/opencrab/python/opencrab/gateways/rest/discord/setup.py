@@ -58,32 +58,32 @@ def get_discord(
 @router.get("/discord/commands", summary="Which commands are registered?")
 def get_discord_commands(api: Api, _caller: Owner, guild_id: _Guild = None) -> Difference:
     """How the commands that Discord has differ from those that it should have."""
-    return setup.difference(api.runtime, api.discord, guild_id)
+    return setup.difference(api.runtime.discord, api.discord, guild_id)
 
 
 @router.put("/discord/commands", summary="Register the commands")
 def put_discord_commands(api: Api, _caller: Owner, body: Strict[CommandsPut]) -> Difference:
     """Put our commands in place of all that are registered there; answers what that changed."""
-    return setup.register(api.runtime, api.discord, body.guild_id)
+    return setup.register(api.runtime.discord, api.discord, body.guild_id)
 
 
 @router.get("/discord/invite", summary="Links to invite the bot")
 def invite_discord(api: Api, _caller: Owner) -> Invitation:
     """The links by which the bot comes to a server, or along with one user."""
-    return setup.invitation(api.runtime, api.discord)
+    return setup.invitation(api.runtime.discord, api.discord)
 
 
 @router.get("/discord/presences", summary="Who is on Discord?")
 def list_discord_presences(api: Api, _caller: Owner) -> PresencesView:
     """What every agent is on Discord for which something is kept."""
-    return PresencesView(items=presence.presences(api.runtime))
+    return PresencesView(items=presence.presences(api.runtime.home.facts))
 
 
 @router.get("/agents/{agent_id}/discord", summary="What is an agent on Discord?")
 def get_agent_discord(api: Api, _caller: Owner, agent_id: Id) -> Presence:
     """Where an agent takes part, and who is who to it; the defaults where nothing is kept."""
     api.runtime.home.agents.get(agent_id)
-    return presence.presence_of(api.runtime, agent_id) or Presence(agent_id=agent_id)
+    return presence.presence_of(api.runtime.home.facts, agent_id) or Presence(agent_id=agent_id)
 
 
 @router.put("/agents/{agent_id}/discord", summary="Set what an agent is on Discord")
@@ -91,13 +91,13 @@ def put_agent_discord(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[PresencePut]
 ) -> Presence:
     """Replace where an agent takes part, and who is who to it; it counts at once."""
-    return presence.keep(api.runtime, Presence(agent_id=agent_id, **dict(body)))
+    return presence.keep(api.runtime.home, Presence(agent_id=agent_id, **dict(body)))
 
 
 @router.delete("/agents/{agent_id}/discord", summary="Let an agent be nothing special on Discord")
 def delete_agent_discord(api: Api, _caller: Owner, agent_id: Id) -> Presence:
     """Keep nothing of an agent any more: it can be asked anywhere, and speaks up nowhere."""
-    presence.drop(api.runtime, agent_id)
+    presence.drop(api.runtime.home, agent_id)
     return Presence(agent_id=agent_id)
 
 
@@ -113,7 +113,7 @@ def bring_discord_message(
     """Let the agents that it concerns answer in its channel; the same message again is one turn."""
 
     def make() -> OverheardView:
-        setup.connected(api.runtime)
+        setup.connected(api.runtime.discord)
         found = ambient_messages.overhear(api.runtime, body, own_ids=_own_ids(api.discord))
         return OverheardView.of(found)
 

@@ -142,7 +142,7 @@ def list_goals(
     With `explain=1` each open one has its score: how much the agent wants it now, term by term.
     """
     after = place_in(LISTING, query.cursor) or ""
-    found = tasks.goals(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    found = tasks.goals(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
     items, cursor = paged(LISTING, found, query.limit, lambda goal: goal.id)
     scores = explained(api.runtime, agent_id, items) if query.explain else {}
     private = caller.is_owner
@@ -187,7 +187,7 @@ def abandon_goal(
     wish, by = body or Reason(), caller.principal.id
 
     def make() -> GoalView:
-        goal = stored(api.runtime, agent_id, goal_id).read(Goal)
+        goal = stored(api.runtime.home.facts, agent_id, goal_id).read(Goal)
         ended = tasks.cancel(api.runtime, agent_id, goal.id, by=by, reason=wish.reason)
         return GoalView.of(ended, private=True)
 
@@ -204,7 +204,7 @@ def get_goal(
     explain: Annotated[bool, Query(description="also how its priority comes about")] = False,
 ) -> GoalView:
     """One goal with its plan; with `explain=1` an open one has its score."""
-    goal = stored(api.runtime, agent_id, goal_id).read(Goal)
+    goal = stored(api.runtime.home.facts, agent_id, goal_id).read(Goal)
     scores = explained(api.runtime, agent_id, (goal,)) if explain else {}
     return GoalView.of(goal, private=caller.is_owner, score=scores.get(goal.id))
 

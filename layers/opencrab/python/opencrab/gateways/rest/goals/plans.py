@@ -7,12 +7,12 @@ from opencrab.domain.goals.plan import PLAN, GivenUp, PlanStatus, plan_key, plan
 from opencrab.domain.value import Value
 from opencrab.engine.goals import instructions as tasks
 from opencrab.engine.goals.pausing import goal_fact
-from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.goals.goals import PlannedView
 from opencrab.gateways.rest.http.access import Reader
 from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+from opencrab.ports.documents import Facts
 
 LISTING = "plans"
 
@@ -48,21 +48,21 @@ def get_plan(api: Api, caller: Reader, agent_id: Id) -> PlanView | None:
     current = api.runtime.home.agents.get(agent_id).mind.agenda.current
     if current is None:
         return None
-    goal = goal_fact(api.runtime, agent_id, current).read(Goal)
-    return _plan(api.runtime, goal, private=caller.is_owner)
+    goal = goal_fact(api.runtime.home.facts, agent_id, current).read(Goal)
+    return _plan(api.runtime.home.facts, goal, private=caller.is_owner)
 
 
 @router.get("/plans", summary="List plans")
 def list_plans(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[PlanView]:
     """An agent's plans, those of its newest goals first; goals without one are left out."""
     after = place_in(LISTING, query.cursor) or ""
-    found = tasks.goals(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    found = tasks.goals(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
     goals, cursor = paged(LISTING, found, query.limit, lambda goal: goal.id)
-    shown = (_plan(api.runtime, goal, private=caller.is_owner) for goal in goals)
+    shown = (_plan(api.runtime.home.facts, goal, private=caller.is_owner) for goal in goals)
     return Page(items=tuple(plan for plan in shown if plan is not None), next_cursor=cursor)
 
 
-def _plan(runtime: Runtime, goal: Goal, *, private: bool) -> PlanView | None:
+def _plan(facts: Facts, goal: Goal, *, private: bool) -> PlanView | None:
     status = plan_status(goal)
     if status is None:
         return None
@@ -79,16 +79,16 @@ def _plan(runtime: Runtime, goal: Goal, *, private: bool) -> PlanView | None:
                 tasks=_tasks(old.tasks, private=private),
                 given_up_at=old.given_up_at,
             )
-            for old in _given_up(runtime, goal)
+            for old in _given_up(facts, goal)
         ),
     )
 
 
-def _given_up(runtime: Runtime, goal: Goal) -> list[GivenUp]:
+def _given_up(facts: Facts, goal: Goal) -> list[GivenUp]:
     if goal.revision == 1:
         return []
     names = ((PLAN, plan_key(goal.id, each)) for each in range(1, goal.revision))
-    found = runtime.home.facts.several(goal.agent_id, *names)
+    found = facts.several(goal.agent_id, *names)
     return sorted((fact.read(GivenUp) for fact in found), key=lambda old: old.revision)
 
 

@@ -63,9 +63,9 @@ class View:
         While neither the goal, its turn's header nor what it waits for has changed, nothing else is
         read.
         """
-        fact = goal_fact(self._runtime, self._goal.agent_id, self._goal.id)
+        fact = goal_fact(self._runtime.home.facts, self._goal.agent_id, self._goal.id)
         goal = fact.read(Goal)
-        place = (fact.version, front_of(self._runtime, goal), *self._turn(goal.turn_id))
+        place = (fact.version, front_of(self._runtime.home, goal), *self._turn(goal.turn_id))
         if place == self._place:
             return []
         self._place = place
@@ -108,7 +108,7 @@ async def task_events(
     ] = None,
 ) -> StreamingResponse:
     """A task's progress each time that it changes, until the task ends."""
-    fact = await run_in_threadpool(stored, api.runtime, agent_id, task_id)
+    fact = await run_in_threadpool(stored, api.runtime.home.facts, agent_id, task_id)
     goal = fact.read(Goal)
     once = api.longest_seconds is not None
     view = View(api.runtime, goal, caller, seen=last_event_id or "", once=once)

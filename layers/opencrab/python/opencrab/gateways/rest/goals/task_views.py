@@ -10,6 +10,9 @@ from opencrab.engine.goals.pausing import goal_fact
 from opencrab.engine.goals.progress import Asked, Progress, Standing, Summary, progress, summary
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, named_only, sees_questions
+from opencrab.ports.documents import Facts
+from opencrab.ports.home import Home
+from opencrab.ports.turn.journal import Journal
 
 
 class TaskSummary(Summary):
@@ -36,9 +39,9 @@ class TaskView(Progress):
     behind: Front | None = None
 
 
-def stored(runtime: Runtime, agent_id: str, label: str) -> Fact:
+def stored(facts: Facts, agent_id: str, label: str) -> Fact:
     """The fact of a goal, by its id or by that of a task that it has; raises NotFound, Invalid."""
-    fact = goal_fact(runtime, agent_id, label)
+    fact = goal_fact(facts, agent_id, label)
     goal = fact.read(Goal)
     if label != goal.id and goal.task(label) is None:
         raise NotFound(f"{goal.id} has no task {label!r}", cure=f"look at {goal.id}")
@@ -48,35 +51,35 @@ def stored(runtime: Runtime, agent_id: str, label: str) -> Fact:
 def task_view(runtime: Runtime, goal: Goal, caller: Caller) -> TaskView:
     """A task as this caller may see it."""
     told = progress(runtime, goal, private=caller.is_owner)
-    shown = TaskView(**dict(told), behind=front_of(runtime, goal))
-    if told.approval is None or sees_questions(runtime, goal.agent_id, caller):
+    shown = TaskView(**dict(told), behind=front_of(runtime.home, goal))
+    if told.approval is None or sees_questions(runtime.home.agents, goal.agent_id, caller):
         return shown
-    return shown.replaced(approval=_veiled(runtime, told.approval))
+    return shown.replaced(approval=_veiled(runtime.home.facts, told.approval))
 
 
-def task_summary(runtime: Runtime, goal: Goal) -> TaskSummary:
+def task_summary(journal: Journal, goal: Goal) -> TaskSummary:
     """A task's line in a list."""
-    return TaskSummary(**dict(summary(runtime, goal)))
+    return TaskSummary(**dict(summary(journal, goal)))
 
 
-def front_of(runtime: Runtime, goal: Goal) -> Front | None:
+def front_of(home: Home, goal: Goal) -> Front | None:
     """The task that a task in line waits for; None for one that is not in line."""
     if goal.status.is_end or goal.pause is not None:
         return None
-    fact = runtime.home.facts.get(goal.agent_id, MIND, MIND)
+    fact = home.facts.get(goal.agent_id, MIND, MIND)
     agenda = fact.read(Mind).agenda if fact else Agenda()
     if agenda.current is None or goal.id not in agenda.waiting:
         return None
     try:
-        front = goal_fact(runtime, goal.agent_id, agenda.current).read(Goal)
+        front = goal_fact(home.facts, goal.agent_id, agenda.current).read(Goal)
     except NotFound:
         return None
-    return Front(id=front.id, name=front.name, status=summary(runtime, front).status)
+    return Front(id=front.id, name=front.name, status=summary(home.journal, front).status)
 
 
-def _veiled(runtime: Runtime, asked: Asked) -> Asked:
+def _veiled(facts: Facts, asked: Asked) -> Asked:
     try:
-        found = approvals.find(runtime, asked.approval_id)
+        found = approvals.find(facts, asked.approval_id)
     except NotFound:
         return asked.replaced(what="", touches="")
     return asked.replaced(what=named_only(found.action, found.impact.value), touches="")

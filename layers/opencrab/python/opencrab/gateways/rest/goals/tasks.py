@@ -77,7 +77,7 @@ class Order:
 
     def goal(self) -> Goal:
         """The task as it is stored; raises NotFound."""
-        return goal_fact(self.runtime, self.agent_id, self.task_id).read(Goal)
+        return goal_fact(self.runtime.home.facts, self.agent_id, self.task_id).read(Goal)
 
     def cancel(self, reason: str) -> Goal:
         """Give the task up."""
@@ -135,9 +135,12 @@ def create_task(
 def list_tasks(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[TaskSummary]:
     """What an agent was told to do or set itself, the newest first."""
     after = place_in(LISTING, query.cursor) or ""
-    found = instructions.goals(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    found = instructions.goals(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
     items, cursor = paged(LISTING, found, query.limit, lambda goal: goal.id)
-    return Page(items=tuple(task_summary(api.runtime, goal) for goal in items), next_cursor=cursor)
+    return Page(
+        items=tuple(task_summary(api.runtime.home.journal, goal) for goal in items),
+        next_cursor=cursor,
+    )
 
 
 @router.get("/{task_id}", summary="Look at a task")
@@ -146,7 +149,7 @@ def get_task(api: Api, caller: Reader, agent_id: Id, task_id: Id) -> TaskView:
 
     The id of one task of a plan shows the whole.
     """
-    goal = stored(api.runtime, agent_id, task_id).read(Goal)
+    goal = stored(api.runtime.home.facts, agent_id, task_id).read(Goal)
     return task_view(api.runtime, goal, caller)
 
 
@@ -163,7 +166,7 @@ def discard_task(order: Ordered, body: Strict[Reason] | None = None) -> Response
     wish = body or Reason()
 
     def act() -> Goal:
-        if summary(order.runtime, order.goal()).status is Standing.ACTIVE:
+        if summary(order.runtime.home.journal, order.goal()).status is Standing.ACTIVE:
             raise Conflict(
                 f"{order.task_id} is being carried out", cure="pause it first, or cancel it"
             )

@@ -12,7 +12,8 @@ from opencrab.domain.access.authority import Authority, Scope, Source, authority
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.errors import NotFound, Unauthenticated
 from opencrab.engine.access.api_keys import principal_of
-from opencrab.engine.runtime import Runtime
+from opencrab.ports.access.keys import Keys
+from opencrab.ports.agents import Agents
 
 CALLER = "opencrab.caller"
 """Where the caller is kept in an ASGI scope."""
@@ -80,19 +81,19 @@ def secret_in(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return secret.decode("latin-1")
 
 
-def identify(runtime: Runtime, headers: Iterable[tuple[bytes, bytes]], secret: str) -> Caller:
+def identify(keys: Keys, headers: Iterable[tuple[bytes, bytes]], secret: str) -> Caller:
     """The caller behind a secret; one read of the store. Raises Unauthenticated."""
     from_terminal = any(name == _CLIENT and value == b"cli" for name, value in headers)
     source = Source.CLI if from_terminal else Source.REST
-    return Caller(principal_of(runtime, secret), source)
+    return Caller(principal_of(keys, secret), source)
 
 
-def sees_questions(runtime: Runtime, agent_id: str, caller: Caller) -> bool:
+def sees_questions(agents: Agents, agent_id: str, caller: Caller) -> bool:
     """Whether a caller may read what an agent's calls are about: who may decide on them."""
     if caller.is_owner:
         return True
     try:
-        delegates = runtime.home.agents.get(agent_id).agent.approvals.delegates
+        delegates = agents.get(agent_id).agent.approvals.delegates
     except NotFound:
         return False
     return caller.principal.id in delegates

@@ -61,7 +61,7 @@ def get_usage_analytics(
 @router.get("/skills", summary="Which skills help?")
 def get_skill_analytics(api: Api, _caller: Owner, agent_id: Id) -> SkillAnalytics:
     """Each acquired skill with its uses, its measured effect and its trial; learning by weeks."""
-    return skill_analytics.skills(api.runtime, agent_id)
+    return skill_analytics.skills(api.runtime.home, api.runtime.rules.trials, agent_id)
 
 
 @router.get("/llm", summary="Which models are worth it?")

@@ -70,7 +70,7 @@ def put_system_state(api: Api, caller: Owner, body: Strict[StatePut]) -> StateVi
     Turns that meet a frozen switch end as stopped.
     """
     frozen = body.state is Switch.FROZEN
-    return _switches(switch(api.runtime, body.agent_id, frozen=frozen, by=caller.principal.id))
+    return _switches(switch(api.runtime.home, body.agent_id, frozen=frozen, by=caller.principal.id))
 
 
 @router.get("/openapi.json", include_in_schema=False)

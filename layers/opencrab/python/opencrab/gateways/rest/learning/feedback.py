@@ -10,12 +10,12 @@ from opencrab.domain.errors import Refused
 from opencrab.domain.value import Text, Value
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import REMARK_CHARACTERS, Thumbs
-from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, Talker
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.view import View
+from opencrab.ports.home import Home
 
 router = routes("/api/turns", "turns")
 
@@ -53,7 +53,7 @@ def give_feedback(
     """
 
     def make() -> FeedbackView:
-        _require_part(api.runtime, caller, turn_id)
+        _require_part(api.runtime.home, caller, turn_id)
         experience = feedback.give(
             api.runtime,
             turn_id,
@@ -69,12 +69,12 @@ def give_feedback(
     return once.answer(body, make, status=201)
 
 
-def _require_part(runtime: Runtime, caller: Caller, turn_id: str) -> None:
+def _require_part(home: Home, caller: Caller, turn_id: str) -> None:
     """Raise Refused for who had no part in a turn, and NotFound where there is none."""
-    turn, who = runtime.home.journal.header(turn_id), caller.principal.id
+    turn, who = home.journal.header(turn_id), caller.principal.id
     if caller.is_owner or turn.principal_id == who:
         return
-    if runtime.home.sessions.get(turn.session_id).created_by != who:
+    if home.sessions.get(turn.session_id).created_by != who:
         raise Refused(
             "only the key whose message started a turn, one that opened its session, or an owner"
             " key may say what to think of it",

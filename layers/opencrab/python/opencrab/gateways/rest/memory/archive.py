@@ -69,7 +69,7 @@ def export_memory(
     sessions and summaries, can be imported again.
     """
     wanted = Wanted(**dict(query))
-    content = export(api.runtime, agent_id, wanted)
+    content = export(api.runtime.home, api.runtime.clock, agent_id, wanted)
     name = f"{agent_id}-memory-{_day(api.runtime.clock.now())}.zip"
     headers = {
         "Content-Disposition": f'attachment; filename="{name}"',
@@ -96,7 +96,7 @@ def import_memory(
     All of it is checked before anything is written; the same zip again changes nothing. Lines of
     sessions and summaries are not taken in: a journal tells only what happened here.
     """
-    taken = take_in(api.runtime, agent_id, content, trusted=query.trust)
+    taken = take_in(api.runtime.home, api.runtime.clock, agent_id, content, trusted=query.trust)
     return TakenView.of(taken)
 
 

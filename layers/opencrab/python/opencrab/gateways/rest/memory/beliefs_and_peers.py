@@ -84,7 +84,9 @@ class WorkingMemoryView(View):
 def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[BeliefView]:
     """What the agent holds to be true, the surest first."""
     after = _place(query.cursor)
-    found = beliefs_and_peers.beliefs(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    found = beliefs_and_peers.beliefs(
+        api.runtime.home, agent_id, after=after, limit=query.limit + 1
+    )
     items, cursor = paged(BELIEFS, found, query.limit, lambda each: f"{each.confidence}/{each.id}")
     return Page(items=tuple(map(BeliefView.of, items)), next_cursor=cursor)
 
@@ -92,7 +94,7 @@ def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[B
 @router.delete("/beliefs/{belief_id}", status_code=204, summary="Take a belief away")
 def delete_belief(api: Api, _caller: Owner, agent_id: Id, belief_id: Id) -> None:
     """Take a belief away; the agent may come to it again."""
-    beliefs_and_peers.remove_belief(api.runtime, agent_id, belief_id)
+    beliefs_and_peers.remove_belief(api.runtime.home, agent_id, belief_id)
 
 
 @router.get("/peers", summary="List peers")
@@ -116,7 +118,7 @@ def get_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
 @router.delete("/peers/{peer_id}", status_code=204, summary="Take a peer away")
 def delete_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> None:
     """Take away what is known of a peer in numbers; the impression in words stays."""
-    beliefs_and_peers.remove_peer(api.runtime, agent_id, peer_id)
+    beliefs_and_peers.remove_peer(api.runtime.home, agent_id, peer_id)
 
 
 @router.get("/experiences", summary="List experiences")
@@ -125,7 +127,7 @@ def list_lived_experiences(
 ) -> Page[ExperienceView]:
     """What the agent did and what it taught, newest first; the list of `/memory/experiences`."""
     after = id_in(EXPERIENCES, query.cursor)
-    found = reading.experiences(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    found = reading.experiences(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
     items, cursor = paged(EXPERIENCES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
 
@@ -133,7 +135,7 @@ def list_lived_experiences(
 @router.get("/working-memory", summary="Read its working memory")
 def get_working_memory(api: Api, _caller: Owner, agent_id: Id) -> WorkingMemoryView:
     """What the agent has noted for itself while it works."""
-    noted = working_memory.working_memory(api.runtime, agent_id)
+    noted = working_memory.working_memory(api.runtime.home, agent_id)
     if noted is None:
         return WorkingMemoryView()
     return WorkingMemoryView.of(noted, size=len(noted.text.encode()))
@@ -142,7 +144,7 @@ def get_working_memory(api: Api, _caller: Owner, agent_id: Id) -> WorkingMemoryV
 @router.delete("/working-memory", status_code=204, summary="Clear its working memory")
 def clear_working_memory(api: Api, _caller: Owner, agent_id: Id) -> None:
     """Take away what the agent has noted for itself, if there is anything."""
-    working_memory.clear(api.runtime, agent_id)
+    working_memory.clear(api.runtime.home, agent_id)
 
 
 def _place(cursor: str | None) -> tuple[float, str] | None:

@@ -11,13 +11,13 @@ from opencrab.domain.memory.search_row import RowKind
 from opencrab.domain.text.query import LONGEST_QUESTION
 from opencrab.domain.value import Identifier, Name, Text, Value
 from opencrab.engine.memory import reading
-from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, Talker
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
-from opencrab.ports.memory.search import MOST_FOUND, Found, Query
+from opencrab.ports.home import Home
+from opencrab.ports.memory.search import MOST_FOUND, Found, Query, Search
 
 router = routes("/api/agents/{agent_id}/memory", "memory")
 
@@ -97,10 +97,12 @@ def search_memory(
     in which it spoke itself, unless they are private. No answer is remembered, as what it tells may
     have to be forgotten.
     """
-    return _found(api.runtime, caller, agent_id, body)
+    return _found(api.runtime.home, api.runtime.search, caller, agent_id, body)
 
 
-def _found(runtime: Runtime, caller: Caller, agent_id: str, body: MemorySearch) -> FoundViews:
+def _found(
+    home: Home, search: Search, caller: Caller, agent_id: str, body: MemorySearch
+) -> FoundViews:
     if not body.query.strip():
         raise Invalid("query is blank", field="query", cure="say what you look for")
     query = Query(
@@ -114,6 +116,6 @@ def _found(runtime: Runtime, caller: Caller, agent_id: str, body: MemorySearch) 
         since=body.since,
         until=body.until,
     )
-    found = reading.search(runtime, agent_id, query)
+    found = reading.search(home, search, agent_id, query)
     scored = query.clearance.whole
     return FoundViews(items=tuple(FoundView.of(each, scored=scored) for each in found))

@@ -21,7 +21,7 @@ class RetryBody(Value, defer_build=False):
 @router.get("/status", summary="How does its memory stand?")
 def get_memory_status(api: Api, _caller: Owner, agent_id: Id) -> MemoryStatus:
     """What is indexed, published, summarised and kept, what was turned away, and what failed."""
-    return memory_status(api.runtime, agent_id)
+    return memory_status(api.runtime.home, api.runtime.search, agent_id)
 
 
 @router.post("/summaries/retry", status_code=202, summary="Summarise again what failed")
@@ -32,5 +32,5 @@ def retry_summaries(
 
     `status` shows what came of it.
     """
-    session_of(api.runtime, agent_id, body.session_id)
+    session_of(api.runtime.home.sessions, agent_id, body.session_id)
     retry(api.runtime, agent_id, body.session_id)

@@ -161,7 +161,7 @@ def list_impressions(
 ) -> Page[ImpressionSummary]:
     """What the agent thinks of persons and peers, in order of their ids."""
     after = id_in(IMPRESSIONS, query.cursor)
-    found = reading.impressions(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    found = reading.impressions(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
     items, cursor = paged(IMPRESSIONS, found, query.limit, lambda each: each.target_id)
     return Page(items=tuple(map(ImpressionSummary.of, items)), next_cursor=cursor)
 
@@ -169,7 +169,7 @@ def list_impressions(
 @router.get("/impressions/{person_id}", summary="Look at an impression")
 def get_impression(api: Api, _caller: Owner, agent_id: Id, person_id: Id) -> ImpressionView:
     """What the agent thinks of one person or peer, session by session."""
-    found = reading.impression(api.runtime, agent_id, person_id)
+    found = reading.impression(api.runtime.home, agent_id, person_id)
     return ImpressionView.of(found)
 
 
@@ -177,7 +177,7 @@ def get_impression(api: Api, _caller: Owner, agent_id: Id, person_id: Id) -> Imp
 def get_memory_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> GraphView:
     """What the agent holds to be so: nodes, then the weighted relations between them."""
     place = _place(query.cursor)
-    found = reading.graph(api.runtime, agent_id, place=place, limit=query.limit)
+    found = reading.graph(api.runtime.home, agent_id, place=place, limit=query.limit)
     on = found.place
     return GraphView(
         nodes=tuple(map(NodeView.of, found.nodes)),
@@ -190,7 +190,7 @@ def get_memory_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Gr
 def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[ExperienceView]:
     """What the agent did and what it taught, the newest first."""
     after = id_in(EXPERIENCES, query.cursor)
-    found = reading.experiences(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    found = reading.experiences(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
     items, cursor = paged(EXPERIENCES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
 
@@ -201,7 +201,7 @@ def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page
     after = id_in(SUMMARIES, query.cursor)
     if after and not re.fullmatch(_SUMMARY, after):
         raise unknown_place()
-    found = reading.summaries(api.runtime, agent_id, after=after, limit=query.limit + 1)
+    found = reading.summaries(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
     items, cursor = paged(SUMMARIES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(SummaryView.of, items)), next_cursor=cursor)
 
@@ -209,7 +209,7 @@ def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page
 @router.get("/summaries/{summary_id}", summary="Read a summary")
 def get_summary(api: Api, _caller: Owner, agent_id: Id, summary_id: SummaryId) -> SummaryView:
     """One summary; its sources name the lines of `/memory/sessions/{session_id}`."""
-    return SummaryView.of(reading.summary(api.runtime, agent_id, summary_id))
+    return SummaryView.of(reading.summary(api.runtime.home, agent_id, summary_id))
 
 
 def _place(cursor: str | None) -> Place:

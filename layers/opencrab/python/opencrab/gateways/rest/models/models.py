@@ -116,7 +116,7 @@ def list_models(
     """Every known model in order of its name, whether its provider is set up or not."""
     after = place_in(LISTING, query.cursor) or ""
     current(api.runtime)
-    known = sorted(directory_of(api.runtime).infos(), key=lambda info: info.name)
+    known = sorted(directory_of(api.runtime.directory).infos(), key=lambda info: info.name)
     found = [
         info for info in known if info.name > after and query.provider in {None, info.provider}
     ]

@@ -83,7 +83,7 @@ def list_providers(
     """Every provider in order of its name, set up or not; ETag as that of the aliases."""
     after = place_in(LISTING, query.cursor) or ""
     tag(response, current(api.runtime).version)
-    known = sorted(directory_of(api.runtime).providers(), key=lambda state: state.name)
+    known = sorted(directory_of(api.runtime.directory).providers(), key=lambda state: state.name)
     found = [state for state in known if state.name > after]
     items, cursor = paged(LISTING, found, query.limit, lambda state: state.name)
     return Page(items=tuple(map(ProviderView.of, items)), next_cursor=cursor)
@@ -96,7 +96,7 @@ def put_provider(
     """Change a provider's settings and key; they count from the next model call on."""
     saved = change_provider(api.runtime, name, body.changes(), key=body.key, version=edit.version)
     tag(edit.response, saved.version)
-    states = directory_of(api.runtime).providers()
+    states = directory_of(api.runtime.directory).providers()
     return ProviderView.of(next(state for state in states if state.name == name))
 
 
@@ -104,7 +104,7 @@ def put_provider(
 def provider_health(api: Api, _caller: Owner, name: Named) -> ProviderHealthView:
     """Ask a provider for its models, which costs nothing, and wait 5 seconds at most."""
     current(api.runtime)
-    directory = directory_of(api.runtime)
+    directory = directory_of(api.runtime.directory)
     if all(state.name != name for state in directory.providers()):
         raise NotFound(
             f"there is no provider {name!r}", field="name", cure="see the list of providers"

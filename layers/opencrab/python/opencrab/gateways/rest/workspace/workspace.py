@@ -10,12 +10,12 @@ from pydantic import Field
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.value import Value
 from opencrab.domain.workspace.path import workspace_path
-from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
 from opencrab.gateways.rest.http.view import View
+from opencrab.ports.agents import Agents
 from opencrab.ports.workspace.files import ABSENT
 
 LISTING = "files"
@@ -78,7 +78,7 @@ def list_files(
     api: Api, _caller: Reader, agent_id: Id, query: Annotated[FilesQuery, Query()]
 ) -> Page[FileView]:
     """Files of a workspace in order of their paths, from all folders at once."""
-    _require_agent(api.runtime, agent_id)
+    _require_agent(api.runtime.home.agents, agent_id)
     after = place_in(LISTING, query.cursor)
     listed = api.runtime.home.files.list(agent_id, query.prefix)
     found = [info for info in listed if after is None or info.path > after]
@@ -93,7 +93,7 @@ def read_file(
     api: Api, _caller: Reader, agent_id: Id, path: str, query: Annotated[ReadQuery, Query()]
 ) -> Response:
     """A file's bytes as they are, or as they were."""
-    _require_agent(api.runtime, agent_id)
+    _require_agent(api.runtime.home.agents, agent_id)
     files, path, version = api.runtime.home.files, workspace_path(path), query.version
     if version is None:
         info, content = files.read(agent_id, path)
@@ -125,7 +125,7 @@ def write_file(
 
     If-Match replaces only that version; `If-None-Match: *` only creates.
     """
-    _require_agent(api.runtime, agent_id)
+    _require_agent(api.runtime.home.agents, agent_id)
     condition = _condition(if_match, if_none_match)
     path = workspace_path(path)
     return FileView.of(api.runtime.home.files.write(agent_id, path, content, condition=condition))
@@ -140,7 +140,7 @@ def delete_file(
     if_match: Annotated[str | None, Header(alias="If-Match", max_length=200)] = None,
 ) -> None:
     """Delete a file; If-Match only that version of it. Its versions stay for a while."""
-    _require_agent(api.runtime, agent_id)
+    _require_agent(api.runtime.home.agents, agent_id)
     condition = _condition(if_match, None)
     api.runtime.home.files.delete(agent_id, workspace_path(path), condition=condition)
 
@@ -152,7 +152,7 @@ def list_file_versions(api: Api, _caller: Reader, agent_id: Id, path: str) -> Ve
     On AWS older versions stay for 30 days; on your own computer the last ten of each file do, as
     long as an agent's are together no larger than a workspace may be.
     """
-    _require_agent(api.runtime, agent_id)
+    _require_agent(api.runtime.home.agents, agent_id)
     path = workspace_path(path)
     found = api.runtime.home.files.versions(agent_id, path)
     if not found:
@@ -189,5 +189,5 @@ def _media_type(content: bytes) -> str:
     return "text/plain"
 
 
-def _require_agent(runtime: Runtime, agent_id: str) -> None:
-    runtime.home.agents.get(agent_id)
+def _require_agent(agents: Agents, agent_id: str) -> None:
+    agents.get(agent_id)

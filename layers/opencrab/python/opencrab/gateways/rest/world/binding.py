@@ -33,7 +33,7 @@ class WorldView(View):
 @router.get("", summary="Look at its world")
 def get_agent_world(api: Api, _caller: Reader, agent_id: Id) -> WorldView:
     """Where an agent is bound to, with its public key, its genome and what it has left."""
-    return WorldView.of(place(api.runtime, agent_id))
+    return WorldView.of(place(api.runtime.home, agent_id))
 
 
 @router.put("", summary="Bind it to a world")
