@@ -30,6 +30,7 @@ def give_back(database: Database, queues: Sequence[str], rule: CrashRule, now: d
             for row in rows
             if (turn := turns.get(row[0])) is not None and _is_running(turn, row[2])
         }
+        # The clock may have been set back while nothing ran; a life has no negative length.
         judged = rule.judged(running.values(), min(database.last_alive, now))
         for position, turn in zip(running, judged, strict=True):
             put_turn(items, turn, before=turn.status)

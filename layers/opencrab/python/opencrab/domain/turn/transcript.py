@@ -93,6 +93,8 @@ class Transcript:
         match record:
             case ModelIntent():
                 self.open_intent = record
+                # The first intent has it: what the owner changes meanwhile is for the next turn
+                # (ADR 0014).
                 self.basis = self.basis or record.basis
                 self.first_call = self.first_call or record
                 self._heard_now += record.heard
@@ -103,6 +105,7 @@ class Transcript:
                 self._model_result(record, self.open_intent)
             case CallResult():
                 self._call_result(record)
+            # A newer question makes an older answer void, whatever it was about.
             case ApprovalRequest():
                 self.approval, self.decision = record, None
             case ApprovalDecision():

@@ -138,6 +138,8 @@ class Turn(Value):
         """The header after a worker took the turn."""
         return self.replaced(
             status=TurnStatus.RUNNING,
+            # Whoever had it before writes with the old epoch and is refused, dead or merely slow
+            # (ADR 0004).
             epoch=self.epoch + 1,
             deliveries=self.deliveries + 1,
             lease_until=lease_until,
@@ -212,8 +214,11 @@ class Turn(Value):
         """
         days = dict[str, MicroUsd]()
         if self.allowance < 0:
+            # A provider counted more than it could: it was spent, so the day must say so (ADR
+            # 0008).
             days[self.blocks[-1].day if self.blocks else today] = -self.allowance
         rest = max(self.allowance, 0)
+        # Two days for each budget are what the closing transaction has room for among its 25 items.
         for block in reversed(self.blocks[-_DAYS:]):
             back = min(rest, block.micro_usd)
             days[block.day] = days.get(block.day, 0) - back
@@ -251,6 +256,8 @@ class Turn(Value):
         return Block(day=day, micro_usd=micro_usd, scopes=self._further_scopes(limits))
 
     def _further_scopes(self, limits: Limits) -> tuple[str, ...]:
+        # Fixed by the first block, as money must go back to where it came from; headers of the
+        # first release have blocks and no scopes.
         if self.scopes is not None or self.blocks:
             return self.scopes or ()
         session = session_scope(self.session_id) if limits.session_micro_usd is not None else None
@@ -298,4 +305,5 @@ def _per_budget(
 
 
 def _budget_day(scope: str, day: str) -> str:
+    # A session's budget has no days: two days of one turn are one change of one item.
     return WHOLE if scope.startswith("session:") else day

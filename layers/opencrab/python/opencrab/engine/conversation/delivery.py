@@ -40,6 +40,8 @@ def _delivered(runtime: Runtime, delivery: Delivery, utterance: Utterance) -> Ou
     if channel is None:
         kind = utterance.channel.kind
         return _ended(runtime, utterance, DeliveryState.FAILED, f"no channel of kind {kind!r}")
+    # A target's messages go to one worker at a time: whoever set it to sending is taken for dead,
+    # and may have been heard (ADR 0023).
     died = utterance.state is DeliveryState.SENDING
     if (died or utterance.since is not None) and not channel.repeatable(utterance):
         why = "a worker died while sending" if died else utterance.error
@@ -51,6 +53,7 @@ def _delivered(runtime: Runtime, delivery: Delivery, utterance: Utterance) -> Ou
         since=utterance.since or now,
         updated_at=now,
     )
+    # Compared with the state that was read: of two workers one sends.
     if not runtime.home.outbox.mark(sending, utterance.state):
         return Outcome.FINISHED
     return _send(runtime, channel, sending, delivery, before=utterance.since)
@@ -80,7 +83,9 @@ def _send(
             )
             if not runtime.home.outbox.mark(following, DeliveryState.SENDING):
                 return Outcome.FINISHED
+            # The write for the next piece is the proof that this one was shown.
             utterance, before = following, None
+    # Provably not shown, so it may be sent again even where a repeat would be seen twice.
     except NeverSent as error:
         return _again(runtime, utterance.replaced(since=before), delivery, error)
     except Unavailable as error:

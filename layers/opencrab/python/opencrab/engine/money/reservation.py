@@ -17,6 +17,8 @@ def reservation(info: ModelInfo, request: ChatRequest, body: bytes) -> MicroUsd:
             cure="set it in config/pricing.toml, or choose another model",
         )
     images = [image for turn in request.turns if isinstance(turn, Said) for image in turn.images]
+    # Bytes, not an estimate: no tokenizer makes more tokens than bytes, so the bill cannot be
+    # higher.
     words = len(body) - sum(len(image.data) for image in images)
     return info.price.reservation(
         request_tokens=words + len(images) * info.image_tokens + info.hidden_tokens,

@@ -55,6 +55,8 @@ def act(work: Work, call: Call) -> None:
         work.carry(ready, _action_line(work, call, ready))
         return
     approved = work.transcript.approves(call)
+    # None is no answer yet, and approves() answers for exactly these arguments: words that changed
+    # after a human said yes were never approved.
     if approved is False:
         _reject(work, ready)
         return
@@ -70,6 +72,7 @@ def act(work: Work, call: Call) -> None:
             # Only what a grant allows is spent before anything ran; what runs settles its own.
             continue
         return
+    # Grants were spent by others each time: then a human decides, as if there had been none.
     _wait(work, ready)
 
 
@@ -79,6 +82,8 @@ def recover(work: Work) -> None:
     A keyed action runs again under its old condition; everything else ends as unknown.
     """
     intent, call = work.transcript.open_intent, work.transcript.pending
+    # Only a keyed action can be repeated: its store compares the condition that the intent kept, so
+    # the second run finds the work done and changes nothing (docs/design/journal.md).
     if isinstance(intent, ActionIntent) and intent.effect is Effect.KEYED and call is not None:
         ready = checked(work, call)
         if isinstance(ready, Ready):
@@ -95,6 +100,7 @@ def settle_unknown(work: Work, *, progress: bool = True) -> None:
     """
     intent, call = work.transcript.open_intent, work.transcript.pending
     if isinstance(intent, ModelIntent):
+        # The provider's bill may have it, and the budget must not be below the bill (ADR 0008).
         turn = work.turn.settled(reserved=intent.reserved, cost=intent.reserved)
         work.save(turn, ModelResult.unknown(intent))
     elif isinstance(intent, ActionIntent) and call is not None:
@@ -126,6 +132,8 @@ def _was_asked(work: Work, call: Call) -> bool:
 def _begin(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
     """Run a call that is allowed to; raises Changed when its grant was spent by somebody else."""
     effect = ready.action.effect
+    # A grant is spent before anything runs and in the change that may be refused: a worker that
+    # dies here has used it up for nothing, which is the cheaper of the two mistakes.
     if effect is Effect.TRANSACTIONAL:
         if spend:
             work.save(work.turn, beside=ExtraWrites(facts=spend), unless_stopped=True)
@@ -155,6 +163,7 @@ def _intend(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
         prepared=prepared,
         at=work.runtime.clock.now(),
     )
+    # From here on the world may change: what follows is one result, or unknown for good.
     work.save(work.turn, intent, beside=ExtraWrites(facts=spend), unless_stopped=True)
     _finish(work, ready, intent.n, _run(work, ready, prepared))
 
@@ -198,6 +207,7 @@ def _finish(work: Work, ready: Ready, n: int, outcome: tuple[CallState, ActionRe
     call, action = ready.call, ready.action
     ends = result.success and action.ends_turn(ready.arguments, result)
     record = ended(work, call, state, result, n=n).replaced(ends_turn=ends)
+    # Set before the save, so that the header, this line and all later ones agree (ADR 0017).
     if result.taint:
         work.turn = work.turn.replaced(taint=True)
     if action.effect is Effect.PURE:
@@ -209,6 +219,8 @@ def _finish(work: Work, ready: Ready, n: int, outcome: tuple[CallState, ActionRe
         lines=_lines(work, call, record),
         utterances=_utterances(work, result, ends=ends),
         beside=ExtraWrites(facts=(*result.facts, *_foreign_names(work, result))),
+        # Its effect is this very write, so a stop can still prevent it; what another store has done
+        # already is recorded whatever was asked meanwhile (ADR 0009).
         unless_stopped=action.effect is Effect.TRANSACTIONAL,
         progress=True,
     )
@@ -235,6 +247,7 @@ def _wait(work: Work, ready: Ready) -> None:
     """Ask a human; the calls after this one do not run, and the turn costs nothing meanwhile."""
     call = ready.call
     waiting = work.turn.replaced(status=TurnStatus.WAITING)
+    # A worker that died after the question asks nobody a second time.
     if _was_asked(work, call):
         work.save(waiting, progress=True)
         return

@@ -56,6 +56,7 @@ def admit(
     """
     session = runtime.home.sessions.get(session_id)
     now, taint = runtime.clock.now(), inherited.get("taint", False)
+    # Either is enough: the words of an outsider, or an origin that had read them (ADR 0017).
     inherits = {**inherited, "taint": taint or taints(message.authority)}
     turns = tuple(
         _turn(session_id, message, agent_id, now).replaced(trigger=trigger, **inherits)
@@ -67,8 +68,11 @@ def admit(
         line = line.replaced(kind=LineKind.SYSTEM)
     elif trigger in UNASKED and len(turns) == 1:
         line = _hidden(line, turns[0].agent_id)
+    # Stored first, queued after. A crash in between leaves turns that nobody works on, and the
+    # sweep finds them by their lease, which begins as lapsed (ADR 0003).
     stored = runtime.home.journal.admit(Admission(message_id, body_hash, turns, line))
     from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
+    # A repeat of a message whose turn is over must interrupt nothing that began since.
     if from_owner and not stored[0].status.is_end:
         for on_message in runtime.consequences.on_message:
             on_message(runtime, session, message)

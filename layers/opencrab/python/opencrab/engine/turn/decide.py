@@ -57,6 +57,8 @@ def decide(work: Work) -> int | None:
     asked to stop before the call.
     """
     language = work.profile.agent.language
+    # One read for all that may have changed since the last call: switches, limits, health,
+    # instructions, the version of the preferences (ADR 0014).
     boundary = work.runtime.home.journal.boundary(work.turn)
     if boundary.frozen is not None:
         close(work, TurnStatus.STOPPED, notice=phrase("frozen", language))
@@ -86,6 +88,7 @@ def _next(work: Work, boundary: Boundary) -> int | None:
     )
     listed = router.candidates(models, leader, work.profile.agent)
     manner = models.routing.manner(context.use)
+    # Taken once: whoever comes back after the wait must not wait again.
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
         pick = router.pick(listed, work.transcript.attempts, boundary.health, look.at)
@@ -96,6 +99,7 @@ def _next(work: Work, boundary: Boundary) -> int | None:
         try:
             request, body, amount = _request(work, picked.model, manner, look)
         except Invalid:
+            # Too long for a fallback: the next one. Too long for the leader: a person hears of it.
             if picked.model.info.name == leader.info.name:
                 raise
             listed = tuple(other for other in listed if other.info.name != picked.model.info.name)
@@ -220,6 +224,7 @@ def _reserve(work: Work, call: _Call, look: Look, heard: tuple[str, ...]) -> Mod
         missing = call.amount - work.turn.allowance
         if block is None or block.micro_usd <= missing:
             raise
+        # A block is drawn ahead to spare writes; near a limit just what is missing may still fit.
         _intend(work, intent, block.replaced(micro_usd=missing), look.at)
     return intent
 
@@ -248,6 +253,7 @@ def _ask(work: Work, call: _Call, intent: ModelIntent) -> None:
     clock = work.runtime.clock
     started = clock.monotonic_ms()
     try:
+        # The intent with its reservation is stored: whatever happens now, it was paid for.
         answer = call.model.chat(call.request, call.body)
     except Unanswered as error:
         _unanswered(work, call, intent, error, round(clock.monotonic_ms() - started))
@@ -278,6 +284,7 @@ def _cost(answer: Answer, intent: ModelIntent) -> MicroUsd:
     said = answer.text or answer.calls
     halved = said and usage.output_tokens <= 0 and usage.reported_micro_usd is None
     if intent.price is None or not usage.is_counted or halved:
+        # Unknown is never cheap: an answer that nobody counted costs what was set aside (ADR 0008).
         return intent.reserved
     return intent.price.cost(usage)
 
@@ -303,6 +310,7 @@ def _unanswered(
 ) -> None:
     """Record a failed call, charge what it may have cost, and go on or end the turn."""
     now, info = work.runtime.clock.now(), call.model.info
+    # Before the result: told once too often after a crash, it only makes others ask elsewhere.
     if error.fault.is_illness:
         at_once = error.fault is Fault.QUOTA_SPENT
         _noted(work, info.provider, failed(call.health, now, at_once=at_once), call.health)

@@ -66,6 +66,8 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
     store is.
     """
     lease = timedelta(seconds=runtime.rules.lease_seconds)
+    # Asked before the claim: a claim counts a delivery, and a worker without time would spend them
+    # all without ever making a call (ADR 0028).
     if not pace.allows(runtime.rules.model_timeout_seconds):
         return _later(runtime, delivery)
     claimed = None
@@ -75,13 +77,18 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
             lease_until=runtime.clock.now() + lease,
             receipt=delivery.receipt,
         )
+        # It has ended, or waits for somebody who will queue it again: the message has done its
+        # work.
         if claimed is None:
             return Outcome.FINISHED
         records = resolved(claimed.records, runtime.home.blobs)
         work = observe(runtime, claimed.turn, Transcript.of(records))
         return _drive(work, delivery, pace)
+    # Another worker has a newer epoch and goes on; whatever this one still meant to write is
+    # refused (ADR 0004).
     except Superseded:
         return Outcome.FINISHED
+    # Nothing that comes later can mend these: its agent, session or a record is gone or unreadable.
     except (Invalid, NotFound) as error:
         runtime.home.turns.bury(delivery.body, group=delivery.group, reason=error.message)
         if claimed is not None:
@@ -92,6 +99,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
 def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
     """End a turn whose world is gone: what it needs cannot be read, only what follows is told."""
     turn, now = claimed.turn, runtime.clock.now()
+    # A lost call is charged in full (ADR 0008), and what is left of the allowance goes back.
     lost = [(intent, ModelResult.unknown(intent)) for intent in _lost(claimed)]
     for intent, _ in lost:
         turn = turn.settled(reserved=intent.reserved, cost=intent.reserved)
@@ -112,6 +120,8 @@ def abandon(runtime: Runtime, claimed: Recorded, why: str) -> None:
         )
         try:
             runtime.home.journal.commit(change)
+        # A consequence read a fact that somebody wrote meanwhile; the turn itself is still this
+        # worker's.
         except Changed:
             continue
         except Superseded:
@@ -137,6 +147,7 @@ def _drive(work: Work, delivery: Delivery, pace: Pace) -> Outcome:
         if not _step_ready(work):
             continue
         if not pace.allows(work.runtime.rules.model_timeout_seconds):
+            # Given back between two steps, so nobody died of it (ADR 0028).
             _uncount(work)
             return _later(work.runtime, delivery)
         seconds = _guarded(work, decide)
@@ -149,6 +160,8 @@ def _begin(work: Work, delivery: Delivery) -> None:
     """Do what comes before the first step, which may end the turn already."""
     for on_begin in work.runtime.consequences.on_begin:
         on_begin(work)
+    # Before anything else: what it said stands before what it says next, and the queue removes what
+    # was sent already.
     _resend(work)
     if work.turn.note == _PAUSED and work.turn.stop is None:
         work.turn = work.turn.replaced(note="")
@@ -188,6 +201,9 @@ def _uncount(work: Work) -> None:
 def _step_ready(work: Work) -> bool:
     """Do what comes before the next model call; True when a model call is next."""
     transcript, language = work.transcript, work.profile.agent.language
+    # The order of these is the turn's state machine. What a dead worker left open comes first,
+    # since no record may follow an intent that has no result; then wishes from outside, then what
+    # the model has asked for, and the model only when nothing else is to do (ADR 0004, 0009).
     if transcript.open_intent is not None:
         recover(work)
     elif (stop := work.turn.stop) is not None:
@@ -227,6 +243,7 @@ def _wait_or_stop(work: Work, stop: Stop) -> None:
         return
     done = "; ".join(_deeds(work)) or phrase("nothing_yet", language)
     text = phrase("paused", language, label=work.turn.task or work.turn.id, done=done)
+    # A worker may die between the line and the sleep and come here again: it is told once.
     lines = () if work.turn.note == _PAUSED else (work.line(LineKind.SYSTEM, text),)
     work.save(
         work.turn.replaced(status=TurnStatus.WAITING, note=_PAUSED), lines=lines, progress=True
@@ -254,6 +271,8 @@ def _give_up(work: Work, delivery: Delivery) -> None:
     """End a turn that kills its workers, tell its user, and keep a copy for the operator."""
     turn: Turn = work.turn
     reason = f"turn {turn.id} made {turn.hopeless}"
+    # Buried before it is closed: a crash in between buries it twice, the other order would lose the
+    # operator's only copy.
     work.runtime.home.turns.bury(delivery.body, group=delivery.group, reason=reason)
     settle_unknown(work, progress=False)
     notice = phrase("no_progress", work.profile.agent.language)

@@ -204,7 +204,7 @@ class Work:
             due=beside.due,
             at=at,
         )
-        # Whatever the store, all of it is written at once; the spare fact only where it fits in.
+        # All of it is written at once or, by the epoch and `expected`, not at all (ADR 0004).
         assert change.items <= ITEMS, change.items  # noqa: S101  - a defect of ours
         if beside.spare is not None and change.items < ITEMS:
             change = replace(change, facts=(*change.facts, beside.spare))
@@ -294,6 +294,7 @@ class Work:
             agent_id=self.turn.agent_id,
             session_id=self.turn.session_id,
             text=text,
+            # The same for every attempt, so that a channel which compares nonces shows it once.
             nonce=stable_id("nonce", self.turn.id, str(ordinal))[:22],
             opens=channel.awaited and not self.was_heard and (ordinal == 0 or ordinal >= ASKING),
             created_at=at,

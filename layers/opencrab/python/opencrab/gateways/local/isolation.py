@@ -68,6 +68,9 @@ class Isolation:
     def _join(self) -> None:
         with self._changed:
             self._waiting += 1
+            # Whoever wants to be alone goes first, except that those who waited through the last
+            # one are owed a step each: many suspects in a row must not stop everybody else (ADR
+            # 0028).
             self._changed.wait_for(lambda: not self._alone and (self._owed or not self._wanted))
             self._waiting -= 1
             self._owed = max(self._owed - 1, 0)
