@@ -31,6 +31,9 @@ up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
 # they pin other versions. Bytecode is kept, whatever the shell says: each worker would compile seven
 # hundred modules for pytest, and each process that a test starts the package.
 test soak: export PYTHONDONTWRITEBYTECODE :=
+# Files of tests lie in memory where 4 GB of it are free: they ask the disk to sync thousands of times.
+# pytest reads this variable; without a value it takes the usual folder.
+test soak: export PYTEST_DEBUG_TEMPROOT := $(shell df -k /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
 test: setup ## Run the tests (ARGS="-k name"); pytest's summary is the last line
 	@$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
