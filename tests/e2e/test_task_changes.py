@@ -7,10 +7,11 @@ import pytest
 from opencrab.adapters.sqlite.database import milliseconds
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Conflict
-from opencrab.domain.goals.goal import GoalStatus
+from opencrab.domain.goals.goal import GoalStatus, Pause
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals import instructions
+from opencrab.engine.goals.pausing import goal_fact
 from opencrab.ports.models.model import Said
 from tests.crash.errand import OWNER, scripts
 from tests.crash.outside import HOPELESS, Reply, Script
@@ -87,6 +88,42 @@ def test_a_goal_is_paused_for_a_day_and_goes_on_with_the_same_turn(house: House)
     assert agenda(house).open == ()
     with pytest.raises(Conflict, match="ended"):
         instructions.resume(house.runtime, "crab", "G1")
+
+
+def test_who_is_resumed_and_paused_again_before_going_on_says_so_once(home: House) -> None:
+    crab(home)
+    instruct(home)
+    until(home, "G1-T2")
+    home.interrupt(lambda: instructions.pause(home.runtime, "crab", "G1", by="owner"))
+    home.work()
+    home.provider.wrap = lambda model: model
+    for _ in range(2):
+        waiting = instructions.resume(home.runtime, "crab", "G1")
+        instructions.pause(home.runtime, "crab", "G1", by="owner")
+        home.work()
+    assert home.turn(str(waiting.turn_id)).status is TurnStatus.WAITING
+    lines = [line.text for line in home.home.journal.lines(waiting.session_id, limit=50)]
+    assert sum("I have paused" in line for line in lines) == 1
+    instructions.resume(home.runtime, "crab", "G1")
+    carried(home)
+    assert goal(home).status is GoalStatus.COMPLETED
+
+
+def test_a_goal_whose_turn_was_never_told_of_the_pause_waits_all_the_same(home: House) -> None:
+    crab(home)
+    instruct(home)
+    until(home, "G1-T2")
+    # Whoever paused it died between the goal and its turn.
+    fact = goal_fact(home.runtime.home.facts, "crab", "G1")
+    pause = Pause(reason="later", by="owner", at=home.clock.now(), turn_waits=True)
+    home.runtime.home.facts.commit(fact.holding(goal(home).replaced(pause=pause)))
+    asked = home.provider.bill.received
+    home.work()
+    assert home.provider.bill.received == asked
+    assert home.turn(str(goal(home).turn_id)).status is TurnStatus.WAITING
+    instructions.resume(home.runtime, "crab", "G1")
+    carried(home)
+    assert goal(home).status is GoalStatus.COMPLETED
 
 
 def test_what_an_owner_whispers_is_heard_in_the_next_step(home: House) -> None:

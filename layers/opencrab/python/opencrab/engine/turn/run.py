@@ -160,8 +160,8 @@ def _begin(work: Work, delivery: Delivery) -> None:
     """Do what comes before the first step, which may end the turn already."""
     for on_begin in work.runtime.consequences.on_begin:
         on_begin(work)
-    # Before anything else: what it said stands before what it says next, and the queue removes what
-    # was sent already.
+    # Before anything is said: what it said stands before that, and the queue removes what was
+    # sent already.
     _resend(work)
     if work.turn.note == _PAUSED and work.turn.stop is None:
         work.turn = work.turn.replaced(note="")
@@ -243,7 +243,7 @@ def _wait_or_stop(work: Work, stop: Stop) -> None:
         return
     done = "; ".join(_deeds(work)) or phrase("nothing_yet", language)
     text = phrase("paused", language, label=work.turn.task or work.turn.id, done=done)
-    # A worker may die between the line and the sleep and come here again: it is told once.
+    # Resumed and paused again before it went on, it has told this already.
     lines = () if work.turn.note == _PAUSED else (work.line(LineKind.SYSTEM, text),)
     work.save(
         work.turn.replaced(status=TurnStatus.WAITING, note=_PAUSED), lines=lines, progress=True
