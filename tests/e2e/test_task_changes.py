@@ -97,8 +97,9 @@ def test_who_is_resumed_and_paused_again_before_going_on_says_so_once(home: Hous
     home.interrupt(lambda: instructions.pause(home.runtime, "crab", "G1", by="owner"))
     home.work()
     home.provider.wrap = lambda model: model
+    waiting = goal(home)
     for _ in range(2):
-        waiting = instructions.resume(home.runtime, "crab", "G1")
+        instructions.resume(home.runtime, "crab", "G1")
         instructions.pause(home.runtime, "crab", "G1", by="owner")
         home.work()
     assert home.turn(str(waiting.turn_id)).status is TurnStatus.WAITING

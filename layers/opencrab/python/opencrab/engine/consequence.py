@@ -103,7 +103,7 @@ class TurnConsequence(Generic[R_contra, W_contra]):
 class Consequences(Generic[R_contra, W_contra]):
     """The hooks of all that is registered, in its order; those that do nothing are not among them.
 
-    Which they are is found out once, so that the core asks nobody in vain.
+    Which they are is found out once, at registration: a hook that is set later is not asked.
     """
 
     def __init__(self, *registered: TurnConsequence[R_contra, W_contra]) -> None:

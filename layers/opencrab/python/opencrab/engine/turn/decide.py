@@ -82,6 +82,7 @@ def _next(work: Work, boundary: Boundary) -> int | None:
     """Ask whoever is to be asked now, or say how long to wait."""
     models, context = work.runtime.models, _context(work)
     work.limits = _limits(work, boundary)
+    _hear(work, boundary)
     look = work.look(boundary)
     leader, chosen_by = router.leader(
         models, context.use, look.basis, work.transcript.choices, context.task_type.value
@@ -95,7 +96,6 @@ def _next(work: Work, boundary: Boundary) -> int | None:
         picked = _picked(work, listed, look, pick)
         if wished is not None and (seconds := router.wait_seconds(picked, work.turn.id, wished)):
             return seconds
-        _hear(work, boundary)
         try:
             request, body, amount = _request(work, picked.model, manner, look)
         except Invalid:
@@ -219,13 +219,13 @@ def _reserve(work: Work, call: _Call, look: Look, heard: tuple[str, ...]) -> Mod
     )
     block = work.turn.block_for(call.amount, look.at.strftime("%Y-%m-%d"), work.limits)
     try:
-        _intend(work, intent, block, look.at)
+        _intend(work, intent, block)
     except Exhausted:
         missing = call.amount - work.turn.allowance
         if block is None or block.micro_usd <= missing:
             raise
         # A block is drawn ahead to spare writes; near a limit just what is missing may still fit.
-        _intend(work, intent, block.replaced(micro_usd=missing), look.at)
+        _intend(work, intent, block.replaced(micro_usd=missing))
     return intent
 
 
@@ -235,7 +235,7 @@ def _probability(call: _Call, basis: Basis) -> float:
     return lot.probability if lot is not None and call.chosen_by == "learned" else 1.0
 
 
-def _intend(work: Work, intent: ModelIntent, block: Block | None, at: datetime) -> None:
+def _intend(work: Work, intent: ModelIntent, block: Block | None) -> None:
     draws: tuple[Draw, ...] = ()
     if block is not None:
         own = work.profile.agent.day_limit_micro_usd
@@ -245,7 +245,6 @@ def _intend(work: Work, intent: ModelIntent, block: Block | None, at: datetime) 
         intent,
         beside=ExtraWrites(draws=draws),
         unless_stopped=True,
-        at=at,
     )
 
 

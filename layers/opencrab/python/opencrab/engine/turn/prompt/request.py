@@ -144,7 +144,7 @@ def _find_skills(work: Work) -> None:
         return
     about, shipped = _about(work), work.runtime.skills
     skills = had(shipped.all(), work.profile.mind)
-    prompt.skills_offered, prompt.skill_index = index(skills, agent.language)
+    prompt.skills_offered, listed = index(skills, agent.language)
     if first is not None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
     else:
@@ -158,6 +158,8 @@ def _find_skills(work: Work) -> None:
     facts = work.runtime.home.facts
     texts = (text_of(name, shipped, facts, agent.id, agent.language) for name in prompt.skills)
     prompt.guidance = tuple(text for text in texts if text)
+    # Last: with it all of this is known, also where another model has to be asked.
+    prompt.skill_index = listed
 
 
 def _about(work: Work) -> str:
