@@ -5,13 +5,15 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.approvals.approval import Approval, ApprovalRules, ApprovalState
+from opencrab.domain.approvals.approval import OPEN, Approval, ApprovalRules, ApprovalState
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.message import LineKind
+from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
 from opencrab.engine.approvals.grants import NewGrant, grant, grants
+from opencrab.engine.turn import control
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 
@@ -46,6 +48,17 @@ def test_a_bell_rings_once_if_the_owner_says_so(house: House, *, approved: bool)
     ended = TurnStatus.COMPLETED if approved else TurnStatus.STOPPED
     assert house.turn(turn.id).status is ended
     assert approvals.page(house.runtime.home.facts, decided=False) == ()
+
+
+def test_what_a_turn_has_asked_is_withdrawn_in_the_moment_in_which_it_ends(house: House) -> None:
+    furnished(house)
+    turn, found = asked(house)
+    control.stop(house.runtime, turn.id, by="owner")
+    house.work()
+    assert house.turn(turn.id).status is TurnStatus.STOPPED
+    # As it is stored: whoever looks later may settle what no end has settled.
+    assert house.home.facts.page(INSTALLATION_FACTS, OPEN) == ()
+    assert approvals.find(house.runtime.home.facts, found.id).state is ApprovalState.WITHDRAWN
 
 
 def test_nobody_answers_in_time_and_the_turn_ends(house: House) -> None:

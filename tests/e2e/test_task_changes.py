@@ -1,5 +1,7 @@
 """Instructions that are steered, paused, interrupted, given up, or lose what they need."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,11 +10,12 @@ from opencrab.adapters.sqlite.database import milliseconds
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Conflict
 from opencrab.domain.goals.goal import GoalStatus, Pause
-from opencrab.domain.turn.turn import TurnStatus
+from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.pausing import goal_fact
 from opencrab.ports.models.model import Said
+from opencrab.ports.turn.journal import Change, Journal
 from tests.crash.errand import OWNER, scripts
 from tests.crash.outside import HOPELESS, Reply, Script
 from tests.e2e.house import House
@@ -108,6 +111,42 @@ def test_who_is_resumed_and_paused_again_before_going_on_says_so_once(home: Hous
     instructions.resume(home.runtime, "crab", "G1")
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
+
+
+class Meddled:
+    """A journal before whose first commit of an end somebody changes something else."""
+
+    def __init__(self, journal: Journal, meddle: Callable[[], object]) -> None:
+        self._journal, self._meddle = journal, meddle
+        self.ends = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    def commit(self, change: Change) -> Turn:
+        """Commit it; of ends the first one late."""
+        self.ends += change.turn.status.is_end
+        if change.turn.status.is_end and self.ends == 1:
+            self._meddle()
+        return self._journal.commit(change)
+
+
+def test_a_turn_ends_though_its_goal_is_changed_in_the_same_moment(home: House) -> None:
+    crab(home, G1_T2=(Reply(text="2番目もできました"),))
+    instruct(home)
+    until(home, "G1-T2")
+
+    def meddle() -> None:
+        fact = goal_fact(home.runtime.home.facts, "crab", "G1")
+        home.runtime.home.facts.commit(fact.holding(goal(home)))
+
+    journal: Any = Meddled(home.home.journal, meddle)
+    turn_id = str(goal(home).turn_id)
+    home.runtime = replace(home.runtime, home=replace(home.runtime.home, journal=journal))
+    home.work()
+    assert journal.ends > 1
+    ended = home.turn(turn_id)
+    assert (ended.status, ended.attempts) == (TurnStatus.COMPLETED, 1), "its answer is kept"
 
 
 def test_a_goal_whose_turn_was_never_told_of_the_pause_waits_all_the_same(home: House) -> None:
