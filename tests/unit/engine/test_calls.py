@@ -49,7 +49,6 @@ class Lab:
         group = Group("lab")
         self._looking(group)
         self._counting(group)
-        self._carving(group)
         house.runtime = replace(house.runtime, actions=Registry((*GROUPS, group)))
 
     def _looking(self, group: Group) -> None:
@@ -94,19 +93,6 @@ class Lab:
             """Send it, to everybody if told so."""
             self.ran.append(arguments.text)
             return ActionResult.done(posted=arguments.text)
-
-    def _carving(self, group: Group) -> None:
-        @group.action(
-            impact=Impact.SELF,
-            effect=Effect.KEYED,
-            ja="刻む。",
-            sentences=("Carve {text}", "{text}を刻む"),
-            prepare=lambda note, _: {"was": ""},
-        )
-        def carve(arguments: Note, context: ActionContext) -> ActionResult:
-            """Carve it, in a store that may have heard and does not answer."""
-            self.ran.append(arguments.text)
-            raise Unavailable("the stone says nothing")
 
     def _counting(self, group: Group) -> None:
         @group.action(
@@ -261,21 +247,6 @@ def test_the_same_call_with_other_results_goes_on(lab: Lab, text: str) -> None:
     turn = lab.turn(*(call("look", text=text),) * (REPEATS + 2), DONE)
     assert len(lab.ran) == REPEATS + 2
     assert CallState.REFUSED not in {result.state for result in lab.results(turn)}
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "state"),
-    [("carve", "海", CallState.UNKNOWN), ("look", "weather", CallState.FAILED)],
-)
-def test_what_a_silent_store_may_have_done_is_told_as_unknown(
-    lab: Lab, name: str, text: str, state: CallState
-) -> None:
-    turn = lab.turn(wrapped(name, text=text), DONE)
-    (result,) = lab.results(turn)
-    assert result.state is state
-    assert result.result.error is not None
-    assert result.result.error.startswith("outcome unknown") is (state is CallState.UNKNOWN)
-    assert lab.ran == [text]
 
 
 def test_a_repeat_in_another_turn_is_none(lab: Lab) -> None:
