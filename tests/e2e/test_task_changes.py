@@ -27,6 +27,16 @@ ENDLESS: Script = tuple(
 )
 
 
+def paused_at_work(house: House) -> None:
+    """An instruction whose owner pauses it while a model works on its second task."""
+    crab(house)
+    instruct(house)
+    until(house, "G1-T2")
+    house.interrupt(lambda: instructions.pause(house.runtime, "crab", "G1", by="owner"))
+    house.work()
+    house.provider.wrap = lambda model: model
+
+
 @pytest.mark.parametrize(
     ("script", "status"), [(FAILED, TurnStatus.FAILED), (ENDLESS, TurnStatus.EXHAUSTED)]
 )
@@ -94,12 +104,7 @@ def test_a_goal_is_paused_for_a_day_and_goes_on_with_the_same_turn(house: House)
 
 
 def test_who_is_resumed_and_paused_again_before_going_on_says_so_once(home: House) -> None:
-    crab(home)
-    instruct(home)
-    until(home, "G1-T2")
-    home.interrupt(lambda: instructions.pause(home.runtime, "crab", "G1", by="owner"))
-    home.work()
-    home.provider.wrap = lambda model: model
+    paused_at_work(home)
     waiting = goal(home)
     for _ in range(2):
         instructions.resume(home.runtime, "crab", "G1")
@@ -190,12 +195,7 @@ def test_what_is_whispered_before_a_goal_begins_is_heard_when_it_does(home: Hous
 
 
 def test_what_is_whispered_to_a_goal_that_waits_for_days_is_heard(home: House) -> None:
-    crab(home)
-    instruct(home)
-    until(home, "G1-T2")
-    home.interrupt(lambda: instructions.pause(home.runtime, "crab", "G1", by="owner"))
-    home.work()
-    home.provider.wrap = lambda model: model
+    paused_at_work(home)
     instructions.steer(home.runtime, "crab", "G1", "短く", asker=OWNER, key="s")
     for _ in range(3):
         home.later(90_000)
