@@ -76,14 +76,26 @@ class Progress:
         self._visible = visible
         self._place = place
         self._position = runtime.home.feed.position() if runtime.home.feed else 0
-        self._turns: dict[str, tuple[str, str]] = {}
+        self._agents: dict[str, str] = {}
+        self._told: dict[str, str] = {}
+        self._moved: dict[str, str] = {}
         self._speaking: set[str] = set()
 
     def news(self) -> list[str]:
-        """Everything that happened since the last call and may be shown, as events."""
-        return self._lines() + self._moves()
+        """Everything that happened since the last call and may be shown, as events.
 
-    def _lines(self) -> list[str]:
+        A turn's status is read before the lines and told after them: what a turn said while this
+        looks stands before the word that it ended.
+        """
+        self._moved |= self._changed()
+        lines, more = self._lines()
+        if more:
+            return lines
+        moved, self._moved = self._moved, {}
+        return lines + [event for item in moved.items() if (event := self._turn_event(*item))]
+
+    def _lines(self) -> tuple[list[str], bool]:
+        """The next lines as events, and whether there are more."""
         events: list[str] = []
         while True:
             lines, place = collect(
@@ -99,10 +111,10 @@ class Progress:
                 events.append(_line_event(line, agui=self._agui))
             self._place = place or (lines[-1].sequence if lines else self._place)
             if place is None or len(events) >= _BATCH:
-                return events
+                return events, place is not None
 
-    def _moves(self) -> list[str]:
-        """The turns of this session that changed, each with its newest status."""
+    def _changed(self) -> dict[str, str]:
+        """The newest status of each turn of this session that may have changed."""
         feed, moved = self._home.feed, dict[str, str]()
         if feed is None:
             return self._asked()
@@ -111,11 +123,11 @@ class Progress:
             for entry in entries:
                 if entry.kind == "turn" and entry.session_id == self._session_id and entry.turn_id:
                     moved[entry.turn_id] = entry.body
-        return [event for item in moved.items() if (event := self._turn_event(*item))]
+        return moved
 
-    def _asked(self) -> list[str]:
+    def _asked(self) -> dict[str, str]:
         """Without a feed: the turns that have spoken here, each asked for until it has ended."""
-        told: list[str] = []
+        found: dict[str, str] = {}
         for turn_id in sorted(self._speaking):
             try:
                 turn = self._home.journal.header(turn_id)
@@ -125,20 +137,21 @@ class Progress:
                 continue
             if turn.status.is_end:
                 self._speaking.discard(turn_id)
-            told.append(self._turn_event(turn_id, turn.status.value, turn.agent_id))
-        return [event for event in told if event]
+            self._agents[turn_id] = turn.agent_id
+            found[turn_id] = turn.status.value
+        return found
 
-    def _turn_event(self, turn_id: str, status: str, agent_id: str = "") -> str:
-        known_id, known = self._turns.get(turn_id, ("", ""))
-        if known == status:
+    def _turn_event(self, turn_id: str, status: str) -> str:
+        if self._told.get(turn_id) == status:
             return ""
-        agent_id = agent_id or known_id or self._home.journal.load(turn_id).turn.agent_id
-        self._turns[turn_id] = (agent_id, status)
+        self._told[turn_id] = status
         if self._agui:
             found = moved(self._runtime, turn_id, status)
             return "" if found is None else "".join(map(_data, live_events.of_turn(found)))
-        data = json.dumps({"turn_id": turn_id, "agent_id": agent_id, "status": status})
-        return f"event: turn\ndata: {data}\n\n"
+        if turn_id not in self._agents:
+            self._agents[turn_id] = self._home.journal.header(turn_id).agent_id
+        told = {"turn_id": turn_id, "agent_id": self._agents[turn_id], "status": status}
+        return f"event: turn\ndata: {json.dumps(told)}\n\n"
 
 
 @router.get(
