@@ -27,6 +27,9 @@ from tests.hostile.world import AGENTS, SKILLS, Bug, World
 
 MOVES_IN_A_RUN = 120
 ROUNDS = 120
+MOST_WORK = 600
+"""Moves of workers between two sweeps at rest; of ten, one looks for something to deliver."""
+
 _SHOWN = (("calls", "called ", 100), ("moves", "move ", 0), ("refused people", "refused ", 0))
 """What is told of how much: title, where its counts are, and how rare is too rare."""
 
@@ -95,7 +98,7 @@ def settle(world: World) -> Iterator[str]:
 
 def _work(world: World) -> None:
     """Workers take what there is, and some of it again."""
-    for _ in range(60):
+    for _ in range(MOST_WORK):
         if not world.has_work():
             return
         make(world, "work")

@@ -283,7 +283,9 @@ class Watcher:
     def _resulted(self, turn: Turn, record: CallResult) -> None:
         self.counts[f"result {record.state.value}"] += 1
         told = json.dumps(record.result.data, ensure_ascii=False)
-        if record.name in LOOKING and self.authorities.get(turn.id) in INSIDERS:
+        call = self.calls.get((turn.id, record.call_id))
+        name = record.name if call is None else called_name(call)
+        if name in LOOKING and self.authorities.get(turn.id) in INSIDERS:
             looked = self.looked.setdefault((turn.agent_id, turn.session_id), set())
             looked.update(words.CANARY.findall(told))
         if len(told.encode()) > _RESULT:
@@ -293,7 +295,6 @@ class Watcher:
                 self.problem(f"{record.name} recorded the path {effect.path!r}")
         if record.state.value == "refused":
             return
-        call = self.calls.get((turn.id, record.call_id))
         same = self.results.setdefault(turn.id, [])
         outcome = json.dumps([told, record.result.error, record.result.success])
         same.append((fingerprint(call), outcome))

@@ -65,6 +65,26 @@ def test_private_lines_are_seen_by_their_agent_only(world: World) -> None:
     assert seen(world, later_ken) == ["やあ", "Ken's secret", "それで？"]
 
 
+@pytest.mark.parametrize(
+    ("reader", "found_for"),
+    [
+        (Authority.OWNER, [*Authority]),
+        (Authority.SELF, [*Authority]),
+        (Authority.USER, [Authority.USER, Authority.PEER, Authority.PUBLIC]),
+        (Authority.PEER, [Authority.PEER, Authority.PUBLIC]),
+        (Authority.PUBLIC, [Authority.PEER, Authority.PUBLIC]),
+    ],
+)
+def test_what_was_found_out_for_somebody_is_not_told_to_those_who_may_hear_less(
+    reader: Authority, found_for: list[Authority], world: World
+) -> None:
+    for authority in Authority:
+        mika, _ = world.say("探して", authority=authority)
+        world.spoken(mika, f"{authority}の秘密", **PRIVATE, authority=authority)
+    told = seen(world, world.say("Go on", authority=reader)[0])
+    assert {each for each in told if "秘密" in each} == {f"{each}の秘密" for each in found_for}
+
+
 def test_words_for_agents_are_seen_by_every_agent(world: World) -> None:
     mika, ken = world.say("やあ")
     world.spoken(mika, "丁寧に", kind=LineKind.SYSTEM, audience=Audience.AGENTS)

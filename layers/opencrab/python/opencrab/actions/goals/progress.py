@@ -125,6 +125,7 @@ def report(arguments: Report, context: ActionContext) -> ActionResult:
         claim=Outcome(arguments.outcome),
         receipts=receipts,
         unconfirmed=unconfirmed,
+        taint=goal.taint or context.turn.taint,
         ended_at=context.clock.now(),
     )
     text = _told(arguments, ended, known, language)

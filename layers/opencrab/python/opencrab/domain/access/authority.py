@@ -37,6 +37,14 @@ class Authority(StrEnum):
     PUBLIC = "public"
 
 
+_LEVELS = {
+    Authority.OWNER: 2,
+    Authority.SELF: 2,
+    Authority.USER: 1,
+    Authority.PEER: 0,
+    Authority.PUBLIC: 0,
+}
+
 _BY_SOURCE = {
     Source.WEBHOOK: Authority.PUBLIC,
     Source.DISCORD: Authority.PUBLIC,
@@ -75,6 +83,14 @@ def may(on_behalf_of: Authority, impact: Impact, *, for_peers: bool = False) -> 
     if for_peers and on_behalf_of is Authority.PEER:
         return True
     return impact in _IMPACTS[on_behalf_of]
+
+
+def clearance_level(on_behalf_of: Authority) -> int:
+    """How much a turn may hear: 2 all that its agent lived, 1 a user's part, 0 an outsider's.
+
+    What the agent found out on one level is not told on a lower one (ADR 0019).
+    """
+    return _LEVELS[on_behalf_of]
 
 
 def taints(on_behalf_of: Authority) -> bool:

@@ -173,7 +173,9 @@ def _abandoned(home: Home, clock: Clock, turn: Turn, why: str) -> Following:
         return Following()
     if not goal.status.is_end:
         waiting = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=board.now)
-        goal = goal.replaced(pause=waiting.replaced(turn_waits=False))
+        goal = goal.replaced(
+            pause=waiting.replaced(turn_waits=False), taint=goal.taint or turn.taint
+        )
         board.put_goal(goal)
     told: list[str] = []
     released(board, goal, partial(_prepared, home.files, board, told))

@@ -46,18 +46,9 @@ def wants(runtime: Runtime, profile: Profile, now: datetime) -> Wants:
         return Wants(taken=profile.mind.agenda.current is not None)
     board = Board.of(runtime.home.facts, profile, now)
     board.assume(profile.mind)
-    goals = board.open_goals()
-    able, drives = board.expectations().capability, profile.soul.weights
-    threshold = runtime.rules.autonomy.goal_threshold
-    unasked = profile.agent.heartbeat.acts_unasked
-    moments = (
-        begins_at(goal, able, drives, threshold)
-        for goal in goals
-        if may_begin(goal, unasked=unasked)
-    )
     return Wants(
-        goal_at=min((at for at in moments if at is not None), default=None),
-        exploring=count(going(goals), GoalSource.CURIOSITY) > 0,
+        goal_at=min((at for _, at in _startable(runtime, board)), default=None),
+        exploring=count(going(board.open_goals()), GoalSource.CURIOSITY) > 0,
         taken=board.agenda().current is not None,
     )
 
@@ -80,24 +71,25 @@ def take_up(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
     """
     if board.agenda().current is not None:
         return None
-    goals = board.open_goals()
-    able, drives = board.expectations().capability, board.profile.soul.weights
-    threshold = runtime.rules.autonomy.goal_threshold
-    unasked = board.profile.agent.heartbeat.acts_unasked
-    fitting = [
-        goal
-        for goal in goals
-        if may_begin(goal, unasked=unasked)
-        and (at := begins_at(goal, able, drives, threshold)) is not None
-        and at <= now
-    ]
+    fitting = [goal for goal, at in _startable(runtime, board) if at <= now]
     if not fitting:
         return None
+    able, drives = board.expectations().capability, board.profile.soul.weights
     best, _ = ranked(fitting, able, drives, now)[0]
     if not best.given:
         best = best.replaced(door=Source.HEARTBEAT, authority=Authority.SELF)
     best, failed = cleared(runtime.home.files, board, best, first=is_own(best))
     return begin(board, repaired(best, failed, board))
+
+
+def _startable(runtime: Runtime, board: Board) -> list[tuple[Goal, datetime]]:
+    """The goals that the agent may begin by itself, each with when it is worth it."""
+    able, drives = board.expectations().capability, board.profile.soul.weights
+    threshold = runtime.rules.autonomy.goal_threshold
+    unasked = board.profile.agent.heartbeat.acts_unasked
+    may = [goal for goal in board.open_goals() if may_begin(goal, unasked=unasked)]
+    moments = ((goal, begins_at(goal, able, drives, threshold)) for goal in may)
+    return [(goal, at) for goal, at in moments if at is not None]
 
 
 def waits_in_vain(board: Board, signs: VitalSigns | None, now: datetime) -> bool:

@@ -1,6 +1,6 @@
 """Observe: load the agent, the session and the recent journal that a turn needs."""
 
-from opencrab.domain.access.authority import taints
+from opencrab.domain.access.authority import clearance_level
 from opencrab.domain.conversation.message import Audience, Line
 from opencrab.domain.goals.goal import GOAL, Goal, goal_key, goal_of
 from opencrab.domain.turn.transcript import Transcript
@@ -76,7 +76,8 @@ def _belongs(line: Line, turn: Turn) -> bool:
     opened = line.group_line or line.sequence
     if turn.trigger_line and opened > turn.trigger_line:
         return False
-    if line.audience is Audience.SELF and taints(turn.authority) and not taints(line.authority):
-        # What it found out for those it trusts is not told to a turn of the public or of a peer.
+    private = line.audience is Audience.SELF
+    if private and clearance_level(line.authority) > clearance_level(turn.authority):
+        # What it found out for its owner is not told to a turn of a user, nor that to a guest.
         return False
     return line.is_visible_to(turn.agent_id) and line.turn_id != turn.id

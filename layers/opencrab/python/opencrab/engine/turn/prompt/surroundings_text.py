@@ -206,12 +206,13 @@ def _beliefs(beliefs: tuple[BriefBelief, ...], moment: Moment) -> str:
 
 
 def _recent(goals: tuple[Goal, ...], moment: Moment) -> str:
-    done = [(goal.id, receipt) for goal in goals for receipt in _receipts(goal)]
-    rows = [
-        f"- {goal_id} {receipt.action} {one_line(receipt.path or '', 120)}".rstrip()
-        for goal_id, receipt in done[-RECEIPTS:]
-    ]
-    return _listed(_WORDS[moment.language]["recent"], rows)
+    """Deeds; paths that a goal with foreign words was given are told to tainted turns only."""
+    rows = list[str]()
+    for goal in goals:
+        for receipt in _receipts(goal):
+            path = "" if goal.taint and not moment.tainted else one_line(receipt.path or "", 120)
+            rows.append(f"- {goal.id} {receipt.action} {path}".rstrip())
+    return _listed(_WORDS[moment.language]["recent"], rows[-RECEIPTS:])
 
 
 def _receipts(goal: Goal) -> Iterable[Receipt]:
