@@ -18,6 +18,20 @@ MUTANTS = (
         fault="a goal that was interrupted after foreign words goes on as if it had read none",
     ),
     Mutant(
+        id="goal-abandoned-clean",
+        module="opencrab.engine.goals.after_turn",
+        old="pause=waiting.replaced(turn_waits=False), taint=goal.taint or turn.taint",
+        new="pause=waiting.replaced(turn_waits=False), taint=goal.taint",
+        fault="a goal whose turn was given up forgets that foreign words were read for it",
+    ),
+    Mutant(
+        id="goal-reported-clean",
+        module="opencrab.actions.goals.progress",
+        old="unconfirmed=unconfirmed, taint=goal.taint or context.turn.taint",
+        new="unconfirmed=unconfirmed, taint=goal.taint",
+        fault="what a goal taught counts as clean although its turn had read foreign words",
+    ),
+    Mutant(
         id="goal-settled-clean",
         module="opencrab.engine.goals.after_turn",
         old="goal = goal.replaced(taint=goal.taint or work.turn.taint)",

@@ -237,9 +237,23 @@ MUTANTS = (
     Mutant(
         id="observe-private-findings-told",
         module="opencrab.engine.turn.observe",
-        old="line.audience is Audience.SELF and taints(turn.authority)",
-        new="line.audience is Audience.SELF and turn.task is not None and taints(turn.authority)",
+        old="private = line.audience is Audience.SELF",
+        new="private = line.audience is Audience.SELF and turn.task is not None",
         fault="what an agent found out for its owner is shown in a stranger's turn",
+    ),
+    Mutant(
+        id="observe-findings-told-to-users",
+        module="opencrab.domain.access.authority",
+        old="return _LEVELS[on_behalf_of]",
+        new="return max(_LEVELS[on_behalf_of], 2 * (on_behalf_of is Authority.USER))",
+        fault="what an agent found out for its owner is shown in a user's turn",
+    ),
+    Mutant(
+        id="recent-deeds-told-whole",
+        module="opencrab.engine.turn.prompt.surroundings_text",
+        old='path = "" if goal.taint and not moment.tainted else one_line(receipt.path or "", 120)',
+        new='path = one_line(receipt.path or "", 120)',
+        fault="names of files that came of foreign words stand in a prompt that counts as clean",
     ),
     Mutant(
         id="observe-answers-lost",
