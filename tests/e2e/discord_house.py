@@ -5,7 +5,6 @@ points, counted as they are passed. What dies there is followed by a new process
 what was stored.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
@@ -27,13 +26,13 @@ from opencrab.engine.autonomy.sweep import sweep
 from opencrab.engine.conversation.delivery import deliver
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.pace import Outcome
+from opencrab.gateways.discord.commands import COMMANDS
 from opencrab.gateways.discord.interactions import worker
 from opencrab.ports.conversation.channel import Channel
 from opencrab.ports.discord import Discord
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel
 from opencrab.ports.turn.queue import Delivery, Queue
-from tests.conftest import ROOT
 from tests.contract.homes import OpenHome
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply, Script
@@ -109,10 +108,9 @@ class DiscordHouse(House):
         self._bare = self.runtime
         self.provider.wrap = lambda model: cast(ChatModel, Pointed(model, "model", self))
         self.begin()
-        commands = json.loads((ROOT / "infra" / "discord_commands.json").read_bytes())
         assert self.runtime.discord is not None
         path = f"/applications/{self.discord.application_id}/commands"
-        self.runtime.discord.ask("PUT", path, commands)
+        self.runtime.discord.ask("PUT", path, list(COMMANDS))
 
     def begin(self) -> None:
         """A new process; what an earlier one knew is forgotten."""

@@ -1,24 +1,26 @@
-"""Commands: the file is what the code makes, Discord takes it, and everything is answered."""
+"""Commands: Discord takes them, they offer what the code knows, and everything is answered."""
 
-import json
-import subprocess
-import sys
+import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from opencrab.gateways.discord.commands import COMMANDS, text
+from opencrab.domain.models.routing import Use
+from opencrab.domain.text.query import LONGEST_QUESTION
+from opencrab.domain.usage.ledger import Period
+from opencrab.domain.value import Language
+from opencrab.gateways.discord.commands import COMMANDS
 from opencrab.gateways.discord.interactions import acks
 from opencrab.gateways.discord.interactions.worker import COMMANDS as ACTING
 from opencrab.gateways.discord.interactions.worker import MENUS
+from opencrab.gateways.discord.text.view_sentences import term
+from opencrab.gateways.discord.views.models import ALL_USES
 from opencrab.gateways.discord.views.view_commands import ANSWERS
-from tests.conftest import ROOT
 from tests.discord.command_rules import characters, check_commands, walk
 from tests.discord.refusals import Refusal
 from tests.discord.spec import judge
 
-COMMAND = "python -m opencrab.gateways.discord > infra/discord_commands.json"
 OVERWRITE = "/applications/{application_id}/commands"
 TAKING_AGENTS = {
     *("ask", "task", "costs", "freeze", "unfreeze", "session start", "session join"),
@@ -37,29 +39,49 @@ def named() -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield command["name"], command
 
 
-def test_the_file_is_what_the_code_makes() -> None:
-    kept = (ROOT / "infra" / "discord_commands.json").read_text(encoding="utf-8")
-    assert kept == text(), f"the commands have changed: run `{COMMAND}`"
+def choices(command: str, option: str) -> list[tuple[str, str, str]]:
+    """What one option of a command offers: value, English, Japanese."""
+    (holder,) = (each for name, each in named() if name == command)
+    (found,) = (each for each in holder["options"] if each["name"] == option)
+    return [
+        (each["value"], each["name"], each["name_localizations"]["ja"]) for each in found["choices"]
+    ]
 
 
-def test_the_command_prints_the_file() -> None:
-    command = [sys.executable, "-m", "opencrab.gateways.discord"]
-    printed = subprocess.run(command, capture_output=True, check=True, timeout=60)
-    assert printed.stdout.decode() == text()
+def known(*words: str) -> list[tuple[str, str, str]]:
+    """Words of the code's own as choices."""
+    return [(each, term(Language.EN, each), term(Language.JA, each)) for each in words]
+
+
+def test_the_choices_are_those_that_the_code_knows() -> None:
+    uses = known(*Use)
+    assert choices("model set", "use") == [*uses, (ALL_USES, "everything else", "そのほかすべて")]
+    assert choices("model reset", "use") == [*uses, (ALL_USES, "everything", "すべて")]
+    assert choices("costs", "period") == known(*Period)
+
+
+def test_a_question_may_be_as_long_as_a_search_allows() -> None:
+    (query,) = (
+        option
+        for name, holder in named()
+        for option in holder.get("options", ())
+        if (name, option["name"]) == ("memory search", "query")
+    )
+    assert query["max_length"] == LONGEST_QUESTION
 
 
 @pytest.mark.usefixtures("wire")
 def test_discord_takes_them_all_at_once() -> None:
-    judge(OVERWRITE, "put", json.loads(text()))
+    judge(OVERWRITE, "put", copy.deepcopy(list(COMMANDS)))
 
 
 def test_they_keep_to_the_rules_that_the_description_does_not_have() -> None:
-    check_commands(json.loads(text()))
+    check_commands(copy.deepcopy(list(COMMANDS)))
     assert max(map(characters, COMMANDS)) < 8_000
 
 
 def test_the_rules_would_notice() -> None:
-    broken = json.loads(text())
+    broken = copy.deepcopy(list(COMMANDS))
     broken[0]["options"].reverse()
     broken[0]["options"][0]["required"] = False
     with pytest.raises(Refusal):
