@@ -86,9 +86,9 @@ def may(on_behalf_of: Authority, impact: Impact, *, for_peers: bool = False) -> 
 
 
 def clearance_level(on_behalf_of: Authority) -> int:
-    """How much a turn may hear: 2 all that its agent lived, 1 a user's part, 0 an outsider's.
+    """How much a turn may hear: 2 all that its agent lived, 1 as a user, 0 as an outsider.
 
-    What the agent found out on one level is not told on a lower one (ADR 0019).
+    What is found out on one level is not told on a lower one (ADR 0019).
     """
     return _LEVELS[on_behalf_of]
 

@@ -83,13 +83,13 @@ def take_up(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
 
 
 def _startable(runtime: Runtime, board: Board) -> list[tuple[Goal, datetime]]:
-    """The goals that the agent may begin by itself, each with when it is worth it."""
+    """Goals that the agent may begin by itself, and when each is worth it."""
     able, drives = board.expectations().capability, board.profile.soul.weights
     threshold = runtime.rules.autonomy.goal_threshold
     unasked = board.profile.agent.heartbeat.acts_unasked
-    may = [goal for goal in board.open_goals() if may_begin(goal, unasked=unasked)]
-    moments = ((goal, begins_at(goal, able, drives, threshold)) for goal in may)
-    return [(goal, at) for goal, at in moments if at is not None]
+    may = (goal for goal in board.open_goals() if may_begin(goal, unasked=unasked))
+    when = ((goal, begins_at(goal, able, drives, threshold)) for goal in may)
+    return [(goal, at) for goal, at in when if at is not None]
 
 
 def waits_in_vain(board: Board, signs: VitalSigns | None, now: datetime) -> bool:

@@ -105,9 +105,11 @@ def _window(work: Work, shown: tuple[Group, ...], trigger: Group | None, room: i
 
 def _memories(work: Work, water: int, shares: Shares | None) -> str:
     """The core memories of which this turn may hear, within their share of the budget."""
-    turn, session = work.turn, work.session
-    cleared = clearance(turn.authority, session, turn.principal_id)
-    told = [memory for memory in work.profile.mind.core if cleared.allows(row_of_core(memory))]
+    turn, core = work.turn, work.profile.mind.core
+    if not core:
+        return ""
+    cleared = clearance(turn.authority, work.session, turn.principal_id)
+    told = [each for each in core if cleared.allows(row_of_core(each))]
     most = water * CORE_PERCENT // 100
     if shares is not None:
         most = min(most, shares.memory)
