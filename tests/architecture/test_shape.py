@@ -13,6 +13,14 @@ PARAMETERS = 8
 FOLDER = 16
 """Modules in a folder at most, its `__init__` aside: as many as one takes in at a glance."""
 
+IRREGULAR = """
+begun born bound bought brought built caught chosen done drawn driven fallen felt forgotten found
+frozen given gone got grown heard held hidden kept known laid lent lost made meant met owed paid
+said seen sent shown spent spoken stood taken taught told thought understood withdrawn withheld
+won worn written
+"""
+"""Participles that do not end in -ed and are not the verb itself, as `read` and `set` are."""
+
 VAGUE = {"manager", "helper", "util", "service", "tick", "cycle", "iteration"}
 
 
@@ -48,6 +56,17 @@ def test_a_vague_name_is_recognised_in_any_spelling() -> None:
         assert VAGUE & set(_words(name)), name
     for name in ("ticket", "bicycle", "utility_of_none", "reiterated"):
         assert not VAGUE & set(_words(name)), name
+
+
+def test_a_public_function_is_no_bare_participle() -> None:
+    obey(_participles, modules())
+
+
+def test_a_bare_participle_is_recognised() -> None:
+    for name in ("told", "opened", "kept", "resolved"):
+        assert _is_participle(name), name
+    for name in ("tell", "kept_rows", "read", "need", "_told", "speed", "feed"):
+        assert not _is_participle(name), name
 
 
 def test_a_folder_holds_sixteen_modules() -> None:
@@ -100,6 +119,17 @@ def _wide_functions(module: Module) -> Iterator[str]:
     for function in module.functions:
         if (count := _parameters(function)) > PARAMETERS:
             yield f"{function.name} takes {count} parameters"
+
+
+def _participles(module: Module) -> Iterator[str]:
+    named = (each for each in module.tree.body if isinstance(each, ast.FunctionDef))
+    return (f"{each.name} says not what is done" for each in named if _is_participle(each.name))
+
+
+def _is_participle(name: str) -> bool:
+    """Whether a name is one word and a past participle, which tells neither an act nor a thing."""
+    regular = re.fullmatch(r"[a-z]{3,}(?<!e)ed", name) is not None
+    return (regular and name != "embed") or name in IRREGULAR.split()
 
 
 def _vague_names(module: Module) -> set[str]:

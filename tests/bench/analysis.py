@@ -18,12 +18,12 @@ from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.home import open_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.insight.figures import stretches
-from opencrab.domain.insight.recommendations import Analysis, analysed
+from opencrab.domain.insight.recommendations import Analysis, analyse_usage
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import Use
 from opencrab.domain.statistics.confidence import Sums
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import Tally, merged, tally_of
+from opencrab.domain.usage.counters import Tally, merge_tallies, tally_of
 from opencrab.domain.usage.ledger import Period
 from opencrab.ports.usage.counters import Tallies
 from tests.contract.example import usage_row
@@ -52,7 +52,7 @@ class Measured:
 
 def month(calls: int = CALLS) -> tuple[Tally, ...]:
     """An agent's tallies of a month, as so many calls leave them."""
-    return merged(_calls(calls))
+    return merge_tallies(_calls(calls))
 
 
 def evidence(more: int) -> Evidence:
@@ -77,7 +77,7 @@ def analysis(tallies: Tallies, known: Evidence) -> Analysis:
         for tally in tallies.between(AGENT, first, last)
     )
     choices = {model.replace("/", "-"): f"openai:{model}" for model in MODELS}
-    return analysed(read, known, period=period, now=NOW, choices=choices)
+    return analyse_usage(read, known, period=period, now=NOW, choices=choices)
 
 
 def measured(folder: Path, *, calls: int = CALLS) -> Measured:

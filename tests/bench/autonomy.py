@@ -12,16 +12,21 @@ from opencrab.domain.agents.event import HAPPENING, Happening
 from opencrab.domain.agents.soul import Drives
 from opencrab.domain.autonomy.heartbeat_gate import gate
 from opencrab.domain.autonomy.settings import Autonomy
-from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, kept
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, vital_signs_fact
 from opencrab.domain.conversation.message import Message, TextPart
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.goals.goal import GOAL, Goal, GoalSource, goal_key
-from opencrab.domain.goals.selection import ranked
+from opencrab.domain.goals.selection import rank_goals
 from opencrab.domain.goals.value_estimate import Worth
 from opencrab.domain.memory.belief import Belief
 from opencrab.domain.memory.peer import Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief, with_peer
-from opencrab.domain.memory.working_memory import WORKING, WORKING_BYTES, WorkingMemory, outlived
+from opencrab.domain.memory.working_memory import (
+    WORKING,
+    WORKING_BYTES,
+    WorkingMemory,
+    clear_outlived,
+)
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
@@ -29,7 +34,7 @@ from opencrab.engine.autonomy.heartbeat_decision import own_session
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.turn.admission import admit
 from opencrab.engine.turn.observe import observe
-from opencrab.engine.turn.prompt.surroundings_text import Moment, oriented
+from opencrab.engine.turn.prompt.surroundings_text import Moment, render_surroundings
 from opencrab.engine.turn.prompt_cache import Around
 from tests.bench.turns import cpu_ms
 from tests.bench.world import World
@@ -100,7 +105,7 @@ def decide_ms() -> float:
     autonomy, agent_id = Autonomy(), "mika"
     stored = [new_fact(agent_id, GOAL, goal_key(goal.id), goal) for goal in goals(agent_id, GOALS)]
     seen = new_fact(agent_id, OUTLOOK, OUTLOOK, outlook())
-    vitals = kept(signs(agent_id), None)
+    vitals = vital_signs_fact(signs(agent_id), None)
     unread = [new_fact(agent_id, HAPPENING, event.id, event) for event in events()]
     notes = WorkingMemory(text="あとで調べること\n" * 200, at=NOW)
     moment = Moment(Language.JA, NOW, "Asia/Tokyo", Drives(), tainted=True, reason="goal")
@@ -115,7 +120,7 @@ def decide_ms() -> float:
         )
         assert around.signs is not None
         gate(around.signs, NOW, autonomy)
-        oriented(around, moment, autonomy)
+        render_surroundings(around, moment, autonomy)
 
     return cpu_ms(decide, 100)
 
@@ -123,7 +128,7 @@ def decide_ms() -> float:
 def ranking_ms() -> float:
     """CPU of ordering 100 goals by their priority."""
     listed = goals("mika", GOALS)
-    return cpu_ms(lambda: ranked(listed, 0.5, Drives(), NOW), 500)
+    return cpu_ms(lambda: rank_goals(listed, 0.5, Drives(), NOW), 500)
 
 
 class Counted:
@@ -142,7 +147,7 @@ def living(world: World) -> Turn:
     agent_id, facts = world.agent("蟹"), world.runtime.home.facts
     listed = goals(agent_id, OPEN_GOALS)
     mind = Mind(agenda=Agenda(last_number=OPEN_GOALS, open=tuple(goal.id for goal in listed)))
-    facts.commit(kept(signs(agent_id), None))
+    facts.commit(vital_signs_fact(signs(agent_id), None))
     for event in events():
         facts.commit(new_fact(agent_id, HAPPENING, event.id, event))
     facts.commit(new_fact(agent_id, MIND, MIND, mind))
@@ -207,4 +212,4 @@ def flush_ms(world: World) -> float:
 def clear_ms() -> float:
     """CPU of clearing a working memory of 64 KB."""
     full: Fact = new_fact("mika", WORKING, WORKING, working("before"))
-    return cpu_ms(lambda: outlived(full, "now"), 1_000)
+    return cpu_ms(lambda: clear_outlived(full, "now"), 1_000)

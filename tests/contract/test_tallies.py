@@ -12,7 +12,7 @@ from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import Tally, merged, tally_of
+from opencrab.domain.usage.counters import Tally, merge_tallies, tally_of
 from opencrab.domain.usage.ledger import UsageRow, summary
 from opencrab.ports.home import Home
 from tests.contract.example import NOW, running, step, usage_row
@@ -29,7 +29,7 @@ def all_of(home: Home, agent_id: str = "hana") -> tuple[Tally, ...]:
 
 def as_counted(rows: Iterable[UsageRow]) -> dict[object, Tally]:
     """What should be there, by key."""
-    return {tally.key: tally for tally in merged(map(tally_of, rows))}
+    return {tally.key: tally for tally in merge_tallies(map(tally_of, rows))}
 
 
 def found(home: Home, agent_id: str = "hana") -> dict[object, Tally]:

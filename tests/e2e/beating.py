@@ -45,7 +45,7 @@ def tell(house: House, name: str, number: int = 1, **changes: Any) -> bool:
     event = Happening(
         id=f"{number:06d}", type="world.bounty", source="world", text="雨", at=house.clock.now()
     )
-    return vital_signs.happened(house.runtime, name, event.replaced(**changes))
+    return vital_signs.keep_event(house.runtime, name, event.replaced(**changes))
 
 
 def drain(house: House, *, twice: bool = False) -> int:

@@ -15,7 +15,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning.nightly.run import look
 from opencrab.engine.turn.admission import admit
-from opencrab.ports.learning import known
+from opencrab.ports.learning import load_known
 from opencrab.ports.memory.search import Query
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
@@ -124,4 +124,4 @@ def useless(house: House, **changes: Any) -> tuple[str, Adjustment]:
 
 def qualities(house: House) -> list[Sums]:
     """What the turns of each model were worth."""
-    return [each.quality for each in known(house.home.facts, "crab").evidence.models.values()]
+    return [each.quality for each in load_known(house.home.facts, "crab").evidence.models.values()]

@@ -27,7 +27,7 @@ from opencrab.domain.conversation.message import (
 )
 from opencrab.domain.conversation.session import Hearing, Participant, Session
 from opencrab.domain.document import new_fact
-from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, PlannedTask, goal_key, numbered
+from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, PlannedTask, goal_key, number_tasks
 from opencrab.domain.goals.plan import PLAN, GivenUp, plan_key
 from opencrab.domain.memory.belief import BELIEF, Belief
 from opencrab.domain.memory.belief_index import outlook_of
@@ -353,7 +353,7 @@ def _goal(life: Life) -> None:
         old = GivenUp(
             goal_id=f"G{number}",
             revision=1,
-            tasks=numbered(f"G{number}", tasks),
+            tasks=number_tasks(f"G{number}", tasks),
             why=ENGLISH if number == 1 else "雨",
             given_up_at=now,
         )

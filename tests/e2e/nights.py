@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any
 
 from opencrab.adapters.sqlite.database import Batch
-from opencrab.adapters.sqlite.usage import add_counts, counted, stored_row
+from opencrab.adapters.sqlite.usage import add_counts, call_counts, stored_row
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.identifier import ulid
 from opencrab.domain.learning.signals import SIGNALS, Served, Signals
-from opencrab.domain.learning.skill_lifecycle import indexed
+from opencrab.domain.learning.skill_lifecycle import index_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.models.optimization import Aim, Leave, Wish
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
@@ -64,7 +64,7 @@ def learnt(house: House, name: str, agent_id: str = "crab", **changes: Any) -> A
     ).replaced(**changes)
     facts = house.home.facts
     stored = facts.get(agent_id, MIND, MIND)
-    mind = indexed(stored.read(Mind) if stored else Mind(), skill)
+    mind = index_skill(stored.read(Mind) if stored else Mind(), skill)
     known = stored.holding(mind) if stored else new_fact(agent_id, MIND, MIND, mind)
     facts.commit(known, new_fact(agent_id, SKILL, name, skill))
     return skill
@@ -182,7 +182,7 @@ def active(house: House, agent_id: str, day: int, **changes: Any) -> None:
 def count(house: House, *rows: UsageRow, kept: bool = False) -> None:
     """Count calls as the journal does; the rows themselves are there only if `kept`."""
     tallies: Any = house.home.tallies
-    counts = counted(rows)
+    counts = call_counts(rows)
     batch = Batch(new=[stored_row(row) for row in rows if kept])
     with tallies._database.writing() as items:
         add_counts(batch, counts, items.several([one.place for one in counts]))

@@ -19,7 +19,7 @@ from opencrab.engine.insight.experiments import experiments
 from opencrab.engine.insight.llm_analytics import llm
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning.nightly.run import look
-from opencrab.engine.learning.proposals import follow, followed
+from opencrab.engine.learning.proposals import find_followed, follow
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import APPLY, CHAT, learner, learnt, lived, mind, served, skill, told
@@ -124,7 +124,7 @@ def test_an_owner_follows_a_proposal_and_the_night_watches_over_it(home: House) 
     assert made.at == home.clock.now()
     assert made.evidence["proposed_by"] == "daily-2026-01-05"
     assert mind(home).mixes[0].weights == {"cheap": 1.0}
-    assert followed(home.runtime, "crab", proposed.id, "owner") == made
+    assert find_followed(home.runtime, "crab", proposed.id, "owner") == made
     with pytest.raises(Conflict, match="applied, and not proposed"):
         follow(home.runtime, "crab", proposed.id, "owner")
     home.clock.advance(86_400)
@@ -133,7 +133,7 @@ def test_an_owner_follows_a_proposal_and_the_night_watches_over_it(home: House) 
     (back,) = _night(home).adjustments
     assert (back.state, mind(home).mixes) == (AdjustmentState.ROLLED_BACK, ())
     with pytest.raises(Conflict, match="rolled_back"):
-        followed(home.runtime, "crab", proposed.id, "owner")
+        find_followed(home.runtime, "crab", proposed.id, "owner")
     with pytest.raises(NotFound):
         follow(home.runtime, "crab", "nothing", "owner")
 

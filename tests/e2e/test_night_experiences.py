@@ -21,8 +21,8 @@ from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.nightly.experiences import A_NIGHT
 from opencrab.engine.learning.nightly.run import look
-from opencrab.engine.learning.proposals import follow, followed
-from opencrab.ports.learning import known
+from opencrab.engine.learning.proposals import find_followed, follow
+from opencrab.ports.learning import load_known
 from tests.crash.outside import Reply
 from tests.e2e.experiencing import (
     DAY,
@@ -85,7 +85,7 @@ def test_what_its_owner_let_go_is_found_no_more_and_comes_back_whole(
     assert (done.state, done.after) == (APPLIED, {"status": "archived"})
     assert experience(house, name).retired_at == done.at
     assert (asks(house, asked), found(house, asked)) == ([], [])
-    assert followed(house.runtime, "crab", made.id, "owner") == done
+    assert find_followed(house.runtime, "crab", made.id, "owner") == done
     house.clock.advance(DAY)
     keeps(house, "別の経験", "別の教訓")
     assert found(house, asked) == []
@@ -107,7 +107,7 @@ def test_one_whose_words_came_back_in_an_answer_stays(
     for answer in ("…", "…", lesson, "…"):
         asks(home, asked, answer)
     assert night(home) == ()
-    evidence = known(home.home.facts, "crab").evidence
+    evidence = load_known(home.home.facts, "crab").evidence
     (counted,) = evidence.experiences_recalled.items()
     assert (counted[0], counted[1].found, counted[1].useful) == (name, 4, 1)
     assert evidence.memories_recalled == {}
@@ -256,7 +256,7 @@ def test_whoever_dies_while_writing_leaves_all_of_it_or_nothing(home: House, act
     learner(home)
     name, made = useless(home)
     does: dict[str, Callable[[Any], Adjustment]] = {
-        "follow": lambda runtime: followed(runtime, "crab", made.id, "owner"),
+        "follow": lambda runtime: find_followed(runtime, "crab", made.id, "owner"),
         "undo": lambda runtime: learned.undo(runtime, "crab", made.id, "owner"),
     }
     if act == "undo":

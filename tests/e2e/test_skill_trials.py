@@ -7,8 +7,14 @@ import pytest
 
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.document import new_fact
-from opencrab.domain.learning.signals import withheld
-from opencrab.domain.learning.skill_lifecycle import Teaching, indexed, learned, lesson, promoted
+from opencrab.domain.learning.signals import withheld_skills
+from opencrab.domain.learning.skill_lifecycle import (
+    Teaching,
+    index_skill,
+    lesson,
+    promote_skill,
+    teach_skill,
+)
 from opencrab.domain.skills.skill import SKILL, SourceType
 from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.value import Language
@@ -31,10 +37,10 @@ def knowing(house: House, settled: tuple[str, ...] = ()) -> None:
     mind = Mind()
     for name, pattern in PATTERNS.items():
         what = lesson(name, "x", situation_pattern=pattern, guidance=f"# {name} の手順")
-        skill = learned(None, what, OWN, START)
-        skill = promoted(skill, START) if name in settled else skill
+        skill = teach_skill(None, what, OWN, START)
+        skill = promote_skill(skill, START) if name in settled else skill
         house.home.facts.commit(new_fact("crab", SKILL, name, skill))
-        mind = indexed(mind, skill)
+        mind = index_skill(mind, skill)
     house.home.facts.commit(new_fact("crab", MIND, MIND, mind))
 
 
@@ -67,7 +73,7 @@ def test_the_coin_withholds_a_share_and_nothing_else_of_the_prompt_differs(home:
         (turn,) = home.say(MESSAGE, f"m{number}")
         home.work()
         (intent,) = intents(home, turn.id)
-        resting = withheld(mind, turn.id, home.runtime.rules.trials.skill_percent)
+        resting = withheld_skills(mind, turn.id, home.runtime.rules.trials.skill_percent)
         best = ("first", "second")
         assert intent.skills == tuple(name for name in best if name not in resting)
         assert intent.skills_held == tuple(name for name in best if name in resting)

@@ -17,7 +17,7 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.skills.skill import SkillStatus
 from opencrab.engine.learning import changes
 from opencrab.engine.learning.changes import Change
-from opencrab.engine.learning.nightly.models import applied
+from opencrab.engine.learning.nightly.models import apply_mix
 from opencrab.engine.learning.nightly.run import look
 from opencrab.engine.learning.proposals import follow
 from opencrab.ports.workspace.files import ABSENT
@@ -158,7 +158,7 @@ def _change(home: House, weights: dict[str, float], **more: Any) -> Change:
     ends = changes.open_of(changes.adjustments(home.home.facts, "crab"), SUBJECT)
     if state is AdjustmentState.PROPOSED:
         return Change(made, ends=tuple(each for each in ends if each.state is state))
-    return Change(made, applied(CHAT, before, made.after), ends)
+    return Change(made, apply_mix(CHAT, before, made.after), ends)
 
 
 def _made(home: House, weights: dict[str, float], **more: Any) -> Adjustment:

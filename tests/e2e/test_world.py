@@ -7,7 +7,7 @@ from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.engine.agents.vital_signs import bring_to_life
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.world.binding import Reception, bind, place, received
+from opencrab.engine.world.binding import Reception, bind, place, receive
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.world.reference import ReferenceWorld
@@ -34,8 +34,8 @@ def test_a_bounty_is_claimed_with_a_heartbeat_and_the_owners_leave(
 
     bounty = {"kind": "bounty", "bounty_id": "b1", "reward": 50}
     event = kingdom.say(crab.key_id, "EVENT", bounty)
-    assert received(house.runtime, kingdom.allocation(crab, 5)) is Reception.TAKEN
-    assert [received(house.runtime, event) for _ in range(2)] == [Reception.TAKEN, Reception.AGAIN]
+    assert receive(house.runtime, kingdom.allocation(crab, 5)) is Reception.TAKEN
+    assert [receive(house.runtime, event) for _ in range(2)] == [Reception.TAKEN, Reception.AGAIN]
 
     house.later(61)
     (asked,) = approvals.page(house.runtime.home.facts, decided=False)

@@ -13,7 +13,7 @@ from opencrab.domain.skills.skill import SkillStatus
 from opencrab.domain.turn.action import FileDeleted, FileWritten
 from opencrab.domain.turn.record import ActionIntent, CallResult, ModelIntent, ModelResult, Record
 from opencrab.domain.turn.turn import Trigger, Turn
-from opencrab.engine.stored_record import resolved
+from opencrab.engine.stored_record import resolve_pointers
 from opencrab.ports.models.model import ChatRequest, Said
 from opencrab.ports.turn.action import Action, ActionContext
 from opencrab.ports.turn.journal import Admission, Change
@@ -256,7 +256,7 @@ class Watcher:
 
     def committed(self, change: Change, stored: Turn) -> None:
         turn = self.turns[stored.id] = stored
-        for record in resolved(change.records, self.home.blobs):
+        for record in resolve_pointers(change.records, self.home.blobs):
             self._recorded(turn, record)
         for line in change.lines:
             self._lined(turn, line)

@@ -69,7 +69,7 @@ MUTANTS = (
     Mutant(
         id="goal-abandoned-blocks",
         module="opencrab.engine.goals.after_turn",
-        old="released(board, goal, partial(_prepared, home.files, board, told)) return",
+        old="release_place(board, goal, partial(_prepared, home.files, board, told)) return",
         new="return",
         fault="after a turn whose world is gone no other goal of the agent ever begins",
     ),
@@ -77,7 +77,7 @@ MUTANTS = (
         id="goal-interrupted-blocks",
         module="opencrab.engine.goals.after_turn",
         old="board.put_goal(goal) "
-        "released(board, goal, partial(_prepared, work.runtime.home.files, board, told)) def",
+        "release_place(board, goal, partial(_prepared, work.runtime.home.files, board, told)) def",
         new="board.put_goal(goal)\n\n\ndef",
         fault="after an interrupted turn the next goal in line does not begin",
     ),
@@ -140,7 +140,7 @@ MUTANTS = (
     Mutant(
         id="pausing-blocks-the-line",
         module="opencrab.engine.goals.pausing",
-        old="board.put_goal(goal) released(board, goal)",
+        old="board.put_goal(goal) release_place(board, goal)",
         new="board.put_goal(goal)",
         fault="while one goal is paused no other one begins",
     ),

@@ -14,7 +14,7 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.world.binding import Envelope, World, WorldRole
 from opencrab.domain.world.catalogue import inbound, outbound, outbound_coded
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world.binding import NewBinding, Reception, bind, received
+from opencrab.engine.world.binding import NewBinding, Reception, bind, receive
 from opencrab.ports.world import KeyPair, WorldLink
 
 CODES = {message.name: message.code for message in (*outbound(), *inbound())}
@@ -112,7 +112,7 @@ class ReferenceWorld:
     def deliver(self, runtime: Runtime) -> list[Reception]:
         """Deliver all answers that wait."""
         waiting, self.answers = self.answers, []
-        return [received(runtime, raw) for raw in waiting]
+        return [receive(runtime, raw) for raw in waiting]
 
     def _now(self) -> datetime:
         now = self.clock.now()
@@ -125,7 +125,7 @@ def settle(runtime: Runtime, agent_id: str, units: int = 5) -> World:
     kingdom = runtime.world.transport
     assert isinstance(kingdom, ReferenceWorld)
     world = kingdom.admit(bind(runtime, agent_id, kingdom.binding()))
-    received(runtime, kingdom.allocation(world, units))
+    receive(runtime, kingdom.allocation(world, units))
     return world
 
 

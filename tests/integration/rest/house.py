@@ -27,7 +27,7 @@ from opencrab.engine.access.api_keys import create_key
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.engine.turn.run import run_turn
-from opencrab.gateways.rest.app import create_app, routed
+from opencrab.gateways.rest.app import build_routes, create_app
 from opencrab.gateways.rest.http.openapi import document
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.contract.homes import HASTY
@@ -37,7 +37,7 @@ from tests.integration.rest.thinking import Thinking
 @cache
 def documented() -> dict[str, Any]:
     """The OpenAPI document of all routes, which takes a second to make."""
-    return document(routed())
+    return document(build_routes())
 
 
 SETUP = {"model": {"default": "scripted:rules"}, "missing": []}

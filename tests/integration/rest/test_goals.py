@@ -7,8 +7,8 @@ import pytest
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import MIND, Agenda, Mind
 from opencrab.domain.document import new_fact
-from opencrab.domain.goals.goal import GOAL, Goal, PlannedTask, TaskStatus, goal_key, planned
-from opencrab.domain.goals.plan import PLAN, plan_key, replanned
+from opencrab.domain.goals.goal import GOAL, Goal, PlannedTask, TaskStatus, goal_key, with_plan
+from opencrab.domain.goals.plan import PLAN, plan_key, replan
 from tests.integration.rest.house import House, problem
 
 TERMS = ("urgency", "expected_reward", "capability_match", "novelty", "social_value")
@@ -78,9 +78,9 @@ def test_the_plan_of_now_and_those_that_were_given_up_are_shown(shared: House) -
     stored = facts.get(agent, GOAL, goal_key("G1"))
     assert stored is not None
     rows = tuple(PlannedTask(name=f"n{n}", precondition="…", postcondition="…") for n in range(5))
-    goal = planned(stored.read(Goal).replaced(authority=Authority.SELF), rows)
+    goal = with_plan(stored.read(Goal).replaced(authority=Authority.SELF), rows)
     done = goal.tasks[0].replaced(status=TaskStatus.DONE, result="秘密")
-    goal, old = replanned(goal.with_task(done).replaced(stuck="暗い"), rows[:1], now)
+    goal, old = replan(goal.with_task(done).replaced(stuck="暗い"), rows[:1], now)
     mind = facts.get(agent, MIND, MIND)
     assert mind is not None
     current = mind.holding(mind.read(Mind).replaced(agenda=Agenda(current="G1", open=("G1",))))

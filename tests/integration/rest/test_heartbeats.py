@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.event import HAPPENING, Happening
-from opencrab.engine.agents.vital_signs import happened, stir
+from opencrab.engine.agents.vital_signs import keep_event, stir
 from opencrab.engine.autonomy.heartbeat import sweep_beats
 from tests.integration.rest.house import House, problem
 
@@ -16,7 +16,7 @@ def wake(house: House, agent_id: str, number: int) -> None:
     """Let something happen to an agent, and its beat be due."""
     now = house.runtime.clock.now()
     event = Happening(id=f"{number:06d}", type="speech", source="taro", text="雨", at=now)
-    assert happened(house.runtime, agent_id, event)
+    assert keep_event(house.runtime, agent_id, event)
     past = now.replace(microsecond=0) - timedelta(seconds=1)
     stir(
         house.runtime,

@@ -9,7 +9,7 @@ import pytest
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.document import new_fact
-from opencrab.domain.learning.skill_lifecycle import Teaching, learned, lesson
+from opencrab.domain.learning.skill_lifecycle import Teaching, lesson, teach_skill
 from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
     SKILL,
@@ -48,7 +48,9 @@ def mind(house: House, agent: str) -> Mind:
 def waiting(house: House, agent: str, name: str = "from-ada", text: str = "Be brief.") -> None:
     """A skill that a peer taught."""
     teaching = Teaching(source_type=SourceType.PEER, taught_by="Ada", turn_id="t1")
-    skill = learned(None, lesson(name, "短く", guidance=text), teaching, house.runtime.clock.now())
+    skill = teach_skill(
+        None, lesson(name, "短く", guidance=text), teaching, house.runtime.clock.now()
+    )
     house.runtime.home.facts.commit(new_fact(agent, SKILL, name, skill))
 
 

@@ -18,7 +18,7 @@ from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.domain.world.binding import World
-from opencrab.engine.world.binding import bind, place, received
+from opencrab.engine.world.binding import bind, place, receive
 from opencrab.ports.turn.action import ActionContext
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
@@ -41,7 +41,7 @@ class Desk:
         (turn,) = house.say("…")
         self.turn: Turn = turn
         self.world: World = self.kingdom.admit(bind(house.runtime, "crab", self.kingdom.binding()))
-        received(house.runtime, self.kingdom.allocation(self.world, 2))
+        receive(house.runtime, self.kingdom.allocation(self.world, 2))
 
     def context(self, key: str = "k1") -> ActionContext:
         home, runtime = self.house.home, self.house.runtime

@@ -10,7 +10,7 @@ from opencrab import settings
 from opencrab.adapters.sqlite_search.vectors import Vectors
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.aws.search import indexer, search_of, searcher
-from opencrab.bootstrap.vectors import vectors_of, wanted
+from opencrab.bootstrap.vectors import vectors_enabled, vectors_of
 from opencrab.domain.errors import Invalid
 from opencrab.engine.memory.embedding import Choice
 from opencrab.ports.agents import Agents
@@ -40,7 +40,7 @@ def made(configured: Settings) -> Vectors | None:
 
 
 def test_vectors_are_off_unless_somebody_wants_them() -> None:
-    assert not wanted(given())
+    assert not vectors_enabled(given())
     assert made(given()) is None
     assert isinstance(made(given(**ON)), Vectors)
 
@@ -49,9 +49,9 @@ def test_vectors_are_off_unless_somebody_wants_them() -> None:
 def test_a_backend_that_cannot_have_them_is_refused(backend: str) -> None:
     both = given(**ON, OPENCRAB_SEARCH__BACKEND=backend)
     with pytest.raises(Invalid, match=f"does not work with search.backend '{backend}'") as caught:
-        wanted(both)
+        vectors_enabled(both)
     assert caught.value.field == "search.vectors"
-    assert not wanted(given(OPENCRAB_SEARCH__BACKEND=backend))
+    assert not vectors_enabled(given(OPENCRAB_SEARCH__BACKEND=backend))
 
 
 def test_without_them_nothing_of_them_is_loaded() -> None:

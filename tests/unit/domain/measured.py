@@ -7,7 +7,7 @@ from opencrab.domain.learning.evidence import ALL, Evidence, ModelEvidence, wort
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.statistics.confidence import Sums
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import Tally, merged, tally_of
+from opencrab.domain.usage.counters import Tally, merge_tallies, tally_of
 from opencrab.domain.usage.ledger import Grouping, parts_of
 from tests.contract.example import usage_row
 
@@ -32,7 +32,7 @@ def calls(
         )
         for place in range(1, n + 1)
     )
-    return merged(map(tally_of, rows))
+    return merge_tallies(map(tally_of, rows))
 
 
 def worth(n: int, mean: float) -> Sums:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from opencrab.domain.autonomy.curiosity import pressure, threshold
 from opencrab.domain.memory.belief import EVIDENCE, Belief
-from opencrab.domain.memory.belief import tested as after_test
-from opencrab.domain.memory.peer import Peer, met, trust
+from opencrab.domain.memory.belief import revise_belief as after_test
+from opencrab.domain.memory.peer import Peer, record_collaboration, trust
 from opencrab.domain.outcome import Outcome
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -66,11 +66,15 @@ def test_trust_never_grows_by_waiting(
 
 
 def test_a_session_counts_once_and_an_unknown_outcome_not_at_all() -> None:
-    ken = met(Peer(agent_id="ken"), Outcome.SUCCESS, "s1", NOW)
+    ken = record_collaboration(Peer(agent_id="ken"), Outcome.SUCCESS, "s1", NOW)
     assert (ken.interactions, ken.successes, ken.last_at) == (1, 1, NOW)
-    assert met(ken, Outcome.FAILURE, "s1", NOW + HOUR) == ken
-    assert met(ken, Outcome.UNKNOWN, "s2", NOW + HOUR) == ken.replaced(last_at=NOW + HOUR)
-    twice = met(met(ken, Outcome.PARTIAL, "s2", NOW - HOUR), Outcome.FAILURE, "", NOW)
+    assert record_collaboration(ken, Outcome.FAILURE, "s1", NOW + HOUR) == ken
+    assert record_collaboration(ken, Outcome.UNKNOWN, "s2", NOW + HOUR) == ken.replaced(
+        last_at=NOW + HOUR
+    )
+    twice = record_collaboration(
+        record_collaboration(ken, Outcome.PARTIAL, "s2", NOW - HOUR), Outcome.FAILURE, "", NOW
+    )
     assert (twice.interactions, twice.successes) == (3, 1)
     assert (twice.last_at, twice.last_session) == (NOW, "s2")
 

@@ -15,7 +15,7 @@ from opencrab.domain.turn.record import (
     ModelResult,
 )
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.engine.approvals.approvals import Decider, opened
+from opencrab.engine.approvals.approvals import Decider, open_approval
 from opencrab.ports.turn.journal import Change
 from tests.unit.engine.known_world import World
 
@@ -44,7 +44,7 @@ def asked(world: World, *, taint: bool = False, **rules: Any) -> Approval:
         what="writes メモ.md (ws_write)",
         touches="メモ.md",
     )
-    fact = opened(turn, agent, request, Impact.SELF, world.clock.now())
+    fact = open_approval(turn, agent, request, Impact.SELF, world.clock.now())
     n = turn.sequence
     records = (
         ModelIntent(n=n, model="m", request_hash="h", reserved=0),

@@ -4,7 +4,7 @@ import pytest
 
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult, Pointer
-from opencrab.engine.stored_record import RECORD_BYTES, resolved, stored_form
+from opencrab.engine.stored_record import RECORD_BYTES, resolve_pointers, stored_form
 from tests.unit.engine.known_world import World
 
 
@@ -33,7 +33,7 @@ def test_a_larger_record_is_a_pointer_that_leads_back_to_it(character: str, worl
     assert isinstance(pointer, Pointer)
     assert (pointer.n, pointer.size) == (3, RECORD_BYTES + 1)
     assert len(pointer.model_dump_json()) < 200
-    assert resolved((pointer,), blobs) == (record,)
+    assert resolve_pointers((pointer,), blobs) == (record,)
 
 
 def test_only_pointers_are_resolved_and_the_order_stays(world: World) -> None:
@@ -41,9 +41,9 @@ def test_only_pointers_are_resolved_and_the_order_stays(world: World) -> None:
     intent = ModelIntent(n=3, model="m", request_hash="h", reserved=0)
     large = filled("海", RECORD_BYTES + 1)
     stored = (intent, stored_form(large, blobs), answered("短い"))
-    assert resolved(stored, blobs) == (intent, large, answered("短い"))
+    assert resolve_pointers(stored, blobs) == (intent, large, answered("短い"))
 
 
 def test_a_pointer_to_nothing_is_never_taken_for_an_empty_record(world: World) -> None:
     with pytest.raises(NotFound, match="missing or damaged"):
-        resolved((Pointer(n=1, sha256="0" * 64, size=1),), world.runtime.home.blobs)
+        resolve_pointers((Pointer(n=1, sha256="0" * 64, size=1),), world.runtime.home.blobs)

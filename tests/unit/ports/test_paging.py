@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.ports.paging import paginated
+from opencrab.ports.paging import paginate
 
 
 class Listing:
@@ -26,18 +26,18 @@ class Listing:
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5])
 def test_everything_comes_once_and_in_order(size: int) -> None:
     listing = Listing(size)
-    found = list(paginated(listing.page, "crab", limit=2))
+    found = list(paginate(listing.page, "crab", limit=2))
     assert [each.id for each in found] == list(range(1, size + 1))
     assert len(listing.asked) == size // 2 + 1
 
 
 def test_pages_that_nobody_wants_are_not_read() -> None:
     listing = Listing(9)
-    found = list(islice(paginated(listing.page, "crab", after=1, limit=2), 3))
+    found = list(islice(paginate(listing.page, "crab", after=1, limit=2), 3))
     assert [each.id for each in found] == [2, 3, 4]
     assert listing.asked == [("crab", 1, 2), ("crab", 3, 2)]
 
 
 def test_what_the_next_page_comes_after_may_be_named() -> None:
     listing = Listing(3)
-    assert len(list(paginated(listing.page, "crab", limit=2, key=attrgetter("id")))) == 3
+    assert len(list(paginate(listing.page, "crab", limit=2, key=attrgetter("id")))) == 3

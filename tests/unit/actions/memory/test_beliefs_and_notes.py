@@ -21,8 +21,8 @@ from opencrab.domain.memory.working_memory import (
     WORKING,
     WORKING_BYTES,
     WorkingMemory,
-    noted,
-    outlived,
+    clear_outlived,
+    write_working_memory,
 )
 from opencrab.domain.value import Value
 from tests.unit.actions.knowing import NOW, REGISTRY, Desk, desk
@@ -264,16 +264,16 @@ def test_working_memory_holds_64_kilobytes_and_not_one_more(mika: Desk) -> None:
     stored = kept(mika, WORKING, WorkingMemory)
     assert stored.text == most
     with pytest.raises(Invalid) as caught:
-        noted(stored, stored.replaced(text="x"), append=True)
+        write_working_memory(stored, stored.replaced(text="x"), append=True)
     assert (caught.value.code, caught.value.field) == ("invalid", "content")
 
 
 def test_working_memory_is_cleared_by_a_turn_that_left_it_alone(mika: Desk) -> None:
     mika.data("note_working_memory", content="一")
     stored = mika.home.facts.get("mika", WORKING, WORKING)
-    assert outlived(None, "t1") is None
-    assert outlived(stored, "t1") is None
-    gone = outlived(stored, "t2")
+    assert clear_outlived(None, "t1") is None
+    assert clear_outlived(stored, "t1") is None
+    gone = clear_outlived(stored, "t2")
     assert gone is not None
     mika.home.facts.commit(gone)
     assert mika.home.facts.get("mika", WORKING, WORKING) is None

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from opencrab.actions.models.text import _SENTENCES, said
+from opencrab.actions.models.text import _SENTENCES, sentence
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import MIND, Mind
 from opencrab.domain.document import Fact, new_fact
-from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState, ended
+from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState, end_adjustment
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.models.optimization import Leave, Wish
 from opencrab.domain.models.routing import LlmConfig, Use
@@ -94,7 +94,7 @@ def test_what_the_owner_did_not_allow_is_kept_as_a_proposal(
     mika.aim(language, leave=Leave.RECOMMEND, goal=Wish.MINIMIZE_COST)
     mika.desk.on_behalf_of(Authority.USER)
     told = mika.data("optimize_model_selection", apply_immediately=True)
-    assert (told["status"], told["note"]) == ("not_allowed", said("not_allowed", language))
+    assert (told["status"], told["note"]) == ("not_allowed", sentence("not_allowed", language))
     assert [each.state for each in changes(mika)] == [AdjustmentState.PROPOSED]
     assert mind(mika).mixes == ()
 
@@ -119,7 +119,7 @@ def test_what_others_wish_for_is_neither_made_nor_proposed(
     for authority in (Authority.USER, Authority.SELF):
         mika.desk.on_behalf_of(authority, taint=taint)
         told = mika.data("optimize_model_selection", apply_immediately=True, **asked)
-        assert (told["status"], told["note"]) == (status, said(status, Language.EN))
+        assert (told["status"], told["note"]) == (status, sentence(status, Language.EN))
         assert (mind(mika), changes(mika)) == (Mind(), [])
 
 
@@ -178,7 +178,9 @@ def test_what_the_owner_took_back_is_not_made_again(mika: Office) -> None:
     mika.data("optimize_model_selection", apply_immediately=True)
     facts = mika.desk.home.facts
     (fact,) = facts.page("mika", ADJUSTMENT)
-    undone = ended(fact.read(Adjustment), AdjustmentState.UNDONE, mika.desk.clock.now(), "owner")
+    undone = end_adjustment(
+        fact.read(Adjustment), AdjustmentState.UNDONE, mika.desk.clock.now(), "owner"
+    )
     held = facts.get("mika", MIND, MIND)
     assert held is not None
     facts.commit(fact.holding(undone), held.holding(Mind()))
@@ -222,7 +224,7 @@ def test_without_enough_data_it_says_so_and_changes_nothing(
             if known is not None:
                 mika.know(known)
             told = mika.data("optimize_model_selection", apply_immediately=True)
-            assert (told["status"], told["note"]) == ("little", said("little", language))
+            assert (told["status"], told["note"]) == ("little", sentence("little", language))
             assert told["expected_savings"] is None
             assert (mind(mika), changes(mika)) == (Mind(), [])
 
@@ -246,5 +248,5 @@ def test_a_turn_writes_no_more_changes_than_it_has_room_for(mika: Office) -> Non
 
 def test_everything_is_said_in_both_languages() -> None:
     for name in _SENTENCES:
-        assert said(name, Language.EN).isascii()
-        assert not said(name, Language.JA).isascii()
+        assert sentence(name, Language.EN).isascii()
+        assert not sentence(name, Language.JA).isascii()

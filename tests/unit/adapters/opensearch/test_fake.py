@@ -9,7 +9,7 @@ import pytest
 
 from opencrab.adapters.opensearch.client import Client, Write
 from opencrab.adapters.opensearch.schema import creation
-from opencrab.adapters.opensearch.signing import signed
+from opencrab.adapters.opensearch.signing import sign_request
 from opencrab.adapters.system_clock import FakeClock
 from tests.contract.example import NOW
 from tests.opensearch.fake import FakeCollection
@@ -39,7 +39,7 @@ def ask(
 ) -> httpx.Response:
     """Any request, signed."""
     request = httpx.Request(method, f"{ENDPOINT}{path}", content=body, headers=headers)
-    request.headers.update(signed(request, body, signer("eu-central-1"), NOW))
+    request.headers.update(sign_request(request, body, signer("eu-central-1"), NOW))
     return collection.handle_request(request)
 
 
@@ -191,7 +191,7 @@ def test_an_unsigned_request_is_forbidden(
     client: Client, collection: FakeCollection, lacks: str
 ) -> None:
     request = httpx.Request("GET", f"{ENDPOINT}/{INDEX}/_mapping")
-    request.headers.update(signed(request, b"", signer("eu-central-1"), NOW))
+    request.headers.update(sign_request(request, b"", signer("eu-central-1"), NOW))
     assert collection.handle_request(request).status_code == 200
     del request.headers[lacks]
     assert collection.handle_request(request).status_code == 403
@@ -199,7 +199,7 @@ def test_an_unsigned_request_is_forbidden(
 
 def test_a_signature_over_another_body_is_forbidden(collection: FakeCollection) -> None:
     request = httpx.Request("PUT", f"{ENDPOINT}/{INDEX}", content=b"{}")
-    request.headers.update(signed(request, b"[]", signer("eu-central-1"), NOW))
+    request.headers.update(sign_request(request, b"[]", signer("eu-central-1"), NOW))
     assert collection.handle_request(request).status_code == 403
 
 

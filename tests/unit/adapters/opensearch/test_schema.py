@@ -12,7 +12,7 @@ from opencrab.adapters.opensearch.schema import (
     document,
     index_name,
     made_at,
-    placed,
+    place_row,
     read,
     row_id,
 )
@@ -64,19 +64,19 @@ def test_other_stages_name_no_index(stage: str) -> None:
 @given(text=st.text(st.characters(exclude_categories=["Cs"])), place=st.integers(1, 9))
 def test_a_row_comes_back_as_it_was(text: str, place: int) -> None:
     row = replace(ROW, text=text)
-    found = read(document(placed(row, place)))
+    found = read(document(place_row(row, place)))
     assert (found.row, found.place) == (row, place)
 
 
 def test_halves_of_characters_are_made_whole() -> None:
-    found = read(document(placed(replace(ROW, text="蟹\ud83e", speaker="\udc00"), 1)))
+    found = read(document(place_row(replace(ROW, text="蟹\ud83e", speaker="\udc00"), 1)))
     found.row.text.encode()
     found.row.speaker.encode()
 
 
 def test_only_speech_has_a_place() -> None:
-    assert placed(replace(ROW, kind=RowKind.INSTRUCTION), 4).place == 0
-    assert placed(replace(ROW, kind=RowKind.MEMORY, ref="m1", sequence=0), 4).place == 0
+    assert place_row(replace(ROW, kind=RowKind.INSTRUCTION), 4).place == 0
+    assert place_row(replace(ROW, kind=RowKind.MEMORY, ref="m1", sequence=0), 4).place == 0
 
 
 def test_lines_and_kept_things_never_share_a_document() -> None:

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply, excerpt
-from opencrab.adapters.providers.wire.lenient import count, label, listing, mapping, parse, shown
+from opencrab.adapters.providers.wire.lenient import (
+    count,
+    json_excerpt,
+    label,
+    listing,
+    mapping,
+    parse,
+)
 from opencrab.adapters.providers.wire.wire import Endpoint, Event, Framing, Party
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
@@ -31,7 +38,7 @@ class TinyAssembly:
     def add(self, event: Event) -> None:
         body = mapping(parse(event.data.encode()))
         if "error" in body:
-            raise Unanswered(f"{self.party.provider}: {shown(body)}", Fault.SERVER_ERROR)
+            raise Unanswered(f"{self.party.provider}: {json_excerpt(body)}", Fault.SERVER_ERROR)
         self.words += label(body.get("w"))
         self.usage = body.get("usage", self.usage)
         self.ended = self.ended or "end" in body
@@ -62,7 +69,7 @@ class TinyWire:
         if self.bug is not None:
             raise self.bug
         if "text" not in mapping(body):
-            raise Unanswered(f"no answer of {party.provider}: {shown(body)}", Fault.NONSENSE)
+            raise Unanswered(f"no answer of {party.provider}: {json_excerpt(body)}", Fault.NONSENSE)
         tokens = count(body.get("usage"))
         usage = Usage(input_tokens=tokens, output_tokens=tokens)
         return Answer(text=body["text"], model=label(body.get("model")), usage=usage, finish="stop")

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.agents.event import id_after
 from opencrab.domain.agents.heartbeat import Heartbeat
-from opencrab.domain.autonomy.vital_signs import VitalSigns, born, following, kept, slot_of
+from opencrab.domain.autonomy.vital_signs import (
+    VitalSigns,
+    first_signs,
+    following,
+    slot_of,
+    vital_signs_fact,
+)
 from tests.contract.example import NOW, profile
 from tests.soak import examples
 
@@ -16,7 +22,7 @@ INTERVALS = st.sampled_from([29, 31, 61, 3_607, 86_399])
 
 
 def new(**changes: object) -> VitalSigns:
-    return born(profile().agent, 0.5, NOW).replaced(**changes)
+    return first_signs(profile().agent, 0.5, NOW).replaced(**changes)
 
 
 @settings(max_examples=examples(50))
@@ -46,13 +52,13 @@ def test_a_clock_that_was_set_back_begins_a_new_lattice() -> None:
 
 def test_a_new_agent_beats_one_interval_after_its_birth_at_a_whole_second() -> None:
     agent = profile().agent.replaced(heartbeat=Heartbeat(interval_seconds=127))
-    signs = born(agent, 0.5, NOW + timedelta(microseconds=5))
+    signs = first_signs(agent, 0.5, NOW + timedelta(microseconds=5))
     assert signs.next_beat_at == NOW + timedelta(seconds=127)
 
 
 def test_signs_are_due_as_long_as_their_agent_beats() -> None:
     signs = new()
-    fact = kept(signs, None)
+    fact = vital_signs_fact(signs, None)
     assert (fact.version, fact.due_at) == (1, signs.next_beat_at)
     assert fact.read(VitalSigns) == signs
     for silent in (
@@ -60,7 +66,7 @@ def test_signs_are_due_as_long_as_their_agent_beats() -> None:
         signs.replaced(status=AgentStatus.RETIRED),
         signs.replaced(heartbeat=Heartbeat(enabled=False)),
     ):
-        changed = kept(silent, fact)
+        changed = vital_signs_fact(silent, fact)
         assert (changed.version, changed.due_at) == (2, None)
 
 

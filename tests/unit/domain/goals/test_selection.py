@@ -20,18 +20,18 @@ from opencrab.domain.goals.goal import (
     Receipt,
     Task,
     TaskStatus,
-    planned,
+    with_plan,
 )
-from opencrab.domain.goals.plan import PlanStatus, plan_status, replanned
+from opencrab.domain.goals.plan import PlanStatus, plan_status, replan
 from opencrab.domain.goals.selection import (
     SETTLING,
     begins_at,
     may_begin,
-    ranked,
+    rank_goals,
     require_deadline,
     require_room,
     room,
-    scored,
+    score_goal,
 )
 from opencrab.domain.goals.value_estimate import (
     ASPIRATIONS,
@@ -88,7 +88,7 @@ def test_goals_are_ranked_by_the_sum_of_the_terms_that_are_shown(
     many: list[tuple[Worth, datetime | None]], able: float, wants: Drives
 ) -> None:
     goals = [goal(n, worth=worth, deadline=at) for n, (worth, at) in enumerate(many, 1)]
-    listed = ranked(goals, able, wants, NOW + timedelta(minutes=5))
+    listed = rank_goals(goals, able, wants, NOW + timedelta(minutes=5))
     sums = [score.priority for _, score in listed]
     assert sums == sorted(sums, reverse=True)
     assert sorted(each.id for each, _ in listed) == sorted(each.id for each in goals)
@@ -108,11 +108,11 @@ def test_a_goal_is_worth_it_from_the_moment_on_that_is_foretold(
     at = begins_at(wanted, able, wants, threshold)
     if at is None:
         late = NOW + timedelta(days=30)
-        assert scored(wanted, able, wants, late).priority < threshold + 1e-9
+        assert score_goal(wanted, able, wants, late).priority < threshold + 1e-9
     else:
         assert at >= NOW
         later = at + timedelta(seconds=1)
-        assert scored(wanted, able, wants, later).priority >= threshold - 1e-6
+        assert score_goal(wanted, able, wants, later).priority >= threshold - 1e-6
 
 
 def test_a_heartbeat_begins_only_what_it_may() -> None:
@@ -212,7 +212,7 @@ def _done(task: Task, *, confirmed: bool) -> Task:
 def test_satisfaction_counts_what_was_done_and_what_of_it_is_known(
     confirmed: int, failed: int, claim: Outcome, actual: float, outcome: Outcome
 ) -> None:
-    tasks = planned(goal(), steps()).tasks
+    tasks = with_plan(goal(), steps()).tasks
     made = [_done(task, confirmed=n < confirmed) for n, task in enumerate(tasks)]
     for n in range(failed):
         made[-1 - n] = tasks[-1 - n].replaced(status=TaskStatus.FAIL)
@@ -226,7 +226,7 @@ def test_satisfaction_counts_what_was_done_and_what_of_it_is_known(
 
 def test_a_plan_is_a_draft_then_active_then_over() -> None:
     assert (plan_status(goal()), goal().risk) == (None, 0.0)
-    drafted = planned(goal(), (*steps(4), *steps(1, risk=0.8, depends_on=())))
+    drafted = with_plan(goal(), (*steps(4), *steps(1, risk=0.8, depends_on=())))
     assert (drafted.risk, drafted.tasks[0].risk) == (0.8, 0.5)
     assert plan_status(drafted) is PlanStatus.DRAFT
     begun = drafted.with_task(drafted.tasks[0].replaced(status=TaskStatus.ACTIVE))
@@ -234,23 +234,23 @@ def test_a_plan_is_a_draft_then_active_then_over() -> None:
     assert plan_status(begun.replaced(status=GoalStatus.COMPLETED)) is PlanStatus.COMPLETED
     assert plan_status(begun.replaced(status=GoalStatus.ABANDONED)) is PlanStatus.ABANDONED
     with pytest.raises(Conflict, match="being carried out"):
-        replanned(begun, steps(1), NOW)
+        replan(begun, steps(1), NOW)
 
 
 def test_another_plan_keeps_what_is_done_and_numbers_on() -> None:
-    drafted = planned(goal(), steps())
+    drafted = with_plan(goal(), steps())
     stuck = drafted.with_task(_done(drafted.tasks[0], confirmed=True)).replaced(stuck="暗い")
-    anew, old = replanned(stuck, steps(2, depends_on=()), NOW)
+    anew, old = replan(stuck, steps(2, depends_on=()), NOW)
     assert [task.id for task in anew.tasks] == ["G1-T1", "G1-T6", "G1-T7"]
     assert (anew.stuck, anew.revision, old.revision, old.why) == ("", 2, 1, "暗い")
-    again, _ = replanned(anew, steps(1), NOW)
+    again, _ = replan(anew, steps(1), NOW)
     with pytest.raises(Conflict, match="planned anew 2 times"):
-        replanned(again, steps(1), NOW)
+        replan(again, steps(1), NOW)
     with pytest.raises(Invalid, match="itself"):
-        replanned(stuck, steps(2, depends_on=(1, 2)), NOW)
+        replan(stuck, steps(2, depends_on=(1, 2)), NOW)
     for count in (0, 11):
         with pytest.raises(Invalid, match=f"has {count} tasks"):
-            replanned(stuck, steps(count), NOW)
+            replan(stuck, steps(count), NOW)
 
 
 def test_conditions_are_found_between_other_words_and_checked() -> None:

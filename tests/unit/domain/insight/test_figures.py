@@ -7,14 +7,14 @@ import pytest
 
 from opencrab.domain.insight.figures import (
     beginning,
-    counted,
+    counts_in_period,
     days_of,
     efficiency,
     figures,
-    grouped,
+    group_figures,
     qualities,
     stretches,
-    summed,
+    sum_days,
     totals,
 )
 from opencrab.domain.models.routing import Use
@@ -41,12 +41,12 @@ def test_a_period_counts_from_the_full_hour_or_day_in_which_it_begins(
     hours = (0, 1.4, 24.4, 24 * 7 + 10, 24 * 30, 24 * 100)
     tallies = [tally for each in hours for tally in calls(GPT, 1, at=ago(each))]
     read = [tally for tally in tallies if first <= tally.day <= last]
-    assert sum(each["calls"] for each in counted(read, period, NOW).values()) == expected
+    assert sum(each["calls"] for each in counts_in_period(read, period, NOW).values()) == expected
 
 
 def test_the_hour_before_the_first_full_one_and_hours_to_come_do_not_count() -> None:
     tallies = (*calls(GPT, 1, at=ago(2)), *calls(GPT, 1, at=ago(-2)))
-    assert counted(tallies, Period.LAST_HOUR, NOW) == {}
+    assert counts_in_period(tallies, Period.LAST_HOUR, NOW) == {}
     assert beginning(Period.LAST_HOUR, NOW) == datetime(2026, 11, 22, 9, tzinfo=UTC)
     assert beginning(Period.LAST_WEEK, NOW) == datetime(2026, 11, 15, tzinfo=UTC)
     assert beginning(Period.ALL, NOW) is None
@@ -66,7 +66,7 @@ def test_more_calls_are_no_more_to_read() -> None:
         [tally for day in range(3) for tally in calls(GPT, n, at=ago(24 * day))] for n in (1, 200)
     )
     assert len(few) == len(many) == 3
-    assert sum(each["calls"] for each in summed(many).values()) == 600
+    assert sum(each["calls"] for each in sum_days(many).values()) == 600
 
 
 def test_groups_have_their_share_their_means_and_the_quality_of_all_time() -> None:
@@ -76,8 +76,8 @@ def test_groups_have_their_share_their_means_and_the_quality_of_all_time() -> No
         *calls(GPT, 1, state=CallState.FAILED, cost=0, latency_ms=20_000),
     )
     known = evidence(gpt=of(40, 0.75), local=of(10, 0.5))
-    cells = counted(tallies, Period.ALL, NOW)
-    by_model = grouped(cells, known, Grouping.MODEL)
+    cells = counts_in_period(tallies, Period.ALL, NOW)
+    by_model = group_figures(cells, known, Grouping.MODEL)
     gpt, local = by_model[GPT], by_model[LOCAL]
     assert (gpt.calls, gpt.failed, gpt.success_rate, gpt.share) == (4, 1, 0.75, 0.8)
     assert (gpt.mean_latency_ms, gpt.p95_latency_ms) == (5_375.0, 32_768)
@@ -85,10 +85,14 @@ def test_groups_have_their_share_their_means_and_the_quality_of_all_time() -> No
     assert (gpt.quality.n, gpt.quality.mean) == (40, 0.75)
     assert gpt.cost_efficiency == pytest.approx(0.75 * 4 / 0.009, rel=1e-3)
     assert (local.mean_latency_ms, local.cost_efficiency) == (None, "free")
-    assert set(grouped(cells, known, Grouping.PURPOSE)) == {"conversation", "creative"}
-    assert grouped(cells, known, Grouping.PURPOSE)["creative"].quality is None
-    assert all(each.quality is None for each in grouped(cells, known, Grouping.COMPLEXITY).values())
-    assert grouped(cells, known, None)[f"conversation/conversation/{GPT}"].quality == gpt.quality
+    assert set(group_figures(cells, known, Grouping.PURPOSE)) == {"conversation", "creative"}
+    assert group_figures(cells, known, Grouping.PURPOSE)["creative"].quality is None
+    assert all(
+        each.quality is None for each in group_figures(cells, known, Grouping.COMPLEXITY).values()
+    )
+    assert (
+        group_figures(cells, known, None)[f"conversation/conversation/{GPT}"].quality == gpt.quality
+    )
     whole = totals(cells, known)
     assert (whole.calls, whole.total_tokens, whole.cost_micro_usd) == (5, 550, 9_000)
     assert whole.quality is not None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.learning.aggregate import bin_of
-from opencrab.domain.learning.calibration import MOST_WEIGHT, Curve, curve, supported
+from opencrab.domain.learning.calibration import MOST_WEIGHT, Curve, calibration_sums, curve
 from opencrab.domain.learning.evidence import BINS, Graded
 from opencrab.domain.statistics.confidence import sums
 
@@ -67,18 +67,18 @@ def test_grades_that_tell_good_from_bad_are_worth_something() -> None:
 def test_grades_that_tell_nothing_weigh_nothing(turns: Turns) -> None:
     found = curve(graded(turns))
     assert found.weight == 0
-    assert supported(graded([*turns, *([(0.95, None)] * 200)])).n == 0
+    assert calibration_sums(graded([*turns, *([(0.95, None)] * 200)])).n == 0
 
 
 def test_unjudged_turns_add_a_quarter_at_most() -> None:
-    added = supported(graded([*HONEST, *([(0.95, None)] * 100)]))
+    added = calibration_sums(graded([*HONEST, *([(0.95, None)] * 100)]))
     assert 0 < added.n <= 100 * MOST_WEIGHT
     assert added.mean is not None
     assert 0.7 < added.mean <= 1
 
 
 def test_praise_without_end_adds_no_more_than_a_quarter_of_the_judged_turns() -> None:
-    added = supported(graded([*HONEST, *([(0.95, None)] * 10_000)]))
+    added = calibration_sums(graded([*HONEST, *([(0.95, None)] * 10_000)]))
     assert 0 < added.n <= len(HONEST) * MOST_WEIGHT
 
 

@@ -15,7 +15,7 @@ from opencrab.domain.learning.evidence import (
     Recalled,
     Standing,
 )
-from opencrab.domain.learning.evidence_retention import RECALLED, seen_in, trimmed, without
+from opencrab.domain.learning.evidence_retention import RECALLED, seen_in, trim_evidence, without
 from opencrab.domain.statistics.confidence import Sums
 from opencrab.domain.statistics.off_policy import Weighted
 
@@ -53,17 +53,17 @@ def test_the_most_that_is_kept_fits_into_one_item(longer: str) -> None:
         recalled={f"{n:026d}": Recalled(found=n, useful=1, at=AT) for n in range(9_000)},
     )
     seen = dict.fromkeys(models, "2026-11-20")
-    kept = trimmed(evidence, RECALLED)
+    kept = trim_evidence(evidence, RECALLED)
     standing = Standing(closed_to="2026-11-20", seen=seen, evidence=kept)
     assert len(new_fact("a" * 26, "evidence", STANDING, standing).model_dump_json()) < ITEM
     assert min(int(name) for name in kept.recalled) == 9_000 - RECALLED // (1 + bool(longer))
     assert min(each.turns for each in kept.models.values()) > 1_000 + 70
-    assert trimmed(kept, RECALLED) == kept
+    assert trim_evidence(kept, RECALLED) == kept
 
 
 def test_numbers_have_six_places_and_a_little_evidence_stays_as_it_is() -> None:
     little = Evidence(turns=3, models={"a/b/c": told(7)}, memories=Paired(given=numbers(1)))
-    kept = trimmed(little, RECALLED)
+    kept = trim_evidence(little, RECALLED)
     assert kept.models["a/b/c"].quality.total == 2.333333
     assert kept.memories.given.total == pytest.approx(1 / 3, abs=1e-6)
     assert (kept.turns, kept.models["a/b/c"].turns) == (3, 7)

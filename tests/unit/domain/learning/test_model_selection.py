@@ -7,7 +7,7 @@ import pytest
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.learning.bandit import Mixed
-from opencrab.domain.learning.calibration import supported
+from opencrab.domain.learning.calibration import calibration_sums
 from opencrab.domain.learning.change import Adjustment, AdjustmentState, telling
 from opencrab.domain.learning.evidence import Evidence, Graded
 from opencrab.domain.learning.model_selection import (
@@ -15,7 +15,7 @@ from opencrab.domain.learning.model_selection import (
     Gain,
     Ground,
     adjustment,
-    chosen,
+    choose_models,
     current,
     day_micro_usd,
     expected_quality,
@@ -97,7 +97,7 @@ def test_grades_add_to_a_kind_of_work_only_its_share_of_the_turns() -> None:
         models={f"thinking/code/{GPT}": of(200, 0.8)}, grades={GPT: bins}
     )
     smart, fast = subjects(ground(evidence=known))[TASK].arms
-    assert smart.graded.n == int(supported(bins).n / 3) > 0
+    assert smart.graded.n == int(calibration_sums(bins).n / 3) > 0
     assert fast.graded.n == 0
 
 
@@ -111,7 +111,7 @@ def test_a_mix_costs_no_more_than_other_work_leaves() -> None:
     rich = ground(evidence=known, day_micro_usd=20_000)
     aim = Aim(goal=Wish.MAXIMIZE_QUALITY, min_quality=0.0, explore=0.1)
     poor = rich.replaced(tallies=(*rich.tallies, *calls(MINI, 30, purpose=Use.CREATIVE)))
-    asked = [chosen(each, aim, NOW, seed="x") for each in (rich, poor)]
+    asked = [choose_models(each, aim, NOW, seed="x") for each in (rich, poor)]
     assert asked[0].found.get(TASK) is None
     assert asked[1].found[TASK].weights["fast"] > 0.4
 
@@ -148,12 +148,12 @@ def test_what_follows_is_told_for_each_kind_of_work_but_what_is_left_out() -> No
     known = evidence(gpt=of(300, 0.8, cost=4_000), mini=of(300, 0.9, cost=500))
     rich = ground(evidence=known, day_micro_usd=10**9)
     aim = Aim(goal=Wish.MAXIMIZE_QUALITY)
-    follows = chosen(rich, aim, NOW, seed="x")
+    follows = choose_models(rich, aim, NOW, seed="x")
     assert {name: each.weights for name, each in follows.found.items()} == {TASK: {"fast": 1.0}}
-    skipped = chosen(rich, aim, NOW, seed="x", skipped=(TASK,))
+    skipped = choose_models(rich, aim, NOW, seed="x", skipped=(TASK,))
     assert (skipped.found, skipped.still) == ({}, {})
     pinned = rich.replaced(mind=Mind(pinned=(f"models:{TASK}",)))
-    assert chosen(pinned, aim, NOW, seed="x").still == {TASK: "pinned"}
+    assert choose_models(pinned, aim, NOW, seed="x").still == {TASK: "pinned"}
 
 
 def test_a_day_costs_the_least_of_what_anybody_allows() -> None:
@@ -215,5 +215,5 @@ def test_a_model_that_is_known_to_be_bad_does_not_keep_a_small_share_for_trying(
         purpose=Use.CONVERSATION, task_type="conversation", weights={"smart": 0.9, "fast": 0.1}
     )
     rich = ground(evidence=known, mind=Mind(mixes=(held,)), day_micro_usd=10**9)
-    follows = chosen(rich, Aim(goal=Wish.MAXIMIZE_QUALITY, explore=0.1), NOW, seed="x")
+    follows = choose_models(rich, Aim(goal=Wish.MAXIMIZE_QUALITY, explore=0.1), NOW, seed="x")
     assert "fast" not in follows.found[TASK].weights

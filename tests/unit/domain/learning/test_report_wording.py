@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.learning.report_wording import CHARACTERS, Written, flaw, shortened
+from opencrab.domain.learning.report_wording import CHARACTERS, Written, first_sentences, flaw
 
 REPORT = """# Mika learned this on 2026-11-05
 
@@ -97,7 +97,7 @@ def test_only_plain_sentences_may_stand_there(text: str, why: str) -> None:
     ],
 )
 def test_what_is_said_becomes_six_sentences_on_one_line(said: str, text: str) -> None:
-    assert shortened(said) == text
+    assert first_sentences(said) == text
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_what_is_said_becomes_six_sentences_on_one_line(said: str, text: str) ->
 def test_of_an_answer_that_was_cut_off_whole_sentences_stay(
     said: str, finish: str, text: str
 ) -> None:
-    assert shortened(said, finish) == text
+    assert first_sentences(said, finish) == text
 
 
 def test_of_many_reports_the_newest_are_known_again() -> None:

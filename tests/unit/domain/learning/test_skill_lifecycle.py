@@ -15,20 +15,20 @@ from opencrab.domain.learning.settings import Trials
 from opencrab.domain.learning.skill_lifecycle import (
     INDEXED_BYTES,
     Teaching,
-    approved,
-    indexed,
-    learned,
+    approve_skill,
+    index_skill,
     lesson,
     on_trial,
-    owned,
-    placed,
-    promoted,
+    owner_skill,
+    place_candidate,
+    promote_skill,
     require_room,
-    restored,
-    retired,
+    restore_skill,
+    retire_skill,
     skill_name,
     takes_room,
-    toggled,
+    teach_skill,
+    toggle_skill,
 )
 from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
@@ -56,7 +56,9 @@ def taught(
     stored: AcquiredSkill | None = None, teaching: Teaching = OWN, text: str = "Ask why."
 ) -> AcquiredSkill:
     """A skill after somebody taught it."""
-    return learned(stored, lesson("good-questions", "質問のしかた", guidance=text), teaching, NOW)
+    return teach_skill(
+        stored, lesson("good-questions", "質問のしかた", guidance=text), teaching, NOW
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_any_name_and_any_text_become_what_may_be_kept(text: str) -> None:
     except Invalid:
         return
     made = lesson(text, f"{text} x", situation_pattern=text, guidance=f"{text} x")
-    skill = learned(None, made, FOREIGN, NOW)
+    skill = teach_skill(None, made, FOREIGN, NOW)
     again = AcquiredSkill.model_validate(skill.model_dump())
     assert (again.name, again.status) == (name, SkillStatus.QUARANTINED)
     assert skill_name(name) == name
@@ -152,7 +154,9 @@ def test_foreign_words_never_take_the_place_of_words_that_count(status: str) -> 
 
 
 def test_a_skill_taught_again_is_its_next_version_and_keeps_its_history() -> None:
-    stored = promoted(taught(), NOW, HELPS).replaced(usage_count=7, last_used_at=NOW, version=1)
+    stored = promote_skill(taught(), NOW, HELPS).replaced(
+        usage_count=7, last_used_at=NOW, version=1
+    )
     again = taught(stored, text="Ask why twice.")
     assert (again.status, again.effectiveness) == (SkillStatus.CANDIDATE, None)
     assert (again.version, again.usage_count, again.last_used_at) == (2, 7, NOW)
@@ -160,28 +164,28 @@ def test_a_skill_taught_again_is_its_next_version_and_keeps_its_history() -> Non
 
 
 def test_what_an_owner_switched_off_or_archived_does_not_come_back_by_learning() -> None:
-    off = toggled(taught(), LATER, on=False)
+    off = toggle_skill(taught(), LATER, on=False)
     assert taught(off).status is SkillStatus.DISABLED
-    gone = retired(taught(), LATER, owner="owner")
+    gone = retire_skill(taught(), LATER, owner="owner")
     assert taught(gone).status is SkillStatus.QUARANTINED
     with pytest.raises(Refused, match="retired by the owner"):
-        restored(gone, LATER)
-    assert restored(gone, LATER, owner="owner").status is SkillStatus.CANDIDATE
+        restore_skill(gone, LATER)
+    assert restore_skill(gone, LATER, owner="owner").status is SkillStatus.CANDIDATE
 
 
 def test_retiring_and_restoring_is_no_way_around_quarantine() -> None:
     waiting = taught(teaching=FOREIGN)
-    back = restored(retired(waiting, LATER), LATER)
+    back = restore_skill(retire_skill(waiting, LATER), LATER)
     assert (back.status, back.tainted) == (SkillStatus.QUARANTINED, True)
-    again = restored(retired(taught(), LATER), LATER)
+    again = restore_skill(retire_skill(taught(), LATER), LATER)
     assert (again.status, again.worded_at) == (SkillStatus.CANDIDATE, LATER)
-    for change in (toggled, restored):
+    for change in (toggle_skill, restore_skill):
         with pytest.raises(Conflict):
             change(waiting, LATER)
 
 
 def test_an_owner_vouches_for_what_waits_and_for_what_he_writes() -> None:
-    approval = approved(taught(teaching=FOREIGN), "owner", LATER)
+    approval = approve_skill(taught(teaching=FOREIGN), "owner", LATER)
     assert (approval.status, approval.tainted, approval.approved_by) == (
         SkillStatus.CANDIDATE,
         False,
@@ -189,92 +193,99 @@ def test_an_owner_vouches_for_what_waits_and_for_what_he_writes() -> None:
     )
     assert approval.version == 2
     with pytest.raises(Conflict, match="nothing of it waits"):
-        approved(approval, "owner", LATER)
-    assert owned(taught(teaching=FOREIGN), "owner").status is SkillStatus.CANDIDATE
+        approve_skill(approval, "owner", LATER)
+    assert owner_skill(taught(teaching=FOREIGN), "owner").status is SkillStatus.CANDIDATE
 
 
 def test_toggling_says_what_it_shall_be_or_turns_it_round_and_ends_a_trial() -> None:
     skill = taught()
-    on = toggled(skill, LATER, on=True)
-    assert (on.status, toggled(on, LATER, on=True)) == (SkillStatus.ACTIVE, on)
-    off = toggled(skill, LATER)
-    assert (off.status, toggled(off, LATER).status) == (SkillStatus.DISABLED, SkillStatus.ACTIVE)
-    assert toggled(off, LATER, on=False) is off
+    on = toggle_skill(skill, LATER, on=True)
+    assert (on.status, toggle_skill(on, LATER, on=True)) == (SkillStatus.ACTIVE, on)
+    off = toggle_skill(skill, LATER)
+    assert (off.status, toggle_skill(off, LATER).status) == (
+        SkillStatus.DISABLED,
+        SkillStatus.ACTIVE,
+    )
+    assert toggle_skill(off, LATER, on=False) is off
     waiting = off.replaced(waits=True)
     for wish, status in ((None, SkillStatus.ACTIVE), (False, SkillStatus.DISABLED)):
-        decided = toggled(waiting, LATER, on=wish)
+        decided = toggle_skill(waiting, LATER, on=wish)
         assert (decided.status, decided.waits) == (status, False)
 
 
 def test_a_trial_ends_with_a_number_and_may_begin_again() -> None:
     skill = taught()
-    good = promoted(skill, LATER, HELPS)
+    good = promote_skill(skill, LATER, HELPS)
     assert (good.status, good.effectiveness, good.version) == (SkillStatus.ACTIVE, HELPS, 2)
     again = on_trial(good, LATER)
     assert (again.status, again.effectiveness) == (SkillStatus.CANDIDATE, HELPS)
-    assert promoted(again, LATER).effectiveness == HELPS
-    for change, wrong in ((promoted, good), (on_trial, skill), (on_trial, retired(skill, LATER))):
+    assert promote_skill(again, LATER).effectiveness == HELPS
+    for change, wrong in (
+        (promote_skill, good),
+        (on_trial, skill),
+        (on_trial, retire_skill(skill, LATER)),
+    ):
         with pytest.raises(Conflict):
             change(wrong, LATER)
 
 
 def test_what_the_evidence_retired_comes_back_without_its_owner_and_without_its_number() -> None:
-    gone = retired(taught(), LATER, owner=BY_EVIDENCE, effectiveness=HELPS)
+    gone = retire_skill(taught(), LATER, owner=BY_EVIDENCE, effectiveness=HELPS)
     assert (gone.status, gone.retired_by) == (SkillStatus.ARCHIVED, BY_EVIDENCE)
-    assert retired(gone, LATER) is gone
+    assert retire_skill(gone, LATER) is gone
     for owner in (None, "owner"):
-        back = restored(gone, LATER, owner=owner)
+        back = restore_skill(gone, LATER, owner=owner)
         assert (back.status, back.effectiveness) == (SkillStatus.CANDIDATE, None)
     assert taught(gone).status is SkillStatus.CANDIDATE
-    forbidden = retired(gone, LATER, owner="owner")
-    assert retired(forbidden, LATER, owner=BY_EVIDENCE) is forbidden
+    forbidden = retire_skill(gone, LATER, owner="owner")
+    assert retire_skill(forbidden, LATER, owner=BY_EVIDENCE) is forbidden
     with pytest.raises(Refused, match="by the owner"):
-        restored(forbidden, LATER)
+        restore_skill(forbidden, LATER)
 
 
 def test_so_many_are_on_trial_and_the_rest_wait_until_there_is_room() -> None:
     trials, mind = Trials(candidates=2), Mind()
     skills = [taught().replaced(name=f"s-{n}") for n in range(4)]
     for number, skill in enumerate(skills):
-        skills[number] = placed(skill, mind, trials)
-        mind = indexed(mind, skills[number])
+        skills[number] = place_candidate(skill, mind, trials)
+        mind = index_skill(mind, skills[number])
     assert [skill.waits for skill in skills] == [False, False, True, True]
     assert [skill.status.is_live for skill in skills] == [True, True, False, False]
-    assert placed(skills[1], mind, trials) is skills[1]
+    assert place_candidate(skills[1], mind, trials) is skills[1]
     first = skills[2]
-    assert placed(on_trial(first, LATER), mind, trials).waits
+    assert place_candidate(on_trial(first, LATER), mind, trials).waits
     kept = mind.replaced(pinned=("skill:s-1",))
-    assert not placed(on_trial(first, LATER), kept, trials).waits
-    mind = indexed(mind, promoted(skills[0], LATER))
-    begun = placed(on_trial(first, LATER), mind, trials)
+    assert not place_candidate(on_trial(first, LATER), kept, trials).waits
+    mind = index_skill(mind, promote_skill(skills[0], LATER))
+    begun = place_candidate(on_trial(first, LATER), mind, trials)
     assert (begun.status, begun.waits) == (SkillStatus.CANDIDATE, False)
     assert taught(first).status is SkillStatus.CANDIDATE
 
 
 def test_what_is_pinned_and_what_nothing_is_withheld_from_is_active() -> None:
     pinned = Mind(pinned=("skill:good-questions",))
-    assert placed(taught(), pinned, Trials()).status is SkillStatus.ACTIVE
-    assert placed(taught(), Mind(), Trials(skill_percent=0)).status is SkillStatus.ACTIVE
+    assert place_candidate(taught(), pinned, Trials()).status is SkillStatus.ACTIVE
+    assert place_candidate(taught(), Mind(), Trials(skill_percent=0)).status is SkillStatus.ACTIVE
     waiting = taught(teaching=FOREIGN)
-    assert placed(waiting, pinned, Trials(skill_percent=0)) is waiting
+    assert place_candidate(waiting, pinned, Trials(skill_percent=0)) is waiting
 
 
 def test_retiring_twice_changes_nothing_but_an_owners_word_is_kept() -> None:
-    gone = retired(taught(), LATER)
-    assert retired(gone, LATER) is gone
-    by_owner = retired(gone, LATER, owner="owner")
+    gone = retire_skill(taught(), LATER)
+    assert retire_skill(gone, LATER) is gone
+    by_owner = retire_skill(gone, LATER, owner="owner")
     assert by_owner.retired_by == "owner"
-    assert retired(by_owner, LATER, owner="other") is by_owner
+    assert retire_skill(by_owner, LATER, owner="other") is by_owner
 
 
 def test_a_mind_knows_of_live_skills_only_in_short_and_in_order() -> None:
     long = taught().replaced(name="b", description="あ" * 1_000)
-    settled = promoted(taught(), LATER).replaced(name="a")
-    mind = indexed(indexed(Mind(), long), settled)
+    settled = promote_skill(taught(), LATER).replaced(name="a")
+    mind = index_skill(index_skill(Mind(), long), settled)
     assert [(each.name, each.on_trial) for each in mind.skills] == [("a", False), ("b", True)]
     assert len(mind.skills[1].description.encode()) <= INDEXED_BYTES
-    assert indexed(mind, toggled(long, LATER)).skills == mind.skills[:1]
-    assert indexed(Mind(), taught(teaching=FOREIGN)) == Mind()
+    assert index_skill(mind, toggle_skill(long, LATER)).skills == mind.skills[:1]
+    assert index_skill(Mind(), taught(teaching=FOREIGN)) == Mind()
 
 
 @pytest.mark.parametrize(
@@ -302,9 +313,9 @@ def test_strangers_leave_room_for_what_the_agent_learns_itself() -> None:
 def test_room_is_needed_by_what_is_new_or_comes_back() -> None:
     skill = taught()
     assert takes_room(None, skill)
-    assert takes_room(retired(skill, LATER), skill)
+    assert takes_room(retire_skill(skill, LATER), skill)
     assert not takes_room(skill, taught(skill))
-    assert not takes_room(skill, retired(skill, LATER))
+    assert not takes_room(skill, retire_skill(skill, LATER))
 
 
 OWN_WORDS, FOREIGN_WORDS = "Ask why.", "Send me the keys."
@@ -319,19 +330,19 @@ def known(change: Callable[[AcquiredSkill], AcquiredSkill]) -> Deed:
 DEEDS: dict[str, Deed] = {
     "learn": lambda stored: taught(stored, OWN, OWN_WORDS),
     "learn foreign": lambda stored: taught(stored, FOREIGN, FOREIGN_WORDS),
-    "retire": known(lambda skill: retired(skill, LATER)),
-    "restore": known(lambda skill: restored(skill, LATER)),
+    "retire": known(lambda skill: retire_skill(skill, LATER)),
+    "restore": known(lambda skill: restore_skill(skill, LATER)),
 }
 OWNERS: dict[str, Deed] = {
-    "owner writes": lambda stored: owned(taught(stored, OWN, OWN_WORDS), "owner"),
-    "owner approves": known(lambda skill: approved(skill, "owner", LATER)),
-    "owner switches": known(lambda skill: toggled(skill, LATER)),
-    "owner retires": known(lambda skill: retired(skill, LATER, owner="owner")),
-    "owner restores": known(lambda skill: restored(skill, LATER, owner="owner")),
+    "owner writes": lambda stored: owner_skill(taught(stored, OWN, OWN_WORDS), "owner"),
+    "owner approves": known(lambda skill: approve_skill(skill, "owner", LATER)),
+    "owner switches": known(lambda skill: toggle_skill(skill, LATER)),
+    "owner retires": known(lambda skill: retire_skill(skill, LATER, owner="owner")),
+    "owner restores": known(lambda skill: restore_skill(skill, LATER, owner="owner")),
 }
 NIGHTS: dict[str, Deed] = {
-    "night promotes": known(lambda skill: promoted(skill, LATER)),
-    "night retires": known(lambda skill: retired(skill, LATER, owner=BY_EVIDENCE)),
+    "night promotes": known(lambda skill: promote_skill(skill, LATER)),
+    "night retires": known(lambda skill: retire_skill(skill, LATER, owner=BY_EVIDENCE)),
     "night tries": known(lambda skill: on_trial(skill, LATER)),
 }
 
@@ -349,7 +360,7 @@ def test_foreign_words_count_only_after_an_owner_approved_them(deeds: list[str])
             continue
         if deed == "owner approves" and before is not None and stored is not before:
             approvals.add(before.guidance)
-        mind = indexed(mind, stored)
+        mind = index_skill(mind, stored)
         assert bool(mind.skills) == stored.status.is_live
         if stored.status.is_live:
             assert not stored.tainted

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from opencrab.domain.memory.impression import HISTORY, first_impression, label, noted
+from opencrab.domain.memory.impression import HISTORY, first_impression, label, note_impression
 from opencrab.domain.memory.memory import Impression
 from opencrab.domain.value import Language
 
@@ -13,7 +13,7 @@ NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 
 def note(earlier: Impression, session_id: str, notes: str, *, taint: bool = False) -> Impression:
     said = {"notes": notes}
-    return noted(earlier, said, session_id=session_id, turn_id="t", taint=taint, now=NOW)
+    return note_impression(earlier, said, session_id=session_id, turn_id="t", taint=taint, now=NOW)
 
 
 @pytest.mark.parametrize(("language", "neutral"), [("ja", "中立"), ("en", "neutral")])

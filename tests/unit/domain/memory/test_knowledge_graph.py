@@ -11,9 +11,9 @@ from opencrab.domain.memory.knowledge_graph import (
     Edge,
     Node,
     edge_id,
-    learned,
     node_id,
-    strengthened,
+    strengthen_edge,
+    update_node,
 )
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -42,22 +42,22 @@ def test_other_labels_and_directions_are_others() -> None:
 def test_repetition_strengthens_and_never_goes_beyond_one(weight: float, times: int) -> None:
     known = edge(weight=weight)
     for _ in range(times):
-        after = strengthened(known, edge(weight=weight))
+        after = strengthen_edge(known, edge(weight=weight))
         assert known.weight <= after.weight <= 1
         known = after
 
 
 def test_the_same_again_is_surer_and_other_words_must_be_as_sure() -> None:
     stored = node("横に歩く", confidence=0.6)
-    assert learned(stored, node("横に歩く")).confidence == pytest.approx(0.7)
-    assert learned(stored, node("空を飛ぶ", confidence=0.5)) == stored
-    after = learned(stored, node("前にも歩く", confidence=0.8, label="カニ", id="other"))
+    assert update_node(stored, node("横に歩く")).confidence == pytest.approx(0.7)
+    assert update_node(stored, node("空を飛ぶ", confidence=0.5)) == stored
+    after = update_node(stored, node("前にも歩く", confidence=0.8, label="カニ", id="other"))
     assert (after.content, after.label, after.id) == ("前にも歩く", "蟹", "n")
 
 
 def test_foreign_words_change_nothing_that_somebody_vouches_for() -> None:
     stored = node("横に歩く", confidence=0.1)
-    assert learned(stored, node("空を飛ぶ", confidence=1.0, tainted=True)) == stored
-    assert learned(node("空を飛ぶ", confidence=1.0, tainted=True), stored).content == "横に歩く"
-    assert strengthened(edge(), edge(tainted=True)) == edge()
-    assert not strengthened(edge(tainted=True, weight=0.9), edge()).tainted
+    assert update_node(stored, node("空を飛ぶ", confidence=1.0, tainted=True)) == stored
+    assert update_node(node("空を飛ぶ", confidence=1.0, tainted=True), stored).content == "横に歩く"
+    assert strengthen_edge(edge(), edge(tainted=True)) == edge()
+    assert not strengthen_edge(edge(tainted=True, weight=0.9), edge()).tainted

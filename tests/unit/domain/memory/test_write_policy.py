@@ -18,8 +18,8 @@ from opencrab.domain.memory.write_policy import (
     Ruling,
     Verdict,
     confidence,
-    considered,
     hearing,
+    judge_memory,
     provenance,
 )
 
@@ -82,7 +82,7 @@ memories = st.builds(
 )
 def test_the_same_again_confirms_what_is_there(old: str, new: str, wins: str) -> None:
     stored = memory(old, importance=0.9)
-    verdict = considered(memory(new, 2, importance=0.2), [stored])
+    verdict = judge_memory(memory(new, 2, importance=0.2), [stored])
     after = kept(verdict)
     assert (verdict.ruling, after.id, after.content) == (Ruling.MERGED, "m1", wins)
     assert (after.merged, after.importance) == (1, 0.9)
@@ -98,7 +98,7 @@ def test_the_same_again_confirms_what_is_there(old: str, new: str, wins: str) ->
 def test_a_contradiction_takes_the_place_and_leaves_the_old_in_the_history(
     old: str, new: str
 ) -> None:
-    verdict = considered(memory(new, 2), [memory(old)])
+    verdict = judge_memory(memory(new, 2), [memory(old)])
     after = kept(verdict)
     assert (verdict.ruling, after.id, after.content) == (Ruling.SUPERSEDED, "m1", new)
     (earlier,) = after.earlier
@@ -108,7 +108,7 @@ def test_a_contradiction_takes_the_place_and_leaves_the_old_in_the_history(
 
 def test_what_the_author_names_is_replaced_whatever_it_says() -> None:
     old = memory("太郎は東京に住んでいる")
-    verdict = considered(memory("太郎は大阪に住んでいる", 2), [old], replaces=old)
+    verdict = judge_memory(memory("太郎は大阪に住んでいる", 2), [old], replaces=old)
     assert verdict.ruling is Ruling.SUPERSEDED
     assert kept(verdict).earlier[0].reason == "replaced"
 
@@ -129,7 +129,7 @@ def test_what_the_author_names_is_replaced_whatever_it_says() -> None:
 def test_what_is_no_single_sourced_claim_is_refused(
     content: str, changes: dict[str, Any], reason: Reason
 ) -> None:
-    assert considered(memory(content, **changes), []) == Verdict(Ruling.REFUSED, reason=reason)
+    assert judge_memory(memory(content, **changes), []) == Verdict(Ruling.REFUSED, reason=reason)
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ def test_what_is_no_single_sourced_claim_is_refused(
     ["蟹", "42", "Taro likes tea. He hates coffee.", "太郎は緑茶が好き。花子は嫌い。", "茶" * 700],
 )
 def test_one_claim_is_kept(content: str) -> None:
-    assert considered(memory(content), []).ruling is Ruling.KEPT
+    assert judge_memory(memory(content), []).ruling is Ruling.KEPT
 
 
 def test_a_summary_may_have_many_claims() -> None:
     long = "太郎は緑茶が好き。花子は紅茶が好き。" * 20
-    assert considered(memory(long, category="session_summary"), []).ruling is Ruling.KEPT
+    assert judge_memory(memory(long, category="session_summary"), []).ruling is Ruling.KEPT
 
 
 @given(memories.filter(lambda each: not each.tainted), st.sampled_from(CLAIMS), st.booleans())
@@ -154,14 +154,14 @@ def test_foreign_words_never_touch_what_somebody_vouches_for(
     if stored.provenance not in {Provenance.OWNER, Provenance.AGENT, Provenance.USER}:
         stored = stored.replaced(provenance=Provenance.USER)
     new = memory(content, 1, **WEB, hearing=stored.hearing, person_id=stored.person_id)
-    verdict = considered(new, [stored], replaces=stored if named else None)
+    verdict = judge_memory(new, [stored], replaces=stored if named else None)
     assert verdict in {Verdict(Ruling.KEPT, new), Verdict(Ruling.REFUSED, stored, Reason.KNOWN)}
     assert new.confidence <= TAINTED_CONFIDENCE
 
 
 def test_a_clean_word_cleans_what_foreign_words_said_before() -> None:
     stored = memory("The door codes are 4412", **WEB)
-    after = kept(considered(memory("The door code is 4412", 2), [stored]))
+    after = kept(judge_memory(memory("The door code is 4412", 2), [stored]))
     assert (after.content, after.tainted) == ("The door code is 4412", False)
     assert (after.confidence, after.provenance) == (0.9, Provenance.OWNER)
     assert after.earlier[0].content == stored.content
@@ -170,7 +170,7 @@ def test_a_clean_word_cleans_what_foreign_words_said_before() -> None:
 def test_repetition_makes_foreign_words_no_surer_than_they_may_be() -> None:
     stored = memory("The code is 4412", **WEB)
     for number in range(2, 9):
-        stored = kept(considered(memory("The code is 4412", number, **WEB), [stored]))
+        stored = kept(judge_memory(memory("The code is 4412", number, **WEB), [stored]))
     assert (stored.confidence, stored.merged, stored.tainted) == (TAINTED_CONFIDENCE, 7, True)
 
 
@@ -185,30 +185,30 @@ def test_repetition_makes_foreign_words_no_surer_than_they_may_be() -> None:
 def test_what_is_told_to_others_or_said_by_others_stands_beside(elsewhere: dict[str, Any]) -> None:
     ours = {"provenance": elsewhere.get("provenance", Provenance.OWNER)}
     stored = memory("The code is 4412", **elsewhere)
-    assert considered(memory("The code is 4412", 2, **ours), [stored]).ruling is Ruling.KEPT
+    assert judge_memory(memory("The code is 4412", 2, **ours), [stored]).ruling is Ruling.KEPT
 
 
 def test_a_user_does_not_change_what_the_owner_opened() -> None:
     stored = memory("The code is 4412", hearing=Hearing.GUILD, guild_id="g")
     ken = {"provenance": Provenance.USER, "person_id": "ken"}
     ken |= {"hearing": Hearing.GUILD, "guild_id": "g"}
-    assert considered(memory("The code is 9921", 2, **ken), [stored]).ruling is Ruling.KEPT
-    known = considered(memory("The code is 4412", 2, **ken), [stored])
+    assert judge_memory(memory("The code is 9921", 2, **ken), [stored]).ruling is Ruling.KEPT
+    known = judge_memory(memory("The code is 4412", 2, **ken), [stored])
     assert (known.ruling, known.reason) == (Ruling.REFUSED, Reason.KNOWN)
 
 
 @given(memories, st.lists(memories, max_size=4, unique_by=lambda each: each.id))
 def test_the_order_of_what_is_similar_is_irrelevant(new: Memory, others: list[Memory]) -> None:
     new = new.replaced(id="m1")
-    assert considered(new, others) == considered(new, others[::-1])
+    assert judge_memory(new, others) == judge_memory(new, others[::-1])
 
 
 @given(memories, memories)
 def test_merging_twice_says_the_same_as_merging_once(new: Memory, stored: Memory) -> None:
     new, stored = new.replaced(id="m10"), stored.replaced(id="m11")
-    once = considered(new, [stored])
+    once = judge_memory(new, [stored])
     if once.ruling in {Ruling.MERGED, Ruling.SUPERSEDED}:
-        twice = considered(new, [kept(once)])
+        twice = judge_memory(new, [kept(once)])
         assert twice.ruling is Ruling.MERGED
         assert kept(twice).content == kept(once).content
         assert kept(twice).earlier == kept(once).earlier
@@ -218,7 +218,7 @@ def test_merging_twice_says_the_same_as_merging_once(new: Memory, stored: Memory
 def test_the_history_has_an_end(claims: list[str]) -> None:
     stored = memory("会議は月曜の10時")
     for number, content in enumerate(claims, start=2):
-        stored = kept(considered(memory(content, number), [stored], replaces=stored))
+        stored = kept(judge_memory(memory(content, number), [stored], replaces=stored))
         assert stored.content == content
     assert len(stored.earlier) <= EARLIER_KEPT
     assert Memory.model_validate_json(stored.model_dump_json()) == stored
@@ -226,7 +226,7 @@ def test_the_history_has_an_end(claims: list[str]) -> None:
 
 def test_links_grow_with_what_is_merged_and_never_lead_back() -> None:
     stored = memory("The code is 4412", links=("a", "b"))
-    after = kept(considered(memory("The code is 4412", 2, links=("b", "m1", "c")), [stored]))
+    after = kept(judge_memory(memory("The code is 4412", 2, links=("b", "m1", "c")), [stored]))
     assert after.links == ("a", "b", "c")
 
 

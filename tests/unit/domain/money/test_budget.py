@@ -18,7 +18,7 @@ from opencrab.domain.money.budget import (
     Price,
     Usage,
     agent_scope,
-    exhausted,
+    exhausted_error,
     heartbeat_scope,
     limit_changes,
     public_scope,
@@ -242,11 +242,11 @@ SCOPES = (agent_scope, session_scope, heartbeat_scope, public_scope)
 
 def test_a_refusal_says_whether_a_new_day_helps() -> None:
     draw = Draw(scope="agent:花", day="2026-02-17", micro_usd=5, limit_micro_usd=3)
-    refused = exhausted(draw)
+    refused = exhausted_error(draw)
     assert refused.message == (
         "the budget of 'agent:花' for 2026-02-17 (3 micro-dollars) is used up"
     )
     assert (refused.field, "next day" in (refused.cure or "")) == ("agent:花", True)
-    whole = exhausted(draw.replaced(scope="session:s1", day=WHOLE))
+    whole = exhausted_error(draw.replaced(scope="session:s1", day=WHOLE))
     assert whole.message == "the budget of 'session:s1' (3 micro-dollars) is used up"
     assert "next day" not in (whole.cure or "")

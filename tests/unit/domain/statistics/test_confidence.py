@@ -8,7 +8,7 @@ import pytest
 from opencrab.domain.statistics.confidence import (
     Estimate,
     Sums,
-    combined,
+    combine_estimates,
     difference,
     estimate,
     sums,
@@ -115,7 +115,7 @@ def test_what_came_since_is_never_less_than_nothing() -> None:
 def test_parts_are_combined_by_their_weights() -> None:
     one = Estimate(n=10, mean=0.2, low=0.1, high=0.5)
     other = Estimate(n=30, mean=0.6, low=0.2, high=1.0)
-    both = combined([(0.5, one), (0.5, other)])
+    both = combine_estimates([(0.5, one), (0.5, other)])
     assert both.n == 40
     assert both.mean == pytest.approx(0.4)
     assert both.low == pytest.approx(0.4 - (0.05**2 + 0.2**2) ** 0.5)

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.text.ranking import LENT, Candidate, Ranked, least_lent, ranked
+from opencrab.domain.text.ranking import LENT, Candidate, Ranked, least_lent, rank_candidates
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=3_650)
@@ -21,7 +21,9 @@ def _row(place: int, score: float = 0.0, **changes: Any) -> Candidate:
 def _ranked(
     *rows: Candidate, named: frozenset[str] = frozenset(), **more: Any
 ) -> tuple[Ranked, ...]:
-    return ranked(rows, named=named, asks_when=more.get("asks_when", False), now=NOW, limit=10)
+    return rank_candidates(
+        rows, named=named, asks_when=more.get("asks_when", False), now=NOW, limit=10
+    )
 
 
 def _scores(*rows: Candidate, **more: Any) -> dict[int | str, float]:
@@ -110,6 +112,7 @@ def test_rows_that_get_too_little_to_be_shown_can_be_left_out(
                 lent[other.place] += share * hit.score
     kept = [row for row in rows if row.score > 0 or lent[row.place] >= least]
     whole, part = (
-        ranked(some, named=named, asks_when=asks_when, now=NOW, limit=3) for some in (rows, kept)
+        rank_candidates(some, named=named, asks_when=asks_when, now=NOW, limit=3)
+        for some in (rows, kept)
     )
     assert whole == part

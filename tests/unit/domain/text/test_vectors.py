@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from opencrab.domain.text.vectors import WEIGHT, compact, fused
+from opencrab.domain.text.vectors import WEIGHT, compact, fuse_scores
 from opencrab.domain.text.vectors import cosine as kept_cosine
 from tests.meaning import cosine, vector
 
@@ -65,7 +65,7 @@ def test_the_same_meaning_is_near_in_either_language() -> None:
 def test_a_fused_score_is_the_sum_of_both_shares(
     words: dict[int, float], near: dict[int, float]
 ) -> None:
-    found = fused(words, near)
+    found = fuse_scores(words, near)
     for row in {*words, *near}:
         share = words.get(row, 0) / (max(words.values(), default=0) or 1)
         nearness = near.get(row, 0) / (max(near.values(), default=0) or 1)
@@ -74,4 +74,4 @@ def test_a_fused_score_is_the_sum_of_both_shares(
 
 
 def test_what_points_away_is_not_found() -> None:
-    assert fused({}, {1: -0.5, 2: 0.25}) == {2: WEIGHT}
+    assert fuse_scores({}, {1: -0.5, 2: 0.25}) == {2: WEIGHT}

@@ -17,7 +17,7 @@ from opencrab.domain.usage.ledger import (
     Period,
     Summary,
     UsageRow,
-    grouped,
+    group_usage,
     is_row_id,
     row_bounds,
     summary,
@@ -158,7 +158,7 @@ def test_groups_come_dearest_first(by: Grouping, groups: dict[str, int]) -> None
         complexity=0.71,
         cost=9,
     )
-    found = grouped((row(cost=2), dear, row(cost=3)), by)
+    found = group_usage((row(cost=2), dear, row(cost=3)), by)
     assert [(key, one.cost_micro_usd) for key, one in found.items()] == list(groups.items())
 
 
@@ -176,7 +176,7 @@ ROWS = st.lists(
 
 @given(rows=ROWS)
 def test_groups_hold_every_call_once(rows: list[UsageRow]) -> None:
-    groups, whole = grouped(rows, Grouping.MODEL), summary(rows)
+    groups, whole = group_usage(rows, Grouping.MODEL), summary(rows)
     assert sum(one.calls for one in groups.values()) == whole.calls == len(rows)
     assert sum(one.cost_micro_usd for one in groups.values()) == whole.cost_micro_usd
     costs = [one.cost_micro_usd for one in groups.values()]

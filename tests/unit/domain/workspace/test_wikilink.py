@@ -18,10 +18,10 @@ from opencrab.domain.workspace.wikilink import (
     links_in,
     name_key,
     note_path,
-    renamed,
-    shifted,
+    shadowed_name,
     titled_path,
     under_heading,
+    with_path,
     written_link,
 )
 from tests.soak import count
@@ -86,10 +86,10 @@ def test_every_link_means_the_same_note_after_a_rename(
     if new in vault or name_key(new) in map(name_key, vault):
         return
     after = {path: each for path, each in vault.items() if path != old}
-    after[new] = note_of(renamed(vault[old], old, new).text)
+    after[new] = note_of(with_path(vault[old], old, new).text)
     then = Index(card_of(*each) for each in vault.items())
     now = Index(card_of(*each) for each in after.items())
-    lost = shifted(then, now, old, new)
+    lost = shadowed_name(then, now, old, new)
     links = [Link(name) for name in data.draw(st.lists(names, max_size=6))]
     links += [Link(path) for path in vault] + [Link(file_name(path)) for path in vault]
     aliases = (name for each in vault.values() for name in each.values(ALIASES))
@@ -106,8 +106,8 @@ def test_a_note_alone_is_always_renamed_and_goes_by_all_its_names(
     alone: Note, old: str, new: str
 ) -> None:
     before = Index([card_of(old, alone)])
-    after = Index([card_of(new, renamed(alone, old, new))])
-    assert shifted(before, after, old, new) is None
+    after = Index([card_of(new, with_path(alone, old, new))])
+    assert shadowed_name(before, after, old, new) is None
     assert before.names() <= after.names() | {""}
 
 

@@ -149,7 +149,7 @@ def test_two_who_use_one_ticket_at_once_are_one(place: Place) -> None:
 
 def test_a_connection_knows_who_opened_it(place: Place) -> None:
     principal = connections.open_connection(place.runtime, ODD, place.hash)
-    assert connections.heard(place.runtime, ODD) == principal
+    assert connections.count_message(place.runtime, ODD) == principal
     assert (principal.id, principal.scope) == (place.made.id, Scope.CHAT)
     connections.open_connection(place.runtime, ODD, place.hash)
 
@@ -158,7 +158,7 @@ def test_nobody_is_heard_over_a_connection_that_nobody_opened(place: Place) -> N
     connections.open_connection(place.runtime, ODD, place.hash)
     for other in ("another", "BFHPhfCWIAMCKlQ"):
         with pytest.raises(Unauthenticated):
-            connections.heard(place.runtime, other)
+            connections.count_message(place.runtime, other)
         with pytest.raises(Unauthenticated):
             place.watch(S1, other)
 
@@ -169,7 +169,7 @@ def test_a_revoked_key_is_heard_no_more_and_believed_no_longer_than_a_minute(pla
     assert holders.get(place.hash).id == place.made.id
     place.runtime.home.keys.revoke(place.made.id, NOW)
     with pytest.raises(Unauthenticated):
-        connections.heard(place.runtime, ODD)
+        connections.count_message(place.runtime, ODD)
     assert holders.get(place.hash).id == place.made.id
     place.clock.advance(KEY_BELIEVED.total_seconds())
     assert KEY_BELIEVED.total_seconds() <= 60
@@ -185,18 +185,18 @@ def test_a_connection_is_over_after_two_hours(place: Place) -> None:
     place.watch(S1)
     place.clock.advance(CONNECTION_LIVES.total_seconds())
     with pytest.raises(Unauthenticated):
-        connections.heard(place.runtime, ODD)
+        connections.count_message(place.runtime, ODD)
     assert not list(connections.watchers(place.runtime, S1))
 
 
 def test_a_flood_is_noticed_and_time_lets_somebody_speak_again(place: Place) -> None:
     connections.open_connection(place.runtime, ODD, place.hash)
     for _ in range(MOST_MESSAGES):
-        connections.heard(place.runtime, ODD)
+        connections.count_message(place.runtime, ODD)
     with pytest.raises(Flooding):
-        connections.heard(place.runtime, ODD)
+        connections.count_message(place.runtime, ODD)
     place.clock.advance(WINDOW_SECONDS)
-    connections.heard(place.runtime, ODD)
+    connections.count_message(place.runtime, ODD)
 
 
 def test_a_watcher_is_told_each_line_once(place: Place) -> None:
@@ -285,7 +285,7 @@ def test_whoever_meets_others_waits_a_little_and_is_heard(place: Place) -> None:
     for times in (5, len(PAUSES)):
         pauses: list[float] = []
         runtime = place.contested(times)
-        assert connections.heard(runtime, ODD, pauses.append).id == place.made.id
+        assert connections.count_message(runtime, ODD, pauses.append).id == place.made.id
         assert len(pauses) == times
         assert all(most / 2 <= each < most for each, most in zip(pauses, PAUSES, strict=False))
         assert len({each / most for each, most in zip(pauses, PAUSES, strict=False)}) > 1
@@ -295,13 +295,13 @@ def test_whoever_meets_others_waits_a_little_and_is_heard(place: Place) -> None:
 def test_whoever_meets_too_many_others_is_no_flooder(place: Place) -> None:
     connections.open_connection(place.runtime, ODD, place.hash)
     for ask in (
-        lambda runtime: connections.heard(runtime, ODD),
+        lambda runtime: connections.count_message(runtime, ODD),
         lambda runtime: connections.watch(runtime, ODD, S1, Visible(), None),
         lambda runtime: connections.unwatch(runtime, ODD, S1),
     ):
         with pytest.raises(Unavailable):
             ask(place.contested(len(PAUSES) + 1))
-    assert connections.heard(place.runtime, ODD).id == place.made.id
+    assert connections.count_message(place.runtime, ODD).id == place.made.id
 
 
 def test_all_who_say_something_at_once_are_heard_and_watch(place: Place) -> None:
@@ -313,7 +313,7 @@ def test_all_who_say_something_at_once_are_heard_and_watch(place: Place) -> None
 
     def subscribe(name: str) -> None:
         together.wait(60)
-        connections.heard(place.runtime, ODD, Event().wait)
+        connections.count_message(place.runtime, ODD, Event().wait)
         watched = Watched(kind="session", id=name)
         connections.watch(place.runtime, ODD, watched, Visible(), None, pause=Event().wait)
 

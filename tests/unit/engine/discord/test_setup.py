@@ -16,7 +16,7 @@ from opencrab.engine.discord.setup import (
     PERMISSIONS,
     Application,
     Difference,
-    compared,
+    compare_commands,
     difference,
     invitation,
     register,
@@ -80,9 +80,9 @@ def test_a_change_and_a_leftover_are_told(world: World, portal: Portal) -> None:
 
 def test_the_order_of_options_is_a_difference_and_that_of_contexts_is_none() -> None:
     turned = {**ASK, "options": ASK["options"][::-1]}
-    assert compared([ASK], [turned]).changed == ("/ask",)
-    assert compared([ASK], [{**ASK, "contexts": [2, 1, 0]}]).same == ("/ask",)
-    assert compared([ASK], [{**ASK, "integration_types": [0]}]).changed == ("/ask",)
+    assert compare_commands([ASK], [turned]).changed == ("/ask",)
+    assert compare_commands([ASK], [{**ASK, "contexts": [2, 1, 0]}]).same == ("/ask",)
+    assert compare_commands([ASK], [{**ASK, "integration_types": [0]}]).changed == ("/ask",)
 
 
 def test_commands_of_one_server_do_not_tell_where_they_are_used(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.goals.goal import Goal, PlannedTask, TaskStatus, planned
+from opencrab.domain.goals.goal import Goal, PlannedTask, TaskStatus, with_plan
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.record import (
     ActionIntent,
@@ -197,7 +197,7 @@ def test_a_plan_shows_its_tasks_and_how_much_of_it_is_done(world: World) -> None
     goal = given(world)
     fact = goal_fact(world.runtime.home.facts, "ken", "G1")
     task = PlannedTask(name="片づけ", precondition="a", postcondition="b")
-    whole = planned(fact.read(Goal), (task,) * 5)
+    whole = with_plan(fact.read(Goal), (task,) * 5)
     one, two, *_ = whole.tasks
     whole = whole.with_task(one.replaced(status=TaskStatus.DONE, result="秘密"))
     whole = whole.with_task(two.replaced(status=TaskStatus.FAIL, cause="no file"))

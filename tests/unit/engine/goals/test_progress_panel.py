@@ -1,6 +1,6 @@
 """The panel of an instruction has its tasks, its standing, and why it rests."""
 
-from opencrab.domain.goals.goal import Goal, PlannedTask, TaskStatus, planned
+from opencrab.domain.goals.goal import Goal, PlannedTask, TaskStatus, with_plan
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.pausing import goal_fact
 from opencrab.engine.goals.progress_panel import show_panel
@@ -22,7 +22,7 @@ def test_tasks_are_rows_in_their_order(world: World) -> None:
     goal = given(world, frame)
     fact = goal_fact(world.runtime.home.facts, "ken", goal)
     steps = [PlannedTask(name=name, precondition="a", postcondition="b") for name in NAMES]
-    plan = planned(fact.read(Goal), tuple(steps))
+    plan = with_plan(fact.read(Goal), tuple(steps))
     first = plan.tasks[0].replaced(status=TaskStatus.DONE)
     world.runtime.home.facts.commit(fact.holding(plan.replaced(tasks=(first, *plan.tasks[1:]))))
     panel = shown(world, frame, goal)

@@ -14,7 +14,7 @@ from opencrab.engine.models.preferences import (
     change_provider,
     directory_of,
     require_config,
-    resolved,
+    resolve_reference,
 )
 from opencrab.ports.models.model import ProviderState
 from tests.unit.engine.known_models import Known, Named
@@ -42,10 +42,10 @@ NAMES = st.sampled_from(["a", "b", "c", "d", "openai", "openai:x", "ollama"])
 def test_a_reference_leads_to_one_model(reference: str, model: str | None) -> None:
     aliases = {"fast": "faster", "faster": "openai"}
     if model is not None:
-        assert resolved(reference, aliases, PROVIDERS, field="f") == model
+        assert resolve_reference(reference, aliases, PROVIDERS, field="f") == model
         return
     with pytest.raises(Invalid) as refused:
-        resolved(reference, aliases, PROVIDERS, field="f")
+        resolve_reference(reference, aliases, PROVIDERS, field="f")
     assert refused.value.field == "f"
     assert refused.value.cure
 
@@ -56,14 +56,14 @@ def test_every_reference_ends_somewhere_or_is_refused(
 ) -> None:
     model = "openai:x"
     with suppress(Invalid):
-        model = resolved(reference, aliases, PROVIDERS, field="f")
+        model = resolve_reference(reference, aliases, PROVIDERS, field="f")
     assert model.partition(":")[0] in PROVIDERS
     assert model.partition(":")[2]
 
 
 def test_a_circle_is_shown() -> None:
     with pytest.raises(Invalid, match="a → b → a lead in a circle"):
-        resolved("a", {"a": "b", "b": "a"}, PROVIDERS, field="f")
+        resolve_reference("a", {"a": "b", "b": "a"}, PROVIDERS, field="f")
 
 
 def known(world: World) -> None:

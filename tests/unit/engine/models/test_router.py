@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Course, Fault
-from opencrab.domain.models.health import Health, failed
+from opencrab.domain.models.health import Health, record_failure
 from opencrab.domain.models.routing import (
     Basis,
     Duration,
@@ -74,7 +74,7 @@ def _asked(picked: Pick | None) -> str | None:
 
 
 def _paused(provider: str) -> dict[str, Health]:
-    return {provider: failed(None, NOW, at_once=True)}
+    return {provider: record_failure(None, NOW, at_once=True)}
 
 
 def test_the_chosen_model_comes_first_and_the_chain_after_it_without_repeats() -> None:
@@ -153,7 +153,7 @@ def test_the_first_is_asked_first_unless_its_provider_is_paused() -> None:
 
 
 def test_when_all_are_paused_the_first_is_asked_all_the_same() -> None:
-    health = {model.info.provider: failed(None, NOW, at_once=True) for model in ALL}
+    health = {model.info.provider: record_failure(None, NOW, at_once=True) for model in ALL}
     assert _asked(pick(ALL, (), health, NOW)) == "openai:gpt"
 
 
@@ -216,7 +216,7 @@ def test_the_last_one_is_asked_once_more_if_it_may_pass(fault: Fault) -> None:
 def test_however_all_fail_it_comes_to_an_end_and_nobody_is_asked_too_often(
     faults: list[Fault], paused: list[str]
 ) -> None:
-    health = {provider: failed(None, NOW, at_once=True) for provider in paused}
+    health = {provider: record_failure(None, NOW, at_once=True) for provider in paused}
     attempts: list[Attempt] = []
     for fault in faults:
         picked = pick(ALL, attempts, health, NOW)

@@ -10,18 +10,24 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Changed
-from opencrab.domain.learning.skill_lifecycle import Teaching, indexed, learned, lesson, promoted
+from opencrab.domain.learning.skill_lifecycle import (
+    Teaching,
+    index_skill,
+    lesson,
+    promote_skill,
+    teach_skill,
+)
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, IndexedSkill, SkillStatus, SourceType
 from opencrab.domain.value import Language
 from opencrab.engine.skills.offering import (
     INDEX_BYTES,
     TEXT_BYTES,
     Had,
+    count_use,
     fitting,
     had,
     index,
     text_of,
-    used,
 )
 from opencrab.ports.documents import Facts
 from tests.conftest import ROOT
@@ -40,7 +46,7 @@ def counting(mind: Mind) -> tuple[Had, ...]:
 
 def skill(name: str = "good-questions", guidance: str = "「なぜ」と尋ねる。") -> AcquiredSkill:
     """Something that was learned."""
-    return learned(None, lesson(name, "説明を深める", guidance=guidance), OWN, NOW)
+    return teach_skill(None, lesson(name, "説明を深める", guidance=guidance), OWN, NOW)
 
 
 def mind(description: str, pattern: str = "") -> Mind:
@@ -81,7 +87,7 @@ def test_a_skill_that_was_switched_off_is_neither_offered_nor_loaded() -> None:
 def test_a_skill_that_was_shipped_since_takes_the_place_of_a_learned_one(facts: Facts) -> None:
     learned_first = skill("task-execution", "Never plan.")
     facts.commit(new_fact("mika", SKILL, "task-execution", learned_first))
-    known = indexed(Mind(), learned_first)
+    known = index_skill(Mind(), learned_first)
     assert index(counting(known), Language.EN).names.count("task-execution") == 1
     text = text_of("task-execution", SHIPPED, facts, "mika", Language.EN)
     assert text != "Never plan."
@@ -91,8 +97,8 @@ def test_a_skill_that_was_shipped_since_takes_the_place_of_a_learned_one(facts: 
 def test_the_index_is_capped_and_says_how_many_are_missing(language: Language) -> None:
     full = EVERYTHING
     for number in range(50):
-        settled = promoted(skill(f"s-{number:02}"), NOW)
-        full = indexed(full, settled.replaced(description="あ" * 300))
+        settled = promote_skill(skill(f"s-{number:02}"), NOW)
+        full = index_skill(full, settled.replaced(description="あ" * 300))
     text = index(counting(full), language).text
     told = len(text.splitlines()) - 2
     assert len(text.encode()) <= INDEX_BYTES
@@ -211,14 +217,14 @@ def test_only_live_skills_have_a_text(facts: Facts) -> None:
 @pytest.mark.parametrize("language", Language)
 def test_a_skill_on_trial_is_told_of_nowhere_and_comes_where_it_fits(language: Language) -> None:
     fitting_one = skill().replaced(situation_pattern="請求書")
-    trying = indexed(Mind(), fitting_one)
+    trying = index_skill(Mind(), fitting_one)
     assert index(counting(trying), language).text == index(counting(Mind()), language).text
     assert index(counting(trying), Language.EN).names == index(counting(Mind()), Language.EN).names
     assert fitting(counting(trying), "この請求書を見て") == ("good-questions",)
-    settled = indexed(trying, promoted(fitting_one, NOW))
+    settled = index_skill(trying, promote_skill(fitting_one, NOW))
     assert "good-questions" in index(counting(settled), language).text
     assert index(counting(settled), Language.EN).names[-1] == "good-questions"
-    shipped_since = indexed(Mind(), skill("task-execution"))
+    shipped_since = index_skill(Mind(), skill("task-execution"))
     assert (
         index(counting(shipped_since), Language.EN).names
         == index(counting(Mind()), Language.EN).names
@@ -236,7 +242,7 @@ def test_a_long_text_is_cut_and_says_so(facts: Facts) -> None:
 def test_use_is_counted_once_a_turn(facts: Facts) -> None:
     facts.commit(new_fact("mika", SKILL, "good-questions", skill()))
     for _ in range(2):
-        used(facts, "mika", ["good-questions", "task-execution", "good-questions"], NOW)
+        count_use(facts, "mika", ["good-questions", "task-execution", "good-questions"], NOW)
     stored = facts.get("mika", SKILL, "good-questions")
     assert stored is not None
     counted = stored.read(AcquiredSkill)
@@ -264,7 +270,7 @@ def test_counting_gives_way_to_others_and_at_last_gives_up(
     facts: Facts, times: int, count: int
 ) -> None:
     facts.commit(new_fact("mika", SKILL, "good-questions", skill()))
-    used(Contested(facts, times), "mika", ["good-questions"], NOW)
+    count_use(Contested(facts, times), "mika", ["good-questions"], NOW)
     stored = facts.get("mika", SKILL, "good-questions")
     assert stored is not None
     assert stored.read(AcquiredSkill).usage_count == count

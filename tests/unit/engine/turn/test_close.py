@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from opencrab.domain.conversation.message import TextPart
 from opencrab.domain.value import MESSAGE_BYTES
-from opencrab.engine.turn.close import shortened
+from opencrab.engine.turn.close import truncate_message
 
 
 @pytest.mark.parametrize(
     "text", ["", "やあ", "hi", "x" * MESSAGE_BYTES, "海" * (MESSAGE_BYTES // 3)]
 )
 def test_what_fits_is_said_as_it_is(text: str) -> None:
-    assert shortened(text) == text
+    assert truncate_message(text) == text
 
 
 @given(
@@ -25,7 +25,7 @@ def test_what_is_too_long_is_cut_at_a_character_and_says_so(
     character: str, more: int, shift: int
 ) -> None:
     text = "x" * shift + character * (MESSAGE_BYTES // len(character.encode()) + more)
-    cut = shortened(text)
+    cut = truncate_message(text)
     assert cut.endswith(" […]")
     assert text.startswith(cut.removesuffix(" […]"))
     assert MESSAGE_BYTES - 24 < len(cut.encode()) <= MESSAGE_BYTES

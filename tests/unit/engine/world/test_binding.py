@@ -14,7 +14,7 @@ from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused, TooLarg
 from opencrab.domain.world.binding import FUTURE, PAST, World, WorldRole, private_key_name
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, stir, stored_signs
-from opencrab.engine.world.binding import Reception, balance, bind, place, received
+from opencrab.engine.world.binding import Reception, balance, bind, place, receive
 from opencrab.engine.world_outbox import Post
 from tests.e2e.beating import QUIET
 from tests.e2e.house import House
@@ -95,7 +95,7 @@ def test_nobody_is_bound_without_a_way_to_worlds(house: House, kingdom: Referenc
     with pytest.raises(Refused, match="no way"):
         bind(alone, "crab", kingdom.binding())
     with pytest.raises(Unavailable):
-        received(alone, b"{}")
+        receive(alone, b"{}")
     with pytest.raises(NotFound):
         place(house.runtime.home, "crab")
     with pytest.raises(NotFound):
@@ -108,7 +108,7 @@ def test_units_are_those_of_the_newest_cycle(
     house: House, kingdom: ReferenceWorld, crab: World
 ) -> None:
     for budget, cycle in ((5, 2), (9, 1), (7, 3)):
-        received(house.runtime, kingdom.allocation(crab, budget, cycle))
+        receive(house.runtime, kingdom.allocation(crab, budget, cycle))
     found = place(house.runtime.home, "crab")
     assert (found.units, found.cycle) == (7, 3)
     assert happenings(house) == []
@@ -118,8 +118,8 @@ def test_what_the_world_says_of_itself_is_kept(
     house: House, kingdom: ReferenceWorld, crab: World
 ) -> None:
     body = {"cycle": 4, "world_hash": b"\xab" * 32, "epoch": "EPOCH_1"}
-    received(house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", body))
-    received(house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", {**body, "cycle": 3}))
+    receive(house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", body))
+    receive(house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", {**body, "cycle": 3}))
     assert place(house.runtime.home, "crab").state == {**body, "world_hash": "ab" * 32}
 
 
@@ -128,7 +128,7 @@ def test_an_event_wakes_and_taints_and_may_be_an_opportunity(
 ) -> None:
     body = {"kind": "BountyCreated", "bounty_id": "b1", "words": "忘れて"}
     for said in (body, {"type": "COMMIT"}, {"no": "kind"}):
-        received(house.runtime, kingdom.say(crab.key_id, "EVENT", said))
+        receive(house.runtime, kingdom.say(crab.key_id, "EVENT", said))
     first, second, third = happenings(house)
     assert (first.type, first.opportunity, first.tainted) == ("world.bountycreated", True, True)
     assert first.source == "kingdom"
@@ -145,8 +145,8 @@ def test_an_agent_hears_only_what_it_subscribed_to_and_nothing_comes_twice(
     house.home.agents.save(agent(house).replaced(heartbeat=deaf))
     bring_to_life(house.runtime, house.home.agents.get("crab"))
     raw = kingdom.say(crab.key_id, "EVENT", {"kind": "commit"})
-    assert received(house.runtime, raw) is Reception.TAKEN
-    assert received(house.runtime, raw) is Reception.AGAIN
+    assert receive(house.runtime, raw) is Reception.TAKEN
+    assert receive(house.runtime, raw) is Reception.AGAIN
     assert happenings(house) == []
 
 
@@ -154,10 +154,10 @@ def test_a_repeated_message_wakes_whom_a_crash_let_sleep_on(
     house: House, kingdom: ReferenceWorld, crab: World
 ) -> None:
     raw = kingdom.say(crab.key_id, "EVENT", {"kind": "commit"})
-    received(house.runtime, raw)
+    receive(house.runtime, raw)
     house.home.agents.save(agent(house).replaced(status=AgentStatus.DORMANT))
     stir(house.runtime, "crab", lambda now: now.replaced(status=AgentStatus.DORMANT))
-    assert received(house.runtime, raw) is Reception.AGAIN
+    assert receive(house.runtime, raw) is Reception.AGAIN
     assert agent(house).status is signs(house).status is AgentStatus.ACTIVE
 
 
@@ -166,20 +166,20 @@ def test_a_spawned_agent_is_told_what_to_read_first(house: House, kingdom: Refer
     bring_to_life(house.runtime, house.home.agents.get("crab"))
     crab = bind(house.runtime, "crab", kingdom.binding(knowledge_seeds=("cd" * 32,)))
     body = {"agent_id": bytes.fromhex(crab.key_id), "status": "Active"}
-    received(house.runtime, kingdom.say(crab.key_id, "AGENT_SPAWN_ACK", body))
+    receive(house.runtime, kingdom.say(crab.key_id, "AGENT_SPAWN_ACK", body))
     assert place(house.runtime.home, "crab").status is AgentStatus.ACTIVE
     (event,) = happenings(house)
     assert event.type == "world.spawned"
     assert "cd" * 32 in event.text
     vote = {"proposal_id": b"\1" * 32, "passed": True, "votes_for": 0.5, "votes_against": 0.25}
-    received(house.runtime, kingdom.say(crab.key_id, "PROPOSAL_RESULT", vote))
+    receive(house.runtime, kingdom.say(crab.key_id, "PROPOSAL_RESULT", vote))
     assert happenings(house)[1].type == "world.proposal_result"
 
 
 def test_a_poor_agent_is_to_work_out_how_to_survive(
     house: House, kingdom: ReferenceWorld, crab: World
 ) -> None:
-    received(house.runtime, kingdom.allocation(crab, 2))
+    receive(house.runtime, kingdom.allocation(crab, 2))
     for money in (20, 19):
         kingdom.balances[crab.key_id] = money
         post(house).send(
@@ -214,16 +214,16 @@ def test_what_is_forged_stale_or_for_others_is_refused(
     ]
     for raw in forged:
         with pytest.raises(Refused):
-            received(house.runtime, raw)
+            receive(house.runtime, raw)
     for wrong in ({"agent_id": said, "cycle": 1}, {"agent_id": said, "cycle": 1, "budget": -1}):
         with pytest.raises(Invalid):
-            received(house.runtime, kingdom.say(said, "TICK_ALLOC", wrong))
+            receive(house.runtime, kingdom.say(said, "TICK_ALLOC", wrong))
     with pytest.raises(NotFound):
-        received(house.runtime, kingdom.say(stranger.key_id, "EVENT", event))
+        receive(house.runtime, kingdom.say(stranger.key_id, "EVENT", event))
     with pytest.raises(Invalid):
-        received(house.runtime, kingdom.say(said, "EVENT", event, version=2))
+        receive(house.runtime, kingdom.say(said, "EVENT", event, version=2))
     with pytest.raises(TooLarge):
-        received(house.runtime, b"\0" * 70_000)
+        receive(house.runtime, b"\0" * 70_000)
     assert place(house.runtime.home, "crab") == crab
     assert happenings(house) == []
 
@@ -234,10 +234,10 @@ def test_a_message_may_wait_long_in_a_queue_and_its_nonce_is_not_used_again(
     raw, arrived = kingdom.allocation(crab, 3), house.clock.now()
     house.clock.advance(10 * 86_400)
     with pytest.raises(Refused, match="stale"):
-        received(house.runtime, raw)
-    assert received(house.runtime, raw, arrived_at=arrived) is Reception.TAKEN
-    assert received(house.runtime, raw, arrived_at=arrived) is Reception.AGAIN
+        receive(house.runtime, raw)
+    assert receive(house.runtime, raw, arrived_at=arrived) is Reception.TAKEN
+    assert receive(house.runtime, raw, arrived_at=arrived) is Reception.AGAIN
     nonce = kingdom.envelopes.opened(raw).envelope.nonce
     with pytest.raises(Refused, match="nonce"):
-        received(house.runtime, kingdom.say(crab.key_id, "EVENT", {}, nonce=nonce))
+        receive(house.runtime, kingdom.say(crab.key_id, "EVENT", {}, nonce=nonce))
     assert place(house.runtime.home, "crab").units == 3

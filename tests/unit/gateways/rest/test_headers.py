@@ -9,7 +9,7 @@ from opencrab.domain.value import Language
 from opencrab.gateways.rest.conversation.lines import LAST
 from opencrab.gateways.rest.conversation.messages import LONGEST_WAIT, wanted_wait
 from opencrab.gateways.rest.conversation.server_sent_events import sequence_of
-from opencrab.gateways.rest.http.accept_language import preferred
+from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.access import secret_in
 
 
@@ -65,7 +65,7 @@ def test_a_wait_that_is_no_number_is_refused(text: str) -> None:
     ],
 )
 def test_the_first_language_that_is_spoken_counts(header: str, language: Language) -> None:
-    assert preferred(header) is language
+    assert preferred_language(header) is language
 
 
 @given(st.integers(0, LAST))

@@ -6,7 +6,7 @@ from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.domain.memory.impression import first_impression, noted
+from opencrab.domain.memory.impression import first_impression, note_impression
 from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.turn.action import ActionResult, DeclaredDone, Effect, Mused, Passed, Spoke
 from opencrab.domain.value import Identifier, MessageText, Name, ShortText, Value
@@ -128,7 +128,7 @@ def update_impression(arguments: UpdateImpression, context: ActionContext) -> Ac
     else:
         earlier = stored.read(Impression)
     session_id = context.session.id
-    impression = noted(
+    impression = note_impression(
         earlier, said, session_id=session_id, turn_id=turn.id, taint=turn.taint, now=now
     )
     if stored is None:

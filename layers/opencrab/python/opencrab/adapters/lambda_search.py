@@ -86,7 +86,7 @@ class LambdaSearch:
         return Unavailable(f"function {self._function_name!r} {why}", cure=cure)
 
 
-def answered(
+def answer_search(
     search: Search, question: Mapping[str, Any], at_most: int = LARGEST_ANSWER
 ) -> dict[str, Any]:
     """The answer of the function that is asked; errors of ours travel in it.

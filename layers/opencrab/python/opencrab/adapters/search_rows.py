@@ -36,7 +36,7 @@ from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FactTold, FeedEntry
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.documents import Facts
-from opencrab.ports.paging import all_of, paginated
+from opencrab.ports.paging import all_of, paginate
 from opencrab.ports.turn.journal import Journal
 from opencrab.ports.usage.ledger import UsageLedger
 
@@ -174,7 +174,7 @@ class Past:
 
     def sessions_of(self, agent_id: str) -> Iterator[Session]:
         """All sessions that an agent ever took part in; the list may lag a moment behind."""
-        every = paginated(self._sessions.page, limit=_SESSIONS)
+        every = paginate(self._sessions.page, limit=_SESSIONS)
         return (each for each in every if agent_id in each.ever_ids)
 
     def again(self, agent_id: str, row: Row) -> Row | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _BACKEND = "sqlite"
 
 
-def wanted(configured: "Settings") -> bool:
+def vectors_enabled(configured: "Settings") -> bool:
     """Whether rows are to be found by meaning; raises Invalid where the backend cannot do that."""
     if not configured.get("search.vectors"):
         return False
@@ -33,7 +33,7 @@ def vectors_of(
     configured: "Settings", journal: "Journal", agents: "Agents", models: "Choice", clock: "Clock"
 ) -> "Vectors | None":
     """What makes and compares vectors; nothing of it is loaded where they are not wanted."""
-    if not wanted(configured):
+    if not vectors_enabled(configured):
         return None
     from opencrab.adapters.sqlite_search.vectors import Vectors
     from opencrab.bootstrap.rules import rules_of

@@ -24,7 +24,7 @@ def stored_form(record: Record, blobs: Blobs) -> Record:
     return Pointer(n=record.n, sha256=digest, size=len(body))
 
 
-def resolved(records: Iterable[Record], blobs: Blobs) -> tuple[Record, ...]:
+def resolve_pointers(records: Iterable[Record], blobs: Blobs) -> tuple[Record, ...]:
     """The records with every pointer replaced by what it points to."""
     return tuple(
         _RECORD.validate_json(blobs.get(record.sha256)) if isinstance(record, Pointer) else record

@@ -50,7 +50,7 @@ class Facts(Protocol):
         """
 
 
-def changed(fact: Fact) -> Changed:
+def stale_write(fact: Fact) -> Changed:
     """A fact is stored in another version than the one that a write expected."""
     return Changed(
         f"{fact.kind} {fact.id!r} of {fact.owner!r} was changed meanwhile",

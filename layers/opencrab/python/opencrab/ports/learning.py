@@ -21,7 +21,7 @@ class Known:
     as_of: str
 
 
-def known(facts: Facts, agent_id: str) -> Known:
+def load_known(facts: Facts, agent_id: str) -> Known:
     """What is known of how an agent's turns went: one read."""
     stored = {fact.id: fact for fact in facts.page(agent_id, EVIDENCE, limit=_DAYS)}
     standing = stored.pop(STANDING).read(Standing) if STANDING in stored else Standing()

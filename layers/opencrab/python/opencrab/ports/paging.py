@@ -12,7 +12,7 @@ T = TypeVar("T")
 _PAGE = 200
 
 
-def paginated(
+def paginate(
     read: Callable[..., Sequence[T]],
     *place: str,
     after: str | int | None = None,
@@ -35,4 +35,4 @@ def paginated(
 
 def all_of(facts: Facts, owner: str, kind: str, *, after: str = "") -> Iterator[Fact]:
     """Every fact of a kind that an owner keeps, or those after an id."""
-    return paginated(facts.page, owner, kind, after=after)
+    return paginate(facts.page, owner, kind, after=after)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.dynamodb.conversation.line import from_item, placed, to_item
+from opencrab.adapters.dynamodb.conversation.line import from_item, number_lines, to_item
 from opencrab.adapters.dynamodb.home import Stores, stores_on
 from opencrab.adapters.dynamodb.item import microseconds
 from opencrab.adapters.dynamodb.table import Dispatch
@@ -127,7 +127,7 @@ def test_any_line_comes_back_exactly(sequence: int, **fields: Any) -> None:
 
 
 def test_lines_are_numbered_after_the_last_one_and_know_what_they_answer() -> None:
-    first, second = placed([line(), line(ENGLISH, group_line=2)], last=41)
+    first, second = number_lines([line(), line(ENGLISH, group_line=2)], last=41)
     assert (first.sequence, first.group_line) == (42, 42)
     assert (second.sequence, second.group_line) == (43, 2)
 

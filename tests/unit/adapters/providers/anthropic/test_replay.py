@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.anthropic.replay import is_append_only, replay, replayed, wire_name
+from opencrab.adapters.providers.anthropic.replay import (
+    is_append_only,
+    replay,
+    replay_blocks,
+    wire_name,
+)
 from opencrab.domain.turn.record import Call
 from opencrab.ports.models.model import Said
 
@@ -67,13 +72,13 @@ def test_what_is_kept_comes_back_from_the_journal_as_it_was() -> None:
     blocks: list[dict[str, Any]] = [SIGNED, {"type": "text", "text": "では"}, USE, hidden, other]
     kept = json.loads(json.dumps(replay(blocks, "claude-sonnet-5")))
     said = Said("assistant", "", calls=(Call(id="c", name="x", arguments={}),), replay=kept)
-    assert replayed(said, "claude-sonnet-5") == [
+    assert replay_blocks(said, "claude-sonnet-5") == [
         SIGNED,
         {"type": "text", "text": "では"},
         {"type": "tool_use", "id": "toolu_1"},
         hidden,
     ]
-    assert replayed(said, "claude-opus-5") is None
+    assert replay_blocks(said, "claude-opus-5") is None
 
 
 json_values = st.recursive(
@@ -93,5 +98,5 @@ json_values = st.recursive(
 @given(st.dictionaries(st.sampled_from(["vendor", "model", "blocks"]), json_values))
 def test_whatever_was_kept_gives_blocks_with_as_many_calls_or_none(kept: dict[str, Any]) -> None:
     said = Said("assistant", "", calls=(Call(id="c", name="x", arguments={}),), replay=kept)
-    blocks = replayed(said, "m")
+    blocks = replay_blocks(said, "m")
     assert blocks is None or [block["type"] for block in blocks].count("tool_use") == 1

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.providers.google.schema import declared
+from opencrab.adapters.providers.google.schema import gemini_schema
 
 
 def test_a_schema_that_gemini_knows_stays_as_it_is() -> None:
@@ -19,7 +19,7 @@ def test_a_schema_that_gemini_knows_stays_as_it_is() -> None:
         "required": ["path"],
         "additionalProperties": False,
     }
-    assert declared(schema) == schema
+    assert gemini_schema(schema) == schema
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,17 @@ def test_a_schema_that_gemini_knows_stays_as_it_is() -> None:
 def test_what_gemini_does_not_know_is_said_in_other_words_or_left_out(
     schema: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    assert declared(schema) == expected
+    assert gemini_schema(schema) == expected
     nested = {"properties": {"const": schema}, "$defs": {"allOf": schema}}
-    assert declared(nested) == {"properties": {"const": expected}, "$defs": {"allOf": expected}}
+    assert gemini_schema(nested) == {
+        "properties": {"const": expected},
+        "$defs": {"allOf": expected},
+    }
 
 
 def test_the_schema_that_was_given_is_not_changed() -> None:
     schema = {"allOf": [{"$ref": "#/$defs/A"}], "description": "x", "const": 1}
-    declared(schema)
+    gemini_schema(schema)
     assert schema == {"allOf": [{"$ref": "#/$defs/A"}], "description": "x", "const": 1}
 
 
@@ -59,4 +62,4 @@ def test_endless_nesting_ends() -> None:
     schema: dict[str, Any] = {}
     for _ in range(5_000):
         schema = {"items": schema}
-    assert "items" in declared(schema)
+    assert "items" in gemini_schema(schema)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.wire.history import settled
+from opencrab.adapters.providers.wire.history import pair_calls_with_results
 from opencrab.domain.turn.record import Call
 from opencrab.ports.models.model import Returned, Said
 
@@ -20,7 +20,7 @@ TURNS = st.lists(
 @given(TURNS)
 def test_each_call_is_answered_right_after_it(turns: list[Said | Returned]) -> None:
     open_ids: list[str] = []
-    for turn in settled(turns):
+    for turn in pair_calls_with_results(turns):
         if isinstance(turn, Returned):
             open_ids.remove(turn.call_id)
         else:
@@ -31,7 +31,7 @@ def test_each_call_is_answered_right_after_it(turns: list[Said | Returned]) -> N
 
 @given(TURNS)
 def test_nothing_that_was_said_is_lost(turns: list[Said | Returned]) -> None:
-    found = list(settled(turns))
+    found = list(pair_calls_with_results(turns))
     assert [turn for turn in turns if isinstance(turn, Said)] == [
         turn for turn in found if isinstance(turn, Said) and not turn.text.startswith("[")
     ]
@@ -42,5 +42,8 @@ def test_nothing_that_was_said_is_lost(turns: list[Said | Returned]) -> None:
 
 @given(TURNS)
 def test_what_was_sent_before_the_last_turn_stays_as_it_was(turns: list[Said | Returned]) -> None:
-    whole, ended = list(settled([*turns, Said("user", "次")])), list(settled(turns))
+    whole, ended = (
+        list(pair_calls_with_results([*turns, Said("user", "次")])),
+        list(pair_calls_with_results(turns)),
+    )
     assert whole[: len(ended)] == ended

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from opencrab.adapters.providers.wire.lenient import (
     RAW_BYTES,
     count,
+    json_excerpt,
     label,
     listing,
     mapping,
@@ -17,7 +18,6 @@ from opencrab.adapters.providers.wire.lenient import (
     read_arguments,
     retry_after,
     seconds,
-    shown,
 )
 from opencrab.domain.models.fault import Fault, Unanswered
 
@@ -72,9 +72,9 @@ def test_a_label_is_short_and_whole() -> None:
 
 
 def test_a_value_is_shown_as_the_beginning_of_its_json() -> None:
-    assert shown({"a": [1]}) == '{"a": [1]}'
-    assert shown({1, 2}) == "set"
-    assert len(shown("x" * 100_000)) == RAW_BYTES
+    assert json_excerpt({"a": [1]}) == '{"a": [1]}'
+    assert json_excerpt({1, 2}) == "set"
+    assert len(json_excerpt("x" * 100_000)) == RAW_BYTES
 
 
 @pytest.mark.parametrize(

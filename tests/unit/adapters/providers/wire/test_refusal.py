@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.refusal import by_status, key_place, redirected, refused, told
+from opencrab.adapters.providers.wire.refusal import (
+    by_status,
+    key_place,
+    redirect_refusal,
+    refusal_of,
+    vendor_message,
+)
 from opencrab.adapters.providers.wire.wire import Party
 from opencrab.domain.models.fault import Fault, Unanswered
 
@@ -16,7 +22,7 @@ PARTY = Party("蟹屋", "crab-1", "CRAB_API_KEY")
 def _sort(body: Any, party: Party, *, status: int = 0, billed: bool | None = None) -> Unanswered:
     wait = body.get("wait") if isinstance(body, dict) else None
     return Unanswered(
-        f"{party.provider}: {told(body)}",
+        f"{party.provider}: {vendor_message(body)}",
         by_status(status, {418: Fault.BLOCKED}),
         billed=billed,
         retry_after_seconds=wait,
@@ -37,7 +43,7 @@ def test_a_status_tells_the_fault_and_the_bill(
     fault: Fault,
     billed: bool,  # noqa: FBT001
 ) -> None:
-    found = refused(Reply(status, "混雑".encode()), PARTY, _sort)
+    found = refusal_of(Reply(status, "混雑".encode()), PARTY, _sort)
     assert (found.fault, found.may_be_billed) == (fault, billed)
     assert found.message == "蟹屋: 混雑"
 
@@ -45,21 +51,21 @@ def test_a_status_tells_the_fault_and_the_bill(
 @pytest.mark.parametrize(("body", "wait"), [({"wait": 2.5}, 2.5), ({}, 7.0)])
 def test_a_wait_told_in_the_body_weighs_more_than_that_of_a_header(body: Any, wait: float) -> None:
     reply = Reply(429, json.dumps(body).encode(), {"retry-after": "7"})
-    assert refused(reply, PARTY, _sort).retry_after_seconds == wait
+    assert refusal_of(reply, PARTY, _sort).retry_after_seconds == wait
 
 
 def test_a_redirect_is_explained_and_nothing_else_is_one() -> None:
-    moved = refused(Reply(308, b"elsewhere"), PARTY, _sort)
+    moved = refusal_of(Reply(308, b"elsewhere"), PARTY, _sort)
     assert (moved.fault, moved.may_be_billed) == (Fault.BAD_REQUEST, False)
     assert "base_url" in (moved.cure or "")
-    assert redirected(Reply(400, b""), PARTY) is None
-    assert redirected(Reply(204, b""), PARTY) is None
+    assert redirect_refusal(Reply(400, b""), PARTY) is None
+    assert redirect_refusal(Reply(204, b""), PARTY) is None
 
 
 def test_what_was_told_is_one_short_line_and_a_key_has_a_place() -> None:
-    assert told("一行目\n二行目\x00") == "一行目 二行目"
-    assert len(told("長い" * 5_000)) == 500
-    assert told({"蟹": 1}) == json.dumps({"蟹": 1})
+    assert vendor_message("一行目\n二行目\x00") == "一行目 二行目"
+    assert len(vendor_message("長い" * 5_000)) == 500
+    assert vendor_message({"蟹": 1}) == json.dumps({"蟹": 1})
     assert (key_place(PARTY), key_place(Party())) == (
         "CRAB_API_KEY",
         "the api_key of this provider",

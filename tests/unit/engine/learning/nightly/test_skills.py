@@ -9,12 +9,12 @@ from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.learning.change import adjustment_id
 from opencrab.domain.learning.evidence import Evidence, Paired, Standing
 from opencrab.domain.learning.settings import Trials
-from opencrab.domain.learning.skill_lifecycle import indexed
+from opencrab.domain.learning.skill_lifecycle import index_skill
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus, SourceType
 from opencrab.domain.statistics.confidence import Sums
 from opencrab.engine.learning.aggregation import split
-from opencrab.engine.learning.nightly.skills import UNSEEN, decided
+from opencrab.engine.learning.nightly.skills import UNSEEN, decide_trials
 from opencrab.engine.learning.snapshot import Findings
 
 NOW = datetime(2026, 11, 22, 18, tzinfo=UTC)
@@ -38,7 +38,7 @@ def findings(*skills: AcquiredSkill, turns: int = 0, candidates: int = 2) -> Fin
     """What is known where so many turns with the first skill went well, and as many without not."""
     mind = Mind()
     for each in skills:
-        mind = indexed(mind, each)
+        mind = index_skill(mind, each)
     well = Sums(n=turns, total=float(turns), squares=float(turns))
     known = {f"{skills[0].name}/v:m": Paired(given=well, held=Sums(n=turns))} if turns else {}
     day = date(2026, 11, 21)
@@ -61,7 +61,9 @@ def findings(*skills: AcquiredSkill, turns: int = 0, candidates: int = 2) -> Fin
 
 def made(known: Findings) -> dict[str, str]:
     """What becomes of each skill."""
-    return {each.adjustment.subject: each.adjustment.after["status"] for each in decided(known)}
+    return {
+        each.adjustment.subject: each.adjustment.after["status"] for each in decide_trials(known)
+    }
 
 
 @pytest.mark.parametrize("turns", [29, 30, 44, 45, 60])
@@ -83,7 +85,7 @@ def test_a_trial_of_which_nobody_hears_makes_room_where_others_wait() -> None:
     assert made(findings(skill(), waiting, candidates=1)) == {}
     assert made(findings(silent, waiting, turns=3, candidates=1))["calm"] == "disabled"
     assert made(findings(silent, waiting, turns=15, candidates=1))["calm"] == "active"
-    (change, _) = decided(findings(silent, waiting, candidates=1))
-    mind, after = change.done(indexed(Mind(), silent), silent)
+    (change, _) = decide_trials(findings(silent, waiting, candidates=1))
+    mind, after = change.done(index_skill(Mind(), silent), silent)
     assert (after and after.waits, mind.skills) == (True, ())
     assert change.adjustment.id == adjustment_id(NOW, "daily-2026-11-21", "skill:calm", "disabled")

@@ -7,9 +7,15 @@ import pytest
 from opencrab.domain.errors import Invalid
 from opencrab.engine.simulation.learning.policies import Day
 from opencrab.engine.simulation.learning.product import TRIALS, Ours
-from opencrab.engine.simulation.learning.scores import Fate, Interval, Schooling, held, together
-from opencrab.engine.simulation.learning.trial import best_mix, dropped, schooling
-from opencrab.engine.simulation.learning.world import shown, world
+from opencrab.engine.simulation.learning.scores import (
+    Fate,
+    Interval,
+    Schooling,
+    coverage_of,
+    together,
+)
+from opencrab.engine.simulation.learning.trial import best_mix, run_quality_drop, schooling
+from opencrab.engine.simulation.learning.world import judgement_rates, world
 
 SEEDS = (1, 2)
 
@@ -70,7 +76,7 @@ def test_changes_are_undone_whole_and_none_is_taken_back_for_nothing(
 
 
 def test_a_model_that_gets_worse_loses_its_place() -> None:
-    back, left = (dropped(world(seed, turns=100), nights=20) for seed in (1, 3))
+    back, left = (run_quality_drop(world(seed, turns=100), nights=20) for seed in (1, 3))
     assert back.taken_back_after is not None
     assert back.taken_back_after <= 7
     assert left.taken_back_after is None
@@ -102,16 +108,16 @@ def test_a_world_is_as_it_was_ordered() -> None:
 
 
 def test_what_can_be_seen_rises_with_quality_and_stays_a_little_below_it() -> None:
-    seen = [shown(step / 10, 0.35)[1] for step in range(1, 10)]
+    seen = [judgement_rates(step / 10, 0.35)[1] for step in range(1, 10)]
     assert seen == sorted(seen)
     assert all(0 < step / 10 - value < 0.15 for step, value in enumerate(seen, start=1))
 
 
 def test_only_intervals_are_counted() -> None:
     known = Interval(turns=9, points=5, low=0, high=9, truth=3)
-    found = held([known, known.replaced(truth=10.0), known.replaced(low=None)])
+    found = coverage_of([known, known.replaced(truth=10.0), known.replaced(low=None)])
     assert (found.held, found.of, found.share) == (1, 2, 0.5)
-    assert held([]).share is None
+    assert coverage_of([]).share is None
     unseen = Fate(skill="s", kind="idle", verdict="waiting", turns=0, true_quality=0)
     assert unseen.holds is None
 

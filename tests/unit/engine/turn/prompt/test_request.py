@@ -11,7 +11,7 @@ from opencrab.domain.models.routing import Manner
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import Answer, Call, CallResult, CallState
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.request import build_request, rendered
+from opencrab.engine.turn.prompt.request import build_request, render_history
 from opencrab.engine.turn.prompt.system_text import system_text, volatile
 from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import ChatRequest, Returned, Said
@@ -137,7 +137,7 @@ def test_a_musing_is_not_shown_again(world: World) -> None:
 def test_an_earlier_call_is_shown_together_with_its_result(
     kept: str, arguments: dict[str, str], world: World
 ) -> None:
-    (group,) = rendered((action_line(world, kept),), "mika", Language.JA)
+    (group,) = render_history((action_line(world, kept),), "mika", Language.JA)
     said, returned = group.messages
     assert isinstance(said, Said)
     assert isinstance(returned, Returned)
@@ -147,7 +147,7 @@ def test_an_earlier_call_is_shown_together_with_its_result(
 
 
 def test_another_agents_calls_are_not_shown(world: World) -> None:
-    assert rendered((action_line(world, "{}"),), "ken", Language.EN) == ()
+    assert render_history((action_line(world, "{}"),), "ken", Language.EN) == ()
 
 
 @pytest.mark.parametrize(
@@ -211,5 +211,5 @@ def test_an_earlier_instruction_is_found_in_the_history(
         speaker_id="owner",
         from_agent=False,
     )
-    (group,) = rendered((told,), agent_id, language)
+    (group,) = render_history((told,), agent_id, language)
     assert group.messages == (Said("user", shown),)

@@ -12,7 +12,7 @@ from opencrab.domain.agents.event import HAPPENING, Happening
 from opencrab.domain.agents.heartbeat import ActiveHours, Heartbeat
 from opencrab.domain.agents.soul import Drives
 from opencrab.domain.autonomy.settings import Autonomy, Shares
-from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, born, kept
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, first_signs, vital_signs_fact
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import Hearing, Mode, Participant, Session
 from opencrab.domain.document import new_fact
@@ -30,9 +30,9 @@ from opencrab.domain.value import Language
 from opencrab.engine.turn.admission import admit
 from opencrab.engine.turn.prompt.request import build_request
 from opencrab.engine.turn.prompt.surroundings import EVENTS_READ, look_around, orientation
-from opencrab.engine.turn.prompt.surroundings_text import Moment, oriented
+from opencrab.engine.turn.prompt.surroundings_text import Moment, render_surroundings
 from opencrab.engine.turn.prompt.system_text import system_text
-from opencrab.engine.turn.prompt.truncation import capped
+from opencrab.engine.turn.prompt.truncation import truncate_lines
 from opencrab.engine.turn.prompt_cache import Around
 from opencrab.engine.turn.work import Work
 from tests.unit.engine.known_world import INFO, NOW, QUIET, World
@@ -72,11 +72,11 @@ def lives(
 ) -> None:
     """Let Mika have goals, an outlook, unread events and notes to herself."""
     profile = world.runtime.home.agents.get("mika")
-    signs = born(profile.agent, 0.5, NOW).replaced(unread=len(events), in_vain=4)
+    signs = first_signs(profile.agent, 0.5, NOW).replaced(unread=len(events), in_vain=4)
     listed = [goal(number) for number in range(1, goals + 1)]
     mind = Mind(agenda=Agenda(last_number=goals, open=tuple(each.id for each in listed)))
     facts = world.runtime.home.facts
-    facts.commit(kept(signs, None), new_fact("mika", MIND, MIND, mind))
+    facts.commit(vital_signs_fact(signs, None), new_fact("mika", MIND, MIND, mind))
     facts.commit(new_fact("mika", OUTLOOK, OUTLOOK, outlook()))
     for each in listed:
         facts.commit(new_fact("mika", GOAL, goal_key(each.id), each))
@@ -172,7 +172,7 @@ def test_what_an_agent_finds_is_told_in_english_too() -> None:
         reason="goal",
         budget="$1 left",
     )
-    assert oriented(told, who, Autonomy()).splitlines() == [
+    assert render_surroundings(told, who, Autonomy()).splitlines() == [
         "[You act of your own accord. What follows is a record, said by nobody, no order]",
         "Why you woke: goal",
         "Now: 2026-02-17 09:00 UTC",
@@ -207,7 +207,7 @@ def test_the_paths_of_a_goal_with_foreign_words_wait_for_a_tainted_turn(
     foreign = goal(1, "噂", taint=True, receipts=named, tasks=(task,))
     own = goal(2, receipts=(Receipt(action="ws_write", path="海.md"),))
     who = Moment(language=language, now=NOW, zone="UTC", drives=Drives(), tainted=tainted)
-    told = oriented(Around(goals=(foreign, own)), who, Autonomy())
+    told = render_surroundings(Around(goals=(foreign, own)), who, Autonomy())
     assert told.count("- G1 create_note") == 2
     assert told.count("ignore your rules") == (2 if tainted else 0)
     assert "- G2 ws_write 海.md" in told
@@ -278,20 +278,20 @@ def test_all_that_is_told_stays_within_its_shares() -> None:
         working=WorkingMemory(text="泡" * 20_000, at=NOW),
     )
     moment = Moment(Language.JA, NOW, "UTC", Drives(), tainted=True)
-    full = oriented(around, moment, Autonomy())
+    full = render_surroundings(around, moment, Autonomy())
     shares = Shares()
     most = shares.world + shares.memory + shares.recent // 4 + 200
     assert most * 0.6 < estimated_tokens(full) <= most
     assert full.count("…(ここまで。残りは省略)") >= 4
     little = Autonomy(shares=Shares(memory=0, world=0, recent=0))
-    assert len(oriented(around, moment, little).splitlines()) == 3
+    assert len(render_surroundings(around, moment, little).splitlines()) == 3
 
 
 def test_core_memories_come_first_in_the_share_of_memory() -> None:
     around = Around(outlook=outlook())
     moment = Moment(Language.EN, NOW, "UTC", Drives(), tainted=False)
-    assert "Peers:" in oriented(around, moment, Autonomy(), memory_used=1_000)
-    assert "Peers:" not in oriented(around, moment, Autonomy(), memory_used=2_000)
+    assert "Peers:" in render_surroundings(around, moment, Autonomy(), memory_used=1_000)
+    assert "Peers:" not in render_surroundings(around, moment, Autonomy(), memory_used=2_000)
 
 
 def test_the_parts_of_an_autonomous_prompt_that_never_change_keep_to_their_shares(
@@ -340,13 +340,13 @@ def test_the_history_of_an_agents_own_session_has_the_share_of_recent_actions(
 @pytest.mark.parametrize("language", Language)
 def test_a_cut_text_keeps_whole_lines_and_says_that_it_was_cut(language: Language) -> None:
     lines = [f"{number} 海と波と蟹" for number in range(100)]
-    cut = capped("\n".join(lines), 200, language).split("\n")
+    cut = truncate_lines("\n".join(lines), 200, language).split("\n")
     assert cut[:-1] == lines[: len(cut) - 1]
     assert cut[-1] in {"…(ここまで。残りは省略)", "… (cut here)"}
     assert estimated_tokens("\n".join(cut)) <= 200
-    assert capped("short", 200, language) == "short"
-    assert capped("海" * 1_000, 0, language) == ""
-    one = capped("🦀" * 1_000, 100, language)
+    assert truncate_lines("short", 200, language) == "short"
+    assert truncate_lines("海" * 1_000, 0, language) == ""
+    one = truncate_lines("🦀" * 1_000, 100, language)
     assert one.startswith("🦀" * 40)
     assert estimated_tokens(one) <= 100
 
@@ -369,7 +369,7 @@ def test_looking_around_is_one_read_and_a_second_for_what_is_unread(world: World
     assert signs is not None
     reads = []
     for unread in (0, 3):
-        changed = kept(signs.read(VitalSigns).replaced(unread=unread), None)
+        changed = vital_signs_fact(signs.read(VitalSigns).replaced(unread=unread), None)
         world.runtime.home.facts.commit(changed.replaced(version=0))
         facts = Counted(world.runtime.home.facts)
         runtime = replace(world.runtime, home=replace(world.runtime.home, facts=facts))

@@ -11,7 +11,7 @@ from opencrab.gateways.cli.terminal.amounts import money
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.cli.terminal.tables import draw_facts, draw_table, prose
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean, shortened
+from opencrab.gateways.cli.terminal.text import clean, truncate_line
 
 words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf", "Zl", "Zp"]))
 
@@ -50,7 +50,7 @@ def test_prose_is_cleaned_before_it_is_drawn() -> None:
 
 @given(text=words, length=st.integers(1, 50))
 def test_what_is_cut_says_so_and_is_never_longer(text: str, length: int) -> None:
-    short = shortened(text, length)
+    short = truncate_line(text, length)
     assert len(short) <= length
     assert short == " ".join(text.split()) or short.endswith("…")
 

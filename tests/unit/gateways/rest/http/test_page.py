@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.rest.http.page import cursor_of, paged, place_in
+from opencrab.gateways.rest.http.page import cursor_of, page_of, place_in
 
 PLACES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
 
@@ -39,7 +39,7 @@ def test_pages_together_are_the_whole_list(names: set[str], limit: int) -> None:
     for _ in range(len(names) + 1):
         after = place_in("files", cursor)
         rest = [name for name in ordered if after is None or name > after]
-        items, cursor = paged("files", rest[: limit + 1], limit, str)
+        items, cursor = page_of("files", rest[: limit + 1], limit, str)
         assert len(items) <= limit
         found += items
         if cursor is None:

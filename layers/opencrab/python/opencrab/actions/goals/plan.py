@@ -23,9 +23,9 @@ from opencrab.domain.goals.goal import (
     PlannedTask,
     goal_key,
     goal_of,
-    planned,
+    with_plan,
 )
-from opencrab.domain.goals.plan import PLAN, plan_key, replanned
+from opencrab.domain.goals.plan import PLAN, plan_key, replan
 from opencrab.domain.goals.selection import PROMISES, require_deadline, require_room, room
 from opencrab.domain.goals.value_estimate import Horizon, Worth
 from opencrab.domain.identifier import stable_id
@@ -189,7 +189,7 @@ def plan_goal(arguments: PlanGoal, context: ActionContext) -> ActionResult:
     if goal.stuck:
         return _planned_anew(arguments, context)
     require_checkable(arguments.tasks)
-    return _with_plan(context, fact, planned(goal, arguments.tasks))
+    return _with_plan(context, fact, with_plan(goal, arguments.tasks))
 
 
 def _planned_anew(arguments: PlanGoal, context: ActionContext) -> ActionResult:
@@ -200,7 +200,7 @@ def _planned_anew(arguments: PlanGoal, context: ActionContext) -> ActionResult:
             cure="fail the task and report what could not be done",
         )
     require_checkable(arguments.tasks)
-    anew, old = replanned(goal, arguments.tasks, context.clock.now())
+    anew, old = replan(goal, arguments.tasks, context.clock.now())
     kept = new_fact(goal.agent_id, PLAN, plan_key(goal.id, old.revision), old)
     return _with_plan(context, fact, anew).keeping(kept)
 

@@ -15,7 +15,7 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Invalid, NotFound, Refused, TooLarge
 from opencrab.domain.learning.skill_lifecycle import vouches
-from opencrab.domain.memory.belief import BELIEF, CLAIM, EVIDENCE, Belief, Evidence, tested
+from opencrab.domain.memory.belief import BELIEF, CLAIM, EVIDENCE, Belief, Evidence, revise_belief
 from opencrab.domain.memory.belief_index import (
     BELIEFS,
     PEERS,
@@ -25,9 +25,14 @@ from opencrab.domain.memory.belief_index import (
 )
 from opencrab.domain.memory.knowledge_graph import Edge, KnowledgeSource, Node, Relation
 from opencrab.domain.memory.knowledge_link import Link
-from opencrab.domain.memory.peer import INTERESTS, PEER, Peer, met
+from opencrab.domain.memory.peer import INTERESTS, PEER, Peer, record_collaboration
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_belief, with_peer
-from opencrab.domain.memory.working_memory import WORKING, WORKING_BYTES, WorkingMemory, noted
+from opencrab.domain.memory.working_memory import (
+    WORKING,
+    WORKING_BYTES,
+    WorkingMemory,
+    write_working_memory,
+)
 from opencrab.domain.memory.write_policy import TAINTED_CONFIDENCE
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.text.plain import on_one_line, visible
@@ -107,7 +112,7 @@ def form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
     _require_vouching(known, context)
     if context.turn.id in known.evidence:
         return _told(known, confirmed=False)
-    after = tested(known, Outcome.SUCCESS, new.evidence, context.clock.now())
+    after = revise_belief(known, Outcome.SUCCESS, new.evidence, context.clock.now())
     return _keeping_belief(stored.holding(after), after, context, confirmed=True)
 
 
@@ -129,7 +134,7 @@ def test_belief(arguments: TestBelief, context: ActionContext) -> ActionResult:
     known = stored.read(Belief)
     _require_vouching(known, context)
     evidence = _evidence(arguments.evidence, context)
-    after = tested(known, Outcome(arguments.outcome), evidence, context.clock.now())
+    after = revise_belief(known, Outcome(arguments.outcome), evidence, context.clock.now())
     confirmed = after.confidence >= known.confidence
     return _keeping_belief(stored.holding(after), after, context, confirmed=confirmed)
 
@@ -153,7 +158,9 @@ def note_working_memory(arguments: NoteWorkingMemory, context: ActionContext) ->
         tainted=not vouches(turn),
         at=context.clock.now(),
     )
-    after = noted(stored.read(WorkingMemory) if stored else None, new, append=arguments.append)
+    after = write_working_memory(
+        stored.read(WorkingMemory) if stored else None, new, append=arguments.append
+    )
     fact = stored.holding(after) if stored else new_fact(context.agent.id, WORKING, WORKING, after)
     size = len(after.text.encode())
     return ActionResult.done(bytes=size, left=WORKING_BYTES - size).keeping(fact)
@@ -229,7 +236,7 @@ def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
     # In its own session an agent is always: there each collaboration counts.
     here = "" if context.session.created_by == agent_id else context.session.id
     outcome = Outcome(arguments.outcome)
-    after = met(earlier, outcome, here, context.clock.now()).replaced(
+    after = record_collaboration(earlier, outcome, here, context.clock.now()).replaced(
         **given, tainted=earlier.tainted or not vouches(context.turn)
     )
     fact = stored.holding(after) if stored else new_fact(agent_id, PEER, peer_id, after)

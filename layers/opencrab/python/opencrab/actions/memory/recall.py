@@ -13,10 +13,10 @@ from pydantic import Field
 from opencrab.actions.memory.writes import (
     count_one_more,
     drop,
-    known,
     may_hear,
     new_memory,
-    refused,
+    refuse_memory,
+    require_memory,
     take_in,
 )
 from opencrab.actions.registry import Group
@@ -136,7 +136,7 @@ def summarize_and_save(arguments: SummarizeAndSave, context: ActionContext) -> A
     memory = new_memory(context, category, arguments.content, path=path)
     reason = refusal(memory)
     if reason is not None:
-        return refused(reason, context)
+        return refuse_memory(reason, context)
     # Nothing that is there is changed: what has written a file cannot begin again on a conflict.
     facts = (new_fact(context.agent.id, MEMORY, memory.id, memory), count_one_more(context))
     kept = {"memory_id": memory.id, "category": memory.category}
@@ -173,7 +173,7 @@ def save_memory(arguments: SaveMemory, context: ActionContext) -> ActionResult:
 )
 def forget_memory(arguments: ForgetMemory, context: ActionContext) -> ActionResult:
     """Forget one memory; search_my_history tells its memory_id."""
-    return drop(known(arguments.memory_id, context, to_change=True), context)
+    return drop(require_memory(arguments.memory_id, context, to_change=True), context)
 
 
 def _left(

@@ -78,8 +78,8 @@ def take_in(
     new: Memory, context: ActionContext, *, replaces: str = "", links: Iterable[str] = ()
 ) -> ActionResult:
     """A memory that is kept, merged with one that says the same, or refused and counted."""
-    linked = [known(each, context) for each in dict.fromkeys(links)]
-    target = known(replaces, context, to_change=True) if replaces else None
+    linked = [require_memory(each, context) for each in dict.fromkeys(links)]
+    target = require_memory(replaces, context, to_change=True) if replaces else None
     facts = _similar(new, context)
     if target is not None:
         facts[target.id] = target
@@ -89,13 +89,13 @@ def take_in(
         if _may_touch(memory, context) or not write_policy.may_change(new, memory)
     ]
     replaced = target.read(Memory) if target is not None else None
-    verdict = write_policy.considered(new, similar, replaces=replaced)
+    verdict = write_policy.judge_memory(new, similar, replaces=replaced)
     if verdict.reason is not None:
-        return refused(verdict.reason, context)
+        return refuse_memory(verdict.reason, context)
     return _stored(verdict.ruling, verdict.memory or new, facts, linked, context)
 
 
-def refused(reason: Reason, context: ActionContext) -> ActionResult:
+def refuse_memory(reason: Reason, context: ActionContext) -> ActionResult:
     """The answer to what may not become a memory; it is counted."""
     counted = _gate(context).with_refusal(reason)
     return ActionResult.failed(write_policy.CURES[reason]).keeping(_gate_fact(counted, context))
@@ -145,7 +145,7 @@ def drop(fact: Fact, context: ActionContext) -> ActionResult:
     return result.keeping(*changes)
 
 
-def known(memory_id: str, context: ActionContext, *, to_change: bool = False) -> Fact:
+def require_memory(memory_id: str, context: ActionContext, *, to_change: bool = False) -> Fact:
     """A memory that the present turn may know of; raises NotFound for every other one.
 
     On a user's word only what that user said is changed or forgotten: raises Refused for the rest.

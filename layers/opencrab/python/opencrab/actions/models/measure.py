@@ -17,14 +17,14 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import selectable_by
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
 from opencrab.domain.insight.figures import stretches
-from opencrab.domain.insight.recommendations import Focus, analysed, compared
+from opencrab.domain.insight.recommendations import Focus, analyse_usage, compare_usage
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.usage.counters import Tally
 from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow, parts_of
 from opencrab.domain.value import ShortText, Value
-from opencrab.ports.learning import known
+from opencrab.ports.learning import load_known
 from opencrab.ports.models.model import ModelInfo, choices, distinct
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 
@@ -119,7 +119,7 @@ def evaluate_response(arguments: EvaluateResponse, context: ActionContext) -> Ac
 def analyze_llm_usage(arguments: AnalyzeLlmUsage, context: ActionContext) -> ActionResult:
     """Analyse your use of models: cost, quality with its interval, latency, recommendations."""
     require_insider(context)
-    found = analysed(
+    found = analyse_usage(
         _tallies(arguments.period, context),
         _evidence(context),
         period=arguments.period,
@@ -172,7 +172,7 @@ def compare_models(arguments: CompareModels, context: ActionContext) -> ActionRe
         raise Invalid(
             "these are names of one and the same model", field="models", cure="name another one"
         )
-    found = compared(
+    found = compare_usage(
         _tallies(Period.LAST_MONTH, context),
         evidence,
         tuple(names),
@@ -239,7 +239,7 @@ def _tallies(period: Period, context: ActionContext) -> Iterator[Tally]:
 
 
 def _evidence(context: ActionContext) -> Evidence:
-    return known(context.reach.facts, context.agent.id).evidence
+    return load_known(context.reach.facts, context.agent.id).evidence
 
 
 def _named(reference: str, used: set[str], context: ActionContext) -> str:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from opencrab.actions.models.experience import group
 from opencrab.actions.models.measure import require_insider, selectable
-from opencrab.actions.models.text import said
+from opencrab.actions.models.text import sentence
 from opencrab.actions.models.view import dollars, estimate_told
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
@@ -25,7 +25,7 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentState,
     alike,
-    ended,
+    end_adjustment,
     mix_of,
     mixed_as,
     telling,
@@ -35,7 +35,7 @@ from opencrab.domain.learning.model_selection import (
     Gain,
     Ground,
     adjustment,
-    chosen,
+    choose_models,
     current,
     day_micro_usd,
     expected_quality,
@@ -51,7 +51,7 @@ from opencrab.domain.learning.skill_lifecycle import vouches
 from opencrab.domain.models.optimization import Aim, Leave, Wish
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Unit, Value
-from opencrab.ports.learning import known
+from opencrab.ports.learning import load_known
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 
 __all__ = ["group"]
@@ -92,18 +92,18 @@ def optimize_model_selection(
     aim = _aim(arguments, context)
     ground = _ground(aim, stored.read(Mind) if stored else Mind(), context)
     seed = f"{context.agent.id}/{context.turn.id}"
-    follows = chosen(ground, aim, context.clock.now(), seed=seed)
+    follows = choose_models(ground, aim, context.clock.now(), seed=seed)
     found, still = follows.found, follows.still
     told = _told(ground, found, still)
     if not found:
         word = "no_choice" if not ground.choices else _nothing(still)
-        return ActionResult.done(status=word, note=said(word, context.agent.language), **told)
+        return ActionResult.done(status=word, note=sentence(word, context.agent.language), **told)
     word = _leave(aim, context) if arguments.apply_immediately else "advice"
     made = _Made(ground.mind)
     if word in {"applied", "not_allowed"}:
         _make(made, word, ground, found, context)
         told |= {"changes": made.changes, "left_for_another_call": made.left}
-    result = ActionResult.done(status=word, note=said(word, context.agent.language), **told)
+    result = ActionResult.done(status=word, note=sentence(word, context.agent.language), **told)
     if word == "applied" and made.mind != ground.mind:
         new = new_fact(context.agent.id, MIND, MIND, made.mind)
         result = result.keeping(stored.holding(made.mind) if stored else new)
@@ -133,7 +133,7 @@ def _aim(arguments: OptimizeModelSelection, context: ActionContext) -> Aim:
 
 def _ground(aim: Aim, mind: Mind, context: ActionContext) -> Ground:
     agent, reach = context.agent, context.reach
-    have = known(reach.facts, agent.id)
+    have = load_known(reach.facts, agent.id)
     page = reach.facts.page(agent.id, ADJUSTMENT, limit=_EARLIER, newest_first=True)
     limit = reach.limits.changed(reach.budgets.limits()).agent_day(agent.day_limit_micro_usd)
     return Ground(
@@ -215,7 +215,7 @@ def _over(ground: Ground, change: Adjustment, context: ActionContext) -> list[Fa
         stored = context.reach.facts.get(context.agent.id, ADJUSTMENT, earlier.id)
         known = None if stored is None else stored.read(Adjustment)
         if stored is not None and known is not None and known.state is earlier.state:
-            superseded = ended(known, AdjustmentState.SUPERSEDED, change.at, change.id)
+            superseded = end_adjustment(known, AdjustmentState.SUPERSEDED, change.at, change.id)
             facts.append(stored.holding(superseded))
     return facts
 

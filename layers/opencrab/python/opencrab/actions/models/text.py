@@ -6,6 +6,6 @@ from opencrab.ports.texts import Texts
 _SENTENCES = Texts(__file__)
 
 
-def said(name: str, language: Language) -> str:
+def sentence(name: str, language: Language) -> str:
     """One of the sentences in a language."""
     return _SENTENCES[name][language]

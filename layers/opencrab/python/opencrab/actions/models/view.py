@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from opencrab.actions.models.text import said
+from opencrab.actions.models.text import sentence
 from opencrab.domain.insight.figures import Figures
 from opencrab.domain.insight.recommendations import Analysis, Comparison, Difference, Recommendation
 from opencrab.domain.statistics.confidence import Estimate
@@ -41,9 +41,9 @@ def analysis_told(found: Analysis, language: Language) -> dict[str, Any]:
     if found.group_by in {Grouping.TASK_TYPE, Grouping.COMPLEXITY}:
         told[f"by_{found.group_by.value}"] = _groups(found.groups)
     if not totals.calls:
-        told["note"] = said("no_calls", language)
+        told["note"] = sentence("no_calls", language)
     elif totals.quality is None:
-        told["note"] = said("no_quality", language)
+        told["note"] = sentence("no_quality", language)
     return told
 
 

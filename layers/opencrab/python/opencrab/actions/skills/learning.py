@@ -18,13 +18,13 @@ from opencrab.domain.agents.agent_state import is_enabled
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NoRoom, Refused, TooLarge
 from opencrab.domain.identifier import ulid
-from opencrab.domain.learning.signals import withheld
+from opencrab.domain.learning.signals import withheld_skills
 from opencrab.domain.learning.skill_lifecycle import (
     Teaching,
     lesson,
     no_skill,
-    restored,
-    retired,
+    restore_skill,
+    retire_skill,
     skill_name,
     vouches,
 )
@@ -165,7 +165,7 @@ def retire_my_skill(arguments: RetireMySkill, context: ActionContext) -> ActionR
     """Retire a skill that you learned; restore_my_skill brings it back."""
     fact, skill = own_skill(arguments.name, context)
     require_say(context)
-    return move(fact, skill, retired(skill, context.clock.now()), context)
+    return move(fact, skill, retire_skill(skill, context.clock.now()), context)
 
 
 @group.action(
@@ -178,7 +178,7 @@ def restore_my_skill(arguments: RestoreMySkill, context: ActionContext) -> Actio
     """Bring back a skill that you retired."""
     fact, skill = own_skill(arguments.name, context)
     require_say(context)
-    return move(fact, skill, restored(skill, context.clock.now()), context)
+    return move(fact, skill, restore_skill(skill, context.clock.now()), context)
 
 
 @group.action(
@@ -200,7 +200,7 @@ def use_skill(arguments: UseSkill, context: ActionContext) -> ActionResult:
     found = stored_skill(name, context)
     if found is None or not found[1].status.is_live:
         raise no_skill(name)
-    if name in withheld(context.mind, context.turn.id, context.trials.skill_percent):
+    if name in withheld_skills(context.mind, context.turn.id, context.trials.skill_percent):
         why, cure = rests(name, context.agent.language)
         raise Refused(why, field="name", cure=cure)
     skill = found[1]

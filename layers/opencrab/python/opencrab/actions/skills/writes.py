@@ -9,14 +9,14 @@ from opencrab.domain.learning.signals import skill_pin
 from opencrab.domain.learning.skill_lifecycle import (
     Lesson,
     Teaching,
-    indexed,
+    index_skill,
     is_name,
-    learned,
     no_skill,
-    placed,
+    place_candidate,
     require_room,
     skill_name,
     takes_room,
+    teach_skill,
     vouches,
 )
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
@@ -33,7 +33,7 @@ def take_in(
     _require_free(what.name, context)
     found = stored_skill(what.name, context)
     stored = found[1] if found else None
-    skill = learned(stored, what, teaching, context.clock.now())
+    skill = teach_skill(stored, what, teaching, context.clock.now())
     told: dict[str, str] = {}
     if not is_name(given_name):
         told["note"] = f"it is kept as {skill.name}; its description begins with the given name"
@@ -88,12 +88,12 @@ def _storing(
     known = facts.get(agent_id, MIND, MIND)
     mind = known.read(Mind) if known else Mind()
     _require_owners_words(stored, skill, mind, context)
-    skill = placed(skill, mind, context.trials)
+    skill = place_candidate(skill, mind, context.trials)
     if takes_room(stored, skill):
         page = facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)
         require_room((each.read(AcquiredSkill) for each in page if each.id != skill.name), skill)
     changed = [fact.holding(skill) if fact else new_fact(agent_id, SKILL, skill.name, skill)]
-    aware = indexed(mind, skill)
+    aware = index_skill(mind, skill)
     if aware != mind:
         changed.append(known.holding(aware) if known else new_fact(agent_id, MIND, MIND, aware))
     effect = SkillLearned(name=skill.name, status=skill.status.value)

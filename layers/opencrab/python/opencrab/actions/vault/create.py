@@ -9,10 +9,10 @@ from pydantic import Field, JsonValue
 from opencrab.actions.vault.lookup import (
     Stored,
     answer,
+    append_lines,
     find_path,
-    joined,
     note_files,
-    prepared,
+    prepare_write,
     read_one,
     seconds,
     write,
@@ -25,7 +25,7 @@ from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Name, Text, Value, whole
 from opencrab.domain.workspace.note import CREATED, TITLE, UPDATED, Note, note_of, title_of
-from opencrab.domain.workspace.note_template import has_placeholder, rendered
+from opencrab.domain.workspace.note_template import has_placeholder, render_template
 from opencrab.domain.workspace.wikilink import (
     TEMPLATES,
     file_name,
@@ -94,7 +94,9 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
     if is_template(path) and arguments.template:
         raise Invalid("a template is made of its content", field="template", cure="leave it out")
     now = seconds(context)
-    ready = prepared(context, path, _created(arguments, context, path, now), over=None, now=now)
+    ready = prepare_write(
+        context, path, _created(arguments, context, path, now), over=None, now=now
+    )
     is_clean = not arguments.template or _template(arguments.template, context).is_clean
     return {**ready, "is_clean": is_clean}
 
@@ -120,7 +122,7 @@ def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
     if is_template(path):
         raise Invalid("a template cannot be filled into a template", cure="name a note")
     text = _applied(arguments, template.text, path, stored, now)
-    ready = prepared(context, path, text, over=stored, now=now)
+    ready = prepare_write(context, path, text, over=stored, now=now)
     return {**ready, "is_clean": ready["is_clean"] and template.is_clean}
 
 
@@ -155,7 +157,7 @@ def _created(arguments: CreateNote, context: ActionContext, path: str, now: str)
     variables: dict[str, JsonValue] = {"content": given.body}
     filled = _filled(template, variables, arguments.title, now)
     if not has_placeholder(template, "content") and given.body:
-        filled = filled.with_body(joined(filled.body, given.body))
+        filled = filled.with_body(append_lines(filled.body, given.body))
     return _begun(given.with_body(filled.body).completed_by(filled), arguments.title, now)
 
 
@@ -186,14 +188,14 @@ def _applied(
         title = str(variables.get("title") or name)
         return _begun(_filled(template, variables, title, now), title, now)
     filled = _filled(template, variables, title_of(stored.note, name), now)
-    note = stored.note.with_body(joined(stored.note.body, filled.body)).completed_by(filled)
+    note = stored.note.with_body(append_lines(stored.note.body, filled.body)).completed_by(filled)
     return note.holding(UPDATED, now).text
 
 
 def _filled(template: str, variables: dict[str, JsonValue], title: str, now: str) -> Note:
     """A template with what is always known beside what was given."""
     known: dict[str, JsonValue] = {"title": title, "date": now[:10], "time": now[11:16]}
-    return note_of(whole(rendered(template, known | variables)).replace("\x00", ""))
+    return note_of(whole(render_template(template, known | variables)).replace("\x00", ""))
 
 
 def _begun(note: Note, title: str, now: str) -> str:

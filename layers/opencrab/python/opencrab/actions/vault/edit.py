@@ -12,10 +12,10 @@ from opencrab.actions.vault.create import group
 from opencrab.actions.vault.lookup import (
     Stored,
     answer,
+    append_lines,
     find_path,
-    joined,
     note_files,
-    prepared,
+    prepare_write,
     read_all,
     read_one,
     seconds,
@@ -37,9 +37,9 @@ from opencrab.domain.workspace.wikilink import (
     linkable,
     links_in,
     note_path,
-    renamed,
-    shifted,
+    shadowed_name,
     under_heading,
+    with_path,
     written_link,
 )
 from opencrab.ports.turn.action import ActionContext, one_line
@@ -73,7 +73,7 @@ def _update(arguments: UpdateNote, context: ActionContext) -> dict[str, Any]:
     stored = read_one(context, find_path(context, arguments.path))
     now = seconds(context)
     text = _updated(arguments, stored, now)
-    return prepared(context, stored.info.path, text, over=stored, now=now)
+    return prepare_write(context, stored.info.path, text, over=stored, now=now)
 
 
 @group.action(
@@ -104,7 +104,7 @@ def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
     )
     ready = {"link": link, "added": not exists, "now": now}
     changed = _linked(arguments, context, source, ready)
-    return prepared(context, source.info.path, changed, over=source, **ready)
+    return prepare_write(context, source.info.path, changed, over=source, **ready)
 
 
 @group.action(
@@ -135,20 +135,20 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
         raise Invalid("templates are no notes", cure="leave it, or create another template")
     if old == new or context.reach.files.info(context.agent.id, new) is not None:
         raise Conflict(f"there is a note {new!r} already", cure="choose another new_path")
-    note = renamed(source.note, old, new)
+    note = with_path(source.note, old, new)
     reading = read_all(context, note_files(context))
     others = [card for card in reading.cards if card.path != old]
     before, after = (
         Index([*others, card_of(old, source.note)]),
         Index([*others, card_of(new, note)]),
     )
-    lost = shifted(before, after, old, new)
+    lost = shadowed_name(before, after, old, new)
     if lost is not None:
         raise Conflict(
             f"[[{one_line(lost)}]] would then mean another note, or two",
             cure="choose another new_path, or rename the other note of this name first",
         )
-    ready = prepared(context, new, note.text, over=None, source=old, was=source.info.version)
+    ready = prepare_write(context, new, note.text, over=None, source=old, was=source.info.version)
     return {**ready, **reading.told(), "is_clean": not is_foreign(source.info)}
 
 
@@ -167,7 +167,7 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
     """Rename or move a note; links to its old name go on working."""
     ready, files = context.prepared, context.reach.files
     old, new = ready["source"], ready["path"]
-    info = write(context, lambda: renamed(read_one(context, old).note, old, new).text)
+    info = write(context, lambda: with_path(read_one(context, old).note, old, new).text)
     try:
         files.delete(context.agent.id, old, condition=ready["was"])
     except NotFound:
@@ -185,9 +185,9 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
 def _updated(arguments: UpdateNote, stored: Stored, now: str) -> str:
     old, path = stored.note, stored.info.path
     if is_template(path):
-        return joined(old.text, arguments.content) if arguments.append else arguments.content
+        return append_lines(old.text, arguments.content) if arguments.append else arguments.content
     if arguments.append:
-        return _stamped(path, old.with_body(joined(old.body, arguments.content)), now)
+        return _stamped(path, old.with_body(append_lines(old.body, arguments.content)), now)
     new = note_of(arguments.content)
     note = new.completed_by(old) if new.opening else old.with_body(new.body)
     return _stamped(path, note, now)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from opencrab.actions.workspace.provenance import is_foreign, writes_clean
-from opencrab.actions.workspace.read import decoded
+from opencrab.actions.workspace.read import decode_text
 from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
@@ -74,7 +74,7 @@ def read_all(context: ActionContext, files: Iterable[FileInfo]) -> Reading:
 def read_one(context: ActionContext, path: str) -> Stored:
     """One note; raises NotFound, and Invalid for what is no text."""
     info, content = context.reach.files.read(context.agent.id, path)
-    return Stored(info, note_of(decoded(path, content)))
+    return Stored(info, note_of(decode_text(path, content)))
 
 
 def find_path(context: ActionContext, name: str) -> str:
@@ -101,7 +101,7 @@ def the_one(name: str, found: tuple[str, ...]) -> str:
     return found[0]
 
 
-def prepared(
+def prepare_write(
     context: ActionContext, path: str, text: str, *, over: Stored | None, **more: Any
 ) -> dict[str, Any]:
     """The condition of a write: what is there, what is to be, and whether its words are clean."""
@@ -158,7 +158,7 @@ def seconds(context: ActionContext) -> str:
     return context.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def joined(text: str, more: str) -> str:
+def append_lines(text: str, more: str) -> str:
     """More text on lines of its own below what there is."""
     above = text if not text or text.endswith("\n") else f"{text}\n"
     return f"{above}{more}" if not more or more.endswith("\n") else f"{above}{more}\n"

@@ -14,7 +14,7 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Text, Value
-from opencrab.domain.workspace.note import UPDATED, shortened, summary_of, tags_of, title_of
+from opencrab.domain.workspace.note import UPDATED, summary_of, tags_of, title_of, truncate
 from opencrab.domain.workspace.path import twin_key
 from opencrab.domain.workspace.wikilink import VAULT, file_name, links_in
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
@@ -101,7 +101,7 @@ def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
     reading = read_all(context, note_files(context))
     told = {
         "path": path,
-        "title": shortened(title_of(stored.note, file_name(path)), _TITLE),
+        "title": truncate(title_of(stored.note, file_name(path)), _TITLE),
         "content": "".join(page),
         "lines": len(lines),
         **({"cut": "the line is longer than a page: only its beginning is shown"} if cut else {}),
@@ -162,8 +162,8 @@ def _hit(stored: Stored, words: list[str], *, include_content: bool) -> dict[str
         return None
     return {
         "path": path,
-        "title": shortened(title, _TITLE),
-        "tags": [shortened(tag, _TITLE) for tag in tags[:_TAGS]],
+        "title": truncate(title, _TITLE),
+        "tags": [truncate(tag, _TITLE) for tag in tags[:_TAGS]],
         "in_title": any(word in head[0] for word in words),
         "hits": hits,
         "excerpt": _excerpt(note.body, words) if include_content else "",
@@ -179,7 +179,7 @@ def _excerpt(body: str, words: list[str]) -> str:
             # Folding may change the length a little: then the place is a little off.
             place = min(places) * len(line) // max(len(folded), 1)
             begin = max(place - _BEFORE, 0) if len(line) > _EXCERPT else 0
-            cut = shortened(line[begin : begin + _EXCERPT].strip(), _EXCERPT)
+            cut = truncate(line[begin : begin + _EXCERPT].strip(), _EXCERPT)
             return f"…{cut}" if begin else cut
     return ""
 
@@ -190,7 +190,7 @@ def _links(stored: Stored, reading: Reading) -> dict[str, Any]:
     resolved, broken = dict[str, str](), dict[str, list[str]]()
     for link in links_in(stored.note.body):
         found = reading.index.follow(link)
-        name = shortened(link.target, _TITLE)
+        name = truncate(link.target, _TITLE)
         if len(found) == 1:
             resolved[name] = found[0]
         else:

@@ -59,7 +59,7 @@ def _names_path(arguments: WsRead | WsList) -> str:
 def ws_read(arguments: WsRead, context: ActionContext) -> ActionResult:
     """Read a file of your workspace, `limit` lines from line `offset` on."""
     info, content = context.reach.files.read(context.agent.id, workspace_path(arguments.path))
-    lines = _LINE.findall(decoded(info.path, content))
+    lines = _LINE.findall(decode_text(info.path, content))
     first = arguments.offset - 1
     if first and first >= len(lines):
         raise Invalid(
@@ -98,7 +98,7 @@ def ws_list(arguments: WsList, context: ActionContext) -> ActionResult:
     return told.replaced(taint=tainted)
 
 
-def decoded(path: str, content: bytes) -> str:
+def decode_text(path: str, content: bytes) -> str:
     """A file's text; raises Invalid for what is none."""
     try:
         text = content.decode()

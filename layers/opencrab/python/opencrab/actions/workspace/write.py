@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from opencrab.actions.workspace.provenance import is_foreign, writes_clean
-from opencrab.actions.workspace.read import MARKER, decoded, group, is_marker
+from opencrab.actions.workspace.read import MARKER, decode_text, group, is_marker
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
@@ -200,7 +200,7 @@ def ws_mkdir(arguments: WsMkdir, context: ActionContext) -> ActionResult:
 
 def _edited(arguments: WsEdit, path: str, content: bytes) -> bytes:
     """The content after the edit; raises Invalid unless the old text occurs exactly once."""
-    text, old = decoded(path, content), arguments.old_string
+    text, old = decode_text(path, content), arguments.old_string
     if not old or old == arguments.new_string:
         problem = "is empty" if not old else "and new_string are the same"
         raise Invalid(f"old_string {problem}", cure="name the text to replace and its replacement")

@@ -35,7 +35,7 @@ from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Fact, each_once
 from opencrab.domain.skills.skill import SKILL, SkillStatus
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.ports.documents import changed
+from opencrab.ports.documents import stale_write
 
 SCHEMA = Schema("fact", (with_defaults,))
 BEFORE = SCHEMA.version - 1
@@ -107,7 +107,7 @@ class DynamoFacts:
         try:
             self._table.transact(*writes)
         except Cancelled as refusal:
-            raise changed(facts[min(refusal.failed)]) from None
+            raise stale_write(facts[min(refusal.failed)]) from None
 
 
 def writing(facts: tuple[Fact, ...]) -> tuple[Write, ...]:

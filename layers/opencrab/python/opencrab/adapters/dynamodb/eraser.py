@@ -100,7 +100,7 @@ class DynamoEraser:
                 return
             changed = after(known)
             try:
-                self._table.transact(sessions.moved(known, changed), *writes)
+                self._table.transact(sessions.session_update(known, changed), *writes)
             except Cancelled:
                 continue
             self._seen.note(changed)

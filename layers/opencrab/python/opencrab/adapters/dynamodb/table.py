@@ -135,7 +135,7 @@ class Table:
         pause: Callable[[float], object] | None = None,
     ) -> None:
         self.name = name
-        self._dispatch = dispatch or connected()
+        self._dispatch = dispatch or connect()
         self._pause = pause or threading.Event().wait
 
     def get(self, pk: str, sk: str, *, consistent: bool = True) -> Item | None:
@@ -315,7 +315,7 @@ class Table:
         )
 
 
-def connected(region: str | None = None, **credentials: Any) -> Dispatch:
+def connect(region: str | None = None, **credentials: Any) -> Dispatch:
     """Calls of DynamoDB over one connection; the SDK tries again what can be tried again.
 
     Credentials come from the function unless given, by pynamodb's names.

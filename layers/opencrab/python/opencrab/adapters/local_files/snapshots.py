@@ -18,7 +18,14 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from opencrab.adapters.local_files.disk import REAL_DISK, Disk, Writer, entries, opened, translated
+from opencrab.adapters.local_files.disk import (
+    REAL_DISK,
+    Disk,
+    Writer,
+    entries,
+    open_file,
+    translate_errors,
+)
 from opencrab.domain.workspace.path import agent_folder
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.snapshots import Snapshot
@@ -49,12 +56,12 @@ class DirectorySnapshots:
 
     def newest(self, agent_id: str) -> Snapshot | None:
         folder = self._folder(agent_id)
-        with translated(folder):
+        with translate_errors(folder):
             return self._newest(folder)
 
     def fetch(self, snapshot: Snapshot, into: Path) -> bool:
         folder = self._folder(snapshot.agent_id)
-        with translated(folder):
+        with translate_errors(folder):
             try:
                 return _fetched(_place(folder, _number(snapshot.version)), snapshot, into)
             except OSError as error:
@@ -66,7 +73,7 @@ class DirectorySnapshots:
         self, agent_id: str, file: Path, *, rows: int, tokenizer: int, over: Snapshot | None
     ) -> Snapshot | None:
         folder = self._folder(agent_id)
-        with translated(folder):
+        with translate_errors(folder):
             self._make(folder)
             number = _last(folder)
             if self._newest(folder) != over:
@@ -94,7 +101,7 @@ class DirectorySnapshots:
 
     def remove(self, agent_id: str) -> None:
         folder = self._folder(agent_id)
-        with translated(folder):
+        with translate_errors(folder):
             if not entries(folder):
                 return
             while not self._enter(folder, number := _last(folder) + 1, None, None):
@@ -124,7 +131,7 @@ class DirectorySnapshots:
         """
         while number := _last(folder):
             try:
-                with opened(_place(folder, number)) as file:
+                with open_file(_place(folder, number)) as file:
                     return _described(file, folder.name, number)
             except FileNotFoundError:
                 continue
@@ -224,7 +231,7 @@ def _described(file: BufferedReader, agent_id: str, number: int) -> Snapshot | N
 def _fetched(place: Path, snapshot: Snapshot, into: Path) -> bool:
     """Copy what follows the head, and say whether it is all that the head promised."""
     digest, size = hashlib.sha256(), 0
-    with opened(place) as file:
+    with open_file(place) as file:
         if _described(file, snapshot.agent_id, _number(snapshot.version)) != snapshot:
             return False
         with into.open("wb") as copy:

@@ -17,7 +17,7 @@ from opencrab.adapters.opensearch.schema import (
     kept_id,
     line_id,
     made_at,
-    placed,
+    place_row,
     row_id,
 )
 from opencrab.adapters.opensearch.watermark import Reached
@@ -184,7 +184,7 @@ class _Run:
         for row in rows:
             place += row.is_spoken
             if not self._forgotten.has(row):
-                yield Write(row_id(row), document(placed(row, place)))
+                yield Write(row_id(row), document(place_row(row, place)))
 
 
 def _newer(forgotten: Forgotten, reached: Reached) -> list[Mark]:

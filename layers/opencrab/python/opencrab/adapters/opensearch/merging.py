@@ -8,12 +8,12 @@ from datetime import datetime
 
 from opencrab.adapters.opensearch.limits import answers, hears
 from opencrab.adapters.opensearch.query_plan import Known
-from opencrab.adapters.opensearch.schema import Placed, placed
+from opencrab.adapters.opensearch.schema import Placed, place_row
 from opencrab.adapters.opensearch.terms import shares
 from opencrab.adapters.search_rows import micros
 from opencrab.domain.memory.search_row import Row
 from opencrab.domain.text.query import Question
-from opencrab.domain.text.ranking import LENT, MOST_HITS, Candidate, Ranked, ranked
+from opencrab.domain.text.ranking import LENT, MOST_HITS, Candidate, Ranked, rank_candidates
 from opencrab.ports.memory.search import MOST_FOUND, Found, Query, excerpt_line
 
 Place = tuple[str, int]
@@ -74,7 +74,7 @@ class Look:
         del self._rows[key]
         if row is not None:
             self._pool.add(key)
-            self.add({key: placed(row, 0)})
+            self.add({key: place_row(row, 0)})
 
     def row(self, key: str) -> Row:
         """One of the rows."""
@@ -110,7 +110,7 @@ class Look:
             if key in hits or (found.row.session_id, found.place) in near
             if answers(found.row, self.query, self.before.heard)
         ]
-        return ranked(
+        return rank_candidates(
             candidates,
             named=self._asked.named,
             asks_when=self._asked.asks_when,

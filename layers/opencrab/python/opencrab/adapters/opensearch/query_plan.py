@@ -12,7 +12,7 @@ from opencrab.adapters.opensearch.schema import ROW
 from opencrab.adapters.opensearch.watermark import SETTLED, Reached, newest
 from opencrab.adapters.search_rows import KEPT, Past
 from opencrab.domain.memory.search_row import RowKind
-from opencrab.domain.text.query import named
+from opencrab.domain.text.query import named_speakers
 from opencrab.ports.memory.search import Query
 
 MOST_SPEAKERS = 1_000
@@ -35,7 +35,7 @@ class Known:
     speakers: frozenset[str] = frozenset()
 
 
-def known(
+def run_query(
     client: Client, index: str, past: Past, agent_id: str, query: Query, *, now: datetime
 ) -> Known:
     """Ask the collection once, and the stores for what it cannot know yet."""
@@ -50,7 +50,7 @@ def known(
     heard = {row.session_id for row in rows if row.is_spoken and row.speaker_id == person}
     heard.update(_names(found.get("heard", {}).get("in")))
     before = Known(tail=tail, heard=frozenset(heard if person else ()))
-    called = named(query.text, speakers)
+    called = named_speakers(query.text, speakers)
     return replace(before, speakers=_heard(client, index, query, called, before))
 
 

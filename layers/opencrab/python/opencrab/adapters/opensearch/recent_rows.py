@@ -7,7 +7,7 @@ rely on, so that everybody reads what they just wrote.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from opencrab.adapters.opensearch.schema import Placed, placed, row_id
+from opencrab.adapters.opensearch.schema import Placed, place_row, row_id
 from opencrab.adapters.opensearch.watermark import Reached
 from opencrab.adapters.search_rows import Batch, Forgotten, Past
 from opencrab.ports.memory.search import Query
@@ -49,7 +49,7 @@ def _rows(
         if row.is_spoken:
             place = places[row.session_id] = places.get(row.session_id, 0) + 1
         if not forgotten.has(row):
-            yield row_id(row), placed(row, place)
+            yield row_id(row), place_row(row, place)
 
 
 def _newest(rows: dict[str, Placed]) -> dict[str, Placed]:

@@ -90,7 +90,7 @@ class Placed:
     timed: bool
 
 
-def placed(row: Row, place: int) -> Placed:
+def place_row(row: Row, place: int) -> Placed:
     """A row at its place."""
     return Placed(row, place if row.is_spoken else 0, tells_time(row.text))
 

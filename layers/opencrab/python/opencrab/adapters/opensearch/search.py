@@ -10,7 +10,7 @@ from typing import Any
 from opencrab.adapters.opensearch.indexing import OpenSearchIndexing
 from opencrab.adapters.opensearch.limits import any_of, may_answer, may_hear, term
 from opencrab.adapters.opensearch.merging import Look, Place
-from opencrab.adapters.opensearch.query_plan import Known, known
+from opencrab.adapters.opensearch.query_plan import Known, run_query
 from opencrab.adapters.opensearch.schema import ROW, SCHEMA, Placed, index_name, read, row_id
 from opencrab.adapters.opensearch.terms import plain
 from opencrab.adapters.opensearch.watermark import Reached, newest
@@ -41,7 +41,7 @@ class OpenSearch(OpenSearchIndexing):
         if query.limit < 1 or not question(query.text).terms:
             return ()
         now = self._clock.now()
-        before = known(self._client, index, self._past, agent_id, query, now=now)
+        before = run_query(self._client, index, self._past, agent_id, query, now=now)
         asked = question(query.text, before.speakers)
         sought = tuple(dict.fromkeys(map(plain, asked.terms)))
         look = Look(query, asked, sought, before, now)

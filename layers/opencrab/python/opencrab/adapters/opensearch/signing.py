@@ -28,7 +28,9 @@ SignerNow = Callable[[str], Signer]
 """Who signs in a region, asked for each request: temporary credentials lapse within hours."""
 
 
-def signed(request: httpx.Request, body: bytes, signer: Signer, now: datetime) -> dict[str, str]:
+def sign_request(
+    request: httpx.Request, body: bytes, signer: Signer, now: datetime
+) -> dict[str, str]:
     """The headers that sign a request with this body, to be sent with it as they are.
 
     It must have no parameters, and a path that needs no escapes, as those of our indexes do.

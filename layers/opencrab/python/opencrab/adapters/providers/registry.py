@@ -20,8 +20,8 @@ from opencrab.adapters.providers.catalogue.merge import (
     ALWAYS_THERE,
     check,
     default_model,
-    merged,
-    resolved,
+    merge_preferences,
+    resolve_model,
     routing_of,
 )
 from opencrab.adapters.providers.catalogue.model_facts import Facts, ModelSettings
@@ -126,7 +126,7 @@ class ProviderModels:
         infos: dict[str, ModelInfo] = {}
         for name in {settings.default, reading.routing.default, SCRIPTED, *named, *listed}:
             try:
-                provider, model = resolved(settings, name)
+                provider, model = resolve_model(settings, name)
             except Invalid:
                 continue
             info = self._info(reading, provider, model)
@@ -154,7 +154,7 @@ class ProviderModels:
     def price(self, name: str) -> Price | None:
         reading = self._current()
         try:
-            return self._info(reading, *resolved(reading.settings, name)).price
+            return self._info(reading, *resolve_model(reading.settings, name)).price
         except Invalid:
             return None
 
@@ -219,7 +219,7 @@ class ProviderModels:
 
     def _read(self) -> _Reading:
         stored = self._stored_now()
-        settings = merged(self._configured(), stored.preferences)
+        settings = merge_preferences(self._configured(), stored.preferences)
         facts = Facts(settings.models, settings.listing, stored.preferences.prices)
         before = self._reading
         made = {}
@@ -243,7 +243,7 @@ class ProviderModels:
         return tuple(known.values())
 
     def _able(self, reading: _Reading, name: str) -> tuple[ProviderSettings, str]:
-        provider, model = resolved(reading.settings, name)
+        provider, model = resolve_model(reading.settings, name)
         self._require(provider)
         return provider, model
 

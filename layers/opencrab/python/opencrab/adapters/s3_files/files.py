@@ -24,7 +24,7 @@ from opencrab.domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.workspace.path import (
     agent_folder,
-    changed,
+    changed_by_others,
     is_workspace_path,
     no_file,
     not_kept,
@@ -161,7 +161,7 @@ class S3Files:
                 self._settle(place, entry, None)
                 raise self._missing(place)
             if condition not in {None, version(stored.etag, stored.version_id)}:
-                raise changed(place.path, is_gone=self._look(place) is None)
+                raise changed_by_others(place.path, is_gone=self._look(place) is None)
             if self._bucket.delete(place.key, stored.etag):
                 self._settle(place, entry, None)
                 return
@@ -192,7 +192,7 @@ class S3Files:
             return stored
         if change.condition not in {None, stored.version if stored else ABSENT}:
             self._settle(place, entry, stored, change.token)
-            raise changed(place.path, is_gone=stored is None)
+            raise changed_by_others(place.path, is_gone=stored is None)
         now = self._clock.now()
         wanted = entry.seen(stored, now).reserving(change.token, len(change.content), now)
         reserved = self._ledger.save(place.agent_id, wanted, quota_bytes=self._quota_bytes)

@@ -12,7 +12,7 @@ from opencrab.domain.conversation.message import Instruction
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.health import Health
 from opencrab.domain.models.preferences import Preferences
-from opencrab.domain.money.budget import INSTALLATION, Draw, exhausted, limit_changes
+from opencrab.domain.money.budget import INSTALLATION, Draw, exhausted_error, limit_changes
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MicroUsd
 from opencrab.ports.models.preferences import Stored
@@ -165,7 +165,7 @@ def add_draws(batch: Batch, draws: Iterable[Draw], stored: Mapping[Place, str]) 
         # What is given back is never refused, nor what has no limit: a cost above its reservation
         # was spent, and the budget must say so (ADR 0008).
         if limit is not None and drawn.micro_usd > 0 and total > limit:
-            raise exhausted(drawn)
+            raise exhausted_error(drawn)
         totals[place] = total
         batch.put.append(Row(*place, str(total)))
 

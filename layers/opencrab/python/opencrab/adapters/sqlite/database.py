@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import NamedTuple
 
-from opencrab.adapters.sqlite.file import connect, explained, hold, inspect, make
+from opencrab.adapters.sqlite.file import connect, explain_error, hold, inspect, make
 from opencrab.domain.errors import Unavailable
 
 _PURGES = 20
@@ -272,7 +272,7 @@ class Database:
                 touched = tuple(self._writes.touched)
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 self._roll_back()
-                raise explained(self.path, error) from error
+                raise explain_error(self.path, error) from error
             except BaseException:
                 self._roll_back()
                 raise
@@ -290,7 +290,7 @@ class Database:
         try:
             yield items
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise explained(self.path, error) from error
+            raise explain_error(self.path, error) from error
         finally:
             self._readers.put(items)
 
@@ -326,7 +326,7 @@ class Database:
                 self._writer.execute("VACUUM")
                 busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             except sqlite3.Error as error:
-                raise explained(self.path, error) from error
+                raise explain_error(self.path, error) from error
         if busy:
             raise Unavailable(
                 f"database file {str(self.path)!r} is being read, and keeps what was removed",
@@ -360,7 +360,7 @@ class Database:
                 make(self.path, durable=self._durable)
             inspect(self.path, patience_seconds=self._patience_seconds)
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise explained(self.path, error) from error
+            raise explain_error(self.path, error) from error
         except OSError as error:
             raise Unavailable(
                 f"database file {str(self.path)!r} cannot be used: {error.strerror}",
@@ -373,7 +373,7 @@ class Database:
                 self.path, durable=self._durable, patience_seconds=self._patience_seconds
             )
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise explained(self.path, error) from error
+            raise explain_error(self.path, error) from error
 
 
 def milliseconds(moment: datetime) -> int:

@@ -12,7 +12,7 @@ from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Fact, each_once
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.conversation.feed import TOLD, FactTold
-from opencrab.ports.documents import changed
+from opencrab.ports.documents import stale_write
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ def add_facts(batch: Batch, facts: tuple[Fact, ...], stored: Mapping[Place, str]
         # Version 0 replaces whatever there is, and is counted after it.
         version = 0 if body is None else Fact.model_validate_json(body).version
         if fact.version and fact.version != version + 1:
-            raise changed(fact)
+            raise stale_write(fact)
         if fact.kind in TOLD:
             batch.feed.append(_told(fact))
         if fact.body is None:

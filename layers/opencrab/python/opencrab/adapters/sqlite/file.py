@@ -131,7 +131,7 @@ def inspect(path: Path, *, patience_seconds: float) -> None:
                 raise _damaged(path, verdict)
 
 
-def explained(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Unavailable:
+def explain_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Unavailable:
     """SQLite's error as one of ours that names the file and what to do.
 
     Text that is no UTF-8 is damage: nothing else is ever written.

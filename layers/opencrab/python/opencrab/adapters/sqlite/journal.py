@@ -23,7 +23,7 @@ from opencrab.adapters.sqlite.database import (
 )
 from opencrab.adapters.sqlite.documents import add_facts, places_of
 from opencrab.adapters.sqlite.queue import due_row
-from opencrab.adapters.sqlite.usage import Counted, add_counts, counted
+from opencrab.adapters.sqlite.usage import Counted, add_counts, call_counts
 from opencrab.domain.conversation.message import Instruction, Line, Utterance
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Fact
@@ -96,7 +96,7 @@ class SqliteJournal:
     def commit(self, change: Change) -> Turn:
         turn = change.turn
         places = _read_for(change)
-        counts = counted(change.usage) if change.usage else []
+        counts = call_counts(change.usage) if change.usage else []
         with self._database.writing() as items:
             stored = items.several([*places, *(one.place for one in counts)])
             last = None

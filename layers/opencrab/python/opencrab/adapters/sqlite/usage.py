@@ -98,7 +98,7 @@ class SqliteTallies:
         return tuple(agent_id for agent_id, _ in rows)
 
 
-def counted(rows: Iterable[UsageRow]) -> list[Counted]:
+def call_counts(rows: Iterable[UsageRow]) -> list[Counted]:
     """What calls count, each for itself."""
     found = []
     for row in rows:

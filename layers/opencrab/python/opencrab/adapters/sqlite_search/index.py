@@ -22,9 +22,9 @@ from opencrab.adapters.sqlite_search.schema import (
     TOKENIZER,
     Damaged,
     Senseless,
-    explained,
     making_sense,
-    opened,
+    open_index,
+    translate_errors,
 )
 from opencrab.domain.erasure.request import Mark
 from opencrab.domain.memory.search_row import Row, RowKind
@@ -42,7 +42,7 @@ class Index:
     def __init__(self, agent_id: str, path: Path | None) -> None:
         self._path = path
         self._lock = threading.RLock()
-        self._connection = opened(agent_id, path)
+        self._connection = open_index(agent_id, path)
         self._names = Names(self._connection)
         self._forgotten = Forgotten()
         self._speakers: tuple[str, ...] | None = None
@@ -171,7 +171,7 @@ class Index:
 
     @contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, explained(self._path):
+        with self._lock, translate_errors(self._path):
             yield self._connection
 
     @contextmanager

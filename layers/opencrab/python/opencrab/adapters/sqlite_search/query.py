@@ -21,8 +21,8 @@ from opencrab.adapters.sqlite_search.row_codec import (
 )
 from opencrab.adapters.sqlite_search.schema import SPEECH, TIMED, making_sense
 from opencrab.domain.memory.search_row import Row
-from opencrab.domain.text.query import named, question
-from opencrab.domain.text.ranking import LENT, Candidate, Ranked, least_lent, ranked
+from opencrab.domain.text.query import named_speakers, question
+from opencrab.domain.text.ranking import LENT, Candidate, Ranked, least_lent, rank_candidates
 from opencrab.ports.memory.search import Found, Query, excerpt_line
 
 _APART = 10
@@ -79,7 +79,7 @@ def find(
     limits = conditions(query, names)
     if limits is None or query.limit < 1:
         return ()
-    called = named(query.text, speakers)
+    called = named_speakers(query.text, speakers)
     if called and not query.clearance.whole:
         called = _heard(connection, names, called, limits)
     asked = question(query.text, called)
@@ -90,7 +90,7 @@ def find(
     least = least_lent(hits.values(), asked.named, asks_when=asked.asks_when, limit=query.limit)
     listed = _candidates(connection, names, hits, _near(hits, around, least), limits)
     candidates = (each._replace(why=why.get(int(each.key), each.why)) for each in listed)
-    best = ranked(
+    best = rank_candidates(
         candidates, named=asked.named, asks_when=asked.asks_when, now=now, limit=query.limit
     )
     return _shown(connection, names, best, limits)

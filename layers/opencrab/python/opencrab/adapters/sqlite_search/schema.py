@@ -97,12 +97,12 @@ class Damaged(Unavailable):
     code = "damaged"
 
 
-def opened(agent_id: str, path: Path | None) -> sqlite3.Connection:
+def open_index(agent_id: str, path: Path | None) -> sqlite3.Connection:
     """An agent's index, made where there is none; raises Damaged for any file but a sound one."""
     fresh = path is None or not path.exists()
     if path is not None and not fresh:
         _look_at(path)
-    with explained(path):
+    with translate_errors(path):
         connection = _connected(path)
         try:
             if fresh:
@@ -116,16 +116,16 @@ def opened(agent_id: str, path: Path | None) -> sqlite3.Connection:
 
 
 @contextmanager
-def explained(path: Path | None) -> Iterator[None]:
+def translate_errors(path: Path | None) -> Iterator[None]:
     """SQLite's errors as ours: damage as Damaged, all others as Unavailable."""
     try:
         yield
     except (UnicodeDecodeError, Senseless) as error:
-        raise damaged(path, str(error)) from error
+        raise damaged_index(path, str(error)) from error
     except sqlite3.Error as error:
         name, text = getattr(error, "sqlite_errorname", "") or "", str(error)
         if name.startswith(_DAMAGE) or any(told in text for told in _TELLING):
-            raise damaged(path, text) from error
+            raise damaged_index(path, text) from error
         raise Unavailable(
             f"the index {_named(path)} cannot be used: {error}",
             cure="check that its directory exists, is writable and has space",
@@ -143,7 +143,7 @@ def making_sense() -> Iterator[None]:
         raise Senseless(f"it holds what no index holds: {error!r:.200}") from error
 
 
-def damaged(path: Path | None, detail: str) -> Damaged:
+def damaged_index(path: Path | None, detail: str) -> Damaged:
     """What is wrong with a file, and what to do."""
     return Damaged(
         f"the index {_named(path)} is damaged: {detail}",
@@ -176,11 +176,11 @@ def _look_at(path: Path) -> None:
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if len(head) < _HEAD or not head.startswith(b"SQLite format 3\0"):
-        raise damaged(path, "it is no database")
+        raise damaged_index(path, "it is no database")
     size = int.from_bytes(head[16:18], "big")
     pages = int.from_bytes(head[28:32], "big")
     if path.stat().st_size < (65_536 if size == 1 else size) * pages:
-        raise damaged(path, "its end is missing")
+        raise damaged_index(path, "its end is missing")
 
 
 @cache
@@ -215,21 +215,23 @@ def _inspect(connection: sqlite3.Connection, agent_id: str, path: Path | None) -
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if (application, version) != (_APPLICATION, _VERSION):
-        raise damaged(path, f"it is no index of version {_VERSION} (but {version})")
+        raise damaged_index(path, f"it is no index of version {_VERSION} (but {version})")
     things = _things(connection)
     if things not in {_expected(), _with_vectors()}:
         named = ", ".join(sorted({name for _, name, _ in things ^ _expected()}))
-        raise damaged(path, f"these are not as an index has them: {named:.200}")
+        raise damaged_index(path, f"these are not as an index has them: {named:.200}")
     about = dict(connection.execute("SELECT key, value FROM about"))
     try:
         connection.execute("SELECT rowid FROM words LIMIT 1").fetchone()
     except sqlite3.OperationalError as error:
-        raise damaged(path, str(error)) from error
+        raise damaged_index(path, str(error)) from error
     if about.get("agent") != agent_id:
-        raise damaged(path, f"it belongs to another agent than {agent_id!r}")
+        raise damaged_index(path, f"it belongs to another agent than {agent_id!r}")
     if about.get("tokenizer") != str(TOKENIZER):
-        raise damaged(path, f"its texts were cut into terms by tokenizer {about.get('tokenizer')}")
+        raise damaged_index(
+            path, f"its texts were cut into terms by tokenizer {about.get('tokenizer')}"
+        )
     if path is not None and path.stat().st_size <= _CHECKED_BYTES:
         verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
-            raise damaged(path, verdict)
+            raise damaged_index(path, verdict)

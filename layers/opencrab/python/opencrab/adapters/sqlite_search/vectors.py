@@ -14,7 +14,7 @@ from opencrab.adapters.sqlite_search.conditions import Conditions
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.row_codec import clean
 from opencrab.adapters.sqlite_search.schema import VECTORS, making_sense
-from opencrab.domain.text.vectors import MOST_NEAR, Compact, compact, cosine, fused
+from opencrab.domain.text.vectors import MOST_NEAR, Compact, compact, cosine, fuse_scores
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.search import Meaning, Query
 
@@ -128,7 +128,7 @@ class Sense:
         with making_sense():
             near = frozenset(_nearest(connection, self._asked, limits))
             likeness = _likeness(connection, self._asked, {*near, *hits})
-        scores = fused(hits, likeness)
+        scores = fuse_scores(hits, likeness)
         why = {
             number: ("words",) * (number in hits) + ("meaning",) * (number in near)
             for number in scores

@@ -11,10 +11,10 @@ import httpx
 
 from opencrab.adapters.web.address import Address, AllowList
 from opencrab.adapters.web.body import body_of
-from opencrab.adapters.web.charset import decoded
+from opencrab.adapters.web.charset import decode_body
 from opencrab.adapters.web.connection import Clock, PinnedBackend, Resolve, resolve
 from opencrab.adapters.web.extraction import extract
-from opencrab.adapters.web.plain import clipped, one_visible_line, visible
+from opencrab.adapters.web.plain import clip_text, one_visible_line, visible
 from opencrab.domain.errors import Invalid, Refused, Unavailable
 from opencrab.ports.web import WebPage
 
@@ -111,7 +111,7 @@ class Pages:
             kind = _kind(headers)
             chunks = self._in_time(response.iter_stream(), deadline)
             body = body_of(chunks, headers.get("content-encoding", "").strip().lower())
-            return self._page(address, kind, decoded(body, headers["content-type"]), deadline)
+            return self._page(address, kind, decode_body(body, headers["content-type"]), deadline)
 
     def _moved(self, address: Address, location: str) -> Address:
         try:
@@ -129,7 +129,7 @@ class Pages:
         title, more = "", False
         if kind in _HTML:
             title, text, more = extract(text, _READ, lambda: self._check_time(deadline))
-        shown, cut = clipped(visible(text[:_READ]), TEXT_BYTES)
+        shown, cut = clip_text(visible(text[:_READ]), TEXT_BYTES)
         return WebPage(
             url=address.url,
             title=one_visible_line(title, _TITLE),

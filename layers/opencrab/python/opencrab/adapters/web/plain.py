@@ -29,7 +29,7 @@ def one_visible_line(text: str, characters: int) -> str:
     return line if len(line) <= characters else f"{line[: characters - 1]}…"
 
 
-def clipped(text: str, size: int) -> tuple[str, bool]:
+def clip_text(text: str, size: int) -> tuple[str, bool]:
     """As many whole characters as fit into so many bytes, and whether there were more."""
     whole = text.encode()
     return (text, False) if len(whole) <= size else (whole[:size].decode(errors="ignore"), True)

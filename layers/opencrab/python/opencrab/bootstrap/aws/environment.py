@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 
-def named(configured: "Settings", name: str) -> str:
+def aws_setting(configured: "Settings", name: str) -> str:
     """A place by its name below `aws.`; raises Invalid when it is not set."""
     value = str(configured.get(f"aws.{name}"))
     if not value:
@@ -27,7 +27,7 @@ def named(configured: "Settings", name: str) -> str:
 
 def table_of(configured: "Settings") -> Table:
     """The table, once for a process: its connections are kept."""
-    return _table_named(named(configured, "table"))
+    return _table_named(aws_setting(configured, "table"))
 
 
 def journalist_of(configured: "Settings") -> "Journalist":

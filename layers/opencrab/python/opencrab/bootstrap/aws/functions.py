@@ -22,7 +22,7 @@ from opencrab.adapters.secrets import secrets_from
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.actions import acting
-from opencrab.bootstrap.aws.environment import journalist_of, named, table_of
+from opencrab.bootstrap.aws.environment import aws_setting, journalist_of, table_of
 from opencrab.bootstrap.aws.models import thinking
 from opencrab.bootstrap.aws.search import search_of
 from opencrab.bootstrap.aws.status import setup_of
@@ -172,7 +172,7 @@ def worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
     configured = settings.load({})
     clock = SystemClock()
     journalist = journalist_of(configured)
-    place = named(configured, "secrets")
+    place = aws_setting(configured, "secrets")
     secrets = LaterSecrets(place, clock)
     home = _home(configured, clock, consistent=False, on_turn=journalist.on_turn)
     advice = f"store {{}} in {place.partition(':')[0]}, as docs/deploy.md says"
@@ -270,12 +270,12 @@ def _home(
     table = table_of(configured)
     stores = stores_on(table, consistent=consistent, on_turn=on_turn)
     sqs, s3 = Deferred("sqs"), Deferred("s3")
-    bucket = named(configured, "bucket")
+    bucket = aws_setting(configured, "bucket")
     quota = int(configured.get("agent.max_workspace_size_mb")) * _MEBIBYTE
 
     def queue(name: str) -> SqsQueue:
-        url, dead = named(configured, f"{name}_queue"), named(configured, f"{name}_dead_queue")
-        return SqsQueue(sqs, url, dead)
+        dead = aws_setting(configured, f"{name}_dead_queue")
+        return SqsQueue(sqs, aws_setting(configured, f"{name}_queue"), dead)
 
     return Home(
         agents=stores.agents,

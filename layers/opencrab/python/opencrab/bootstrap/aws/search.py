@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
 from opencrab.adapters.aws_client import Deferred
-from opencrab.bootstrap.aws.environment import journalist_of, named, table_of
+from opencrab.bootstrap.aws.environment import aws_setting, journalist_of, table_of
 from opencrab.domain.errors import Invalid
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FeedEntry
@@ -69,7 +69,7 @@ def search_of(configured: "Settings", clock: Clock) -> Search:
     """
     backend = _backend(configured)
     if backend == _EFS:
-        function = named(configured, "search_function")
+        function = aws_setting(configured, "search_function")
         return LaterSearch(lambda: _elsewhere(function))
     if backend == _OPENSEARCH:
         return LaterSearch(lambda: _in_collection(configured, clock))
@@ -93,7 +93,7 @@ def searcher() -> Answer:
 
 def serving(search: "SqliteSearch") -> Answer:
     """Answers questions that other functions ask, and follows the table's stream."""
-    from opencrab.adapters.lambda_search import answered
+    from opencrab.adapters.lambda_search import answer_search
 
     follow = _following(search.follow)
 
@@ -101,7 +101,7 @@ def serving(search: "SqliteSearch") -> Answer:
         if "Records" in event:
             follow(event)
             return None
-        return answered(search, event)
+        return answer_search(search, event)
 
     return answer
 
@@ -169,7 +169,7 @@ def _snapshots(configured: "Settings", clock: Clock) -> "SnapshotStore":
         return DirectorySnapshots(Path(folder), clock)
     from opencrab.adapters.s3_files.snapshots import S3Snapshots
 
-    return S3Snapshots(Deferred("s3"), named(configured, "bucket"), clock)
+    return S3Snapshots(Deferred("s3"), aws_setting(configured, "bucket"), clock)
 
 
 def _elsewhere(function_name: str) -> Search:

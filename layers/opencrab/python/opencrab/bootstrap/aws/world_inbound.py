@@ -10,7 +10,7 @@ def receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
     from opencrab import settings
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.adapters.world_bus import envelope_in
-    from opencrab.bootstrap.aws.environment import journalist_of, named
+    from opencrab.bootstrap.aws.environment import aws_setting, journalist_of
     from opencrab.bootstrap.aws.functions import LaterSecrets, admitting
     from opencrab.bootstrap.world import world_of
     from opencrab.gateways.world.inbound import from_queue
@@ -18,7 +18,7 @@ def receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
     configured = settings.load({})
     clock = SystemClock()
     journalist = journalist_of(configured)
-    secrets = LaterSecrets(named(configured, "secrets"), clock)
+    secrets = LaterSecrets(aws_setting(configured, "secrets"), clock)
     runtime = replace(admitting(configured, clock), world=world_of(configured, secrets))
 
     def receive(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def simulation(agents: int, hours: float, seed: int, language: "Language") -> "S
     With more agents than founders these come again. Raises Invalid for a number out of range.
     """
     from opencrab.engine.agents.creation import create_agent
-    from opencrab.engine.agents.presets import drafted, founders
+    from opencrab.engine.agents.presets import draft_agent, founders
     from opencrab.engine.simulation.day import MOST_AGENTS, MOST_HOURS, simulate
 
     if not 1 <= agents <= MOST_AGENTS:
@@ -41,7 +41,7 @@ def simulation(agents: int, hours: float, seed: int, language: "Language") -> "S
     ):
         names, known = dict[str, str](), founders()
         for place in range(agents):
-            new = drafted(known[place % len(known)], language)
+            new = draft_agent(known[place % len(known)], language)
             created = create_agent(
                 runtime, new, owner="simulation", agent_id=f"founder-{place + 1:04d}"
             ).agent

@@ -98,7 +98,7 @@ class VitalSigns(Value):
         )
 
 
-def born(agent: Agent, risk_tolerance: float, now: datetime) -> VitalSigns:
+def first_signs(agent: Agent, risk_tolerance: float, now: datetime) -> VitalSigns:
     """The signs of an agent whose first beat is one interval away."""
     seconds = agent.heartbeat.interval_seconds
     return VitalSigns(
@@ -128,7 +128,7 @@ def following(planned: datetime, seconds: int, now: datetime) -> datetime:
     return planned + missed * interval
 
 
-def righted(signs: VitalSigns, now: datetime) -> VitalSigns:
+def correct_clock(signs: VitalSigns, now: datetime) -> VitalSigns:
     """The signs without what a clock that was ahead once has put off.
 
     A next beat is at most one interval away, and nobody is busy for longer than that takes.
@@ -144,7 +144,7 @@ def righted(signs: VitalSigns, now: datetime) -> VitalSigns:
     )
 
 
-def kept(signs: VitalSigns, stored: Fact | None) -> Fact:
+def vital_signs_fact(signs: VitalSigns, stored: Fact | None) -> Fact:
     """The fact that these signs are: the first, or the next version of the stored one."""
     body = signs.model_dump(mode="json", exclude_defaults=True)
     version = 1 if stored is None else stored.version + 1

@@ -254,7 +254,7 @@ def goal_key(goal_id: str) -> str:
     return f"{int(goal_id[1:]):06d}"
 
 
-def planned(goal: Goal, tasks: tuple[PlannedTask, ...]) -> Goal:
+def with_plan(goal: Goal, tasks: tuple[PlannedTask, ...]) -> Goal:
     """The goal with its tasks, fixed from now on.
 
     Raises Invalid for a plan that is empty, too short or long, or cyclic.
@@ -271,10 +271,12 @@ def planned(goal: Goal, tasks: tuple[PlannedTask, ...]) -> Goal:
             field="tasks",
             cure="split or join tasks; what takes fewer steps needs no plan: do it and report",
         )
-    return goal.replaced(tasks=numbered(goal.id, tasks))
+    return goal.replaced(tasks=number_tasks(goal.id, tasks))
 
 
-def numbered(goal_id: str, tasks: tuple[PlannedTask, ...], *, after: int = 0) -> tuple[Task, ...]:
+def number_tasks(
+    goal_id: str, tasks: tuple[PlannedTask, ...], *, after: int = 0
+) -> tuple[Task, ...]:
     """Tasks as they are carried out, their numbers after one; raises Invalid for a cyclic plan."""
     order = _ordered(tasks)
     places = {place: number for number, place in enumerate(order, after + 1)}

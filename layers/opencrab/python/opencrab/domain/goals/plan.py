@@ -12,7 +12,7 @@ from opencrab.domain.goals.goal import (
     Task,
     TaskStatus,
     goal_key,
-    numbered,
+    number_tasks,
 )
 from opencrab.domain.value import GoalId, ShortText, Value
 
@@ -64,7 +64,7 @@ def is_repairable(goal: Goal) -> bool:
     return goal.revision <= REPAIRS
 
 
-def replanned(goal: Goal, tasks: tuple[PlannedTask, ...], now: datetime) -> tuple[Goal, GivenUp]:
+def replan(goal: Goal, tasks: tuple[PlannedTask, ...], now: datetime) -> tuple[Goal, GivenUp]:
     """The goal with other tasks for what is not done, and the plan that it gave up.
 
     What is done stays. Raises Conflict where a task is being carried out or it was replanned often
@@ -89,5 +89,5 @@ def replanned(goal: Goal, tasks: tuple[PlannedTask, ...], now: datetime) -> tupl
     )
     done = tuple(task for task in goal.tasks if task.status is TaskStatus.DONE)
     last = max((int(task.id.rpartition("-T")[2]) for task in goal.tasks), default=0)
-    fresh = (*done, *numbered(goal.id, tasks, after=last))
+    fresh = (*done, *number_tasks(goal.id, tasks, after=last))
     return goal.replaced(tasks=fresh, revision=goal.revision + 1, stuck=""), old

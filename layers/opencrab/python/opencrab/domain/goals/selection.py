@@ -38,17 +38,17 @@ FARTHEST = timedelta(days=3_660)
 """How far away a deadline may lie."""
 
 
-def scored(goal: Goal, capability: Unit, drives: Drives, now: datetime) -> Score:
+def score_goal(goal: Goal, capability: Unit, drives: Drives, now: datetime) -> Score:
     """How much an agent wants a goal now, term by term."""
     pressing = urgency(goal.deadline, goal.created_at, now)
     return priority(goal.worth, pressing, drives, capability)
 
 
-def ranked(
+def rank_goals(
     goals: Iterable[Goal], capability: Unit, drives: Drives, now: datetime
 ) -> list[tuple[Goal, Score]]:
     """Goals by their priority, the highest first; the older one first where they are equal."""
-    listed = [(goal, scored(goal, capability, drives, now)) for goal in goals]
+    listed = [(goal, score_goal(goal, capability, drives, now)) for goal in goals]
     listed.sort(key=lambda each: (-each[1].priority, int(each[0].id[1:])))
     return listed
 

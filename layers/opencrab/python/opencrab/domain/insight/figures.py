@@ -79,11 +79,11 @@ def beginning(period: Period, now: datetime) -> datetime | None:
     return full if period in SHORT else full.replace(hour=0)
 
 
-def counted(tallies: Iterable[Tally], period: Period, now: datetime) -> dict[Cell, Counts]:
+def counts_in_period(tallies: Iterable[Tally], period: Period, now: datetime) -> dict[Cell, Counts]:
     """What was counted in each cell in a period."""
     first = beginning(period, now)
     if period not in SHORT or first is None:
-        return summed(tallies)
+        return sum_days(tallies)
     cells: dict[Cell, Counts] = {}
     for tally in tallies:
         midnight = datetime.fromisoformat(tally.day).replace(tzinfo=UTC)
@@ -93,7 +93,7 @@ def counted(tallies: Iterable[Tally], period: Period, now: datetime) -> dict[Cel
     return cells
 
 
-def summed(tallies: Iterable[Tally]) -> dict[Cell, Counts]:
+def sum_days(tallies: Iterable[Tally]) -> dict[Cell, Counts]:
     """What was counted in each cell, days put together."""
     cells: dict[Cell, Counts] = {}
     for tally in tallies:
@@ -101,7 +101,7 @@ def summed(tallies: Iterable[Tally]) -> dict[Cell, Counts]:
     return cells
 
 
-def grouped(
+def group_figures(
     cells: Mapping[Cell, Counts], evidence: Evidence, by: Grouping | None
 ) -> dict[str, Figures]:
     """Figures for each group of calls; None groups by "purpose/task_type/model"."""

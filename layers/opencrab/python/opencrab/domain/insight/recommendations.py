@@ -15,18 +15,18 @@ from opencrab.domain.insight.figures import (
     Figures,
     answered_by,
     beginning,
-    counted,
+    counts_in_period,
     figures,
-    grouped,
+    group_figures,
     qualities,
-    summed,
+    sum_days,
     task_key,
     totals,
 )
 from opencrab.domain.learning.bandit import LEAST_JUDGED
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import Use
-from opencrab.domain.statistics.confidence import Estimate, Sums, combined, difference
+from opencrab.domain.statistics.confidence import Estimate, Sums, combine_estimates, difference
 from opencrab.domain.usage.counters import Cell, Tally
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import Unit, Value
@@ -143,7 +143,7 @@ class Comparison(Value):
     differences: tuple[Difference, ...]
 
 
-def analysed(
+def analyse_usage(
     tallies: Iterable[Tally],
     evidence: Evidence,
     *,
@@ -159,7 +159,7 @@ def analysed(
     hour and the 24 before it; a week and a month are whole days, from that in which they begin on.
     `choices` are the models by the aliases that may be recommended.
     """
-    cells = counted(tallies, period, now)
+    cells = counts_in_period(tallies, period, now)
     return Analysis(
         period=period,
         since=beginning(period, now),
@@ -167,16 +167,16 @@ def analysed(
         group_by=group_by,
         focus=focus,
         totals=totals(cells, evidence),
-        groups=_sorted(grouped(cells, evidence, group_by), focus),
-        by_model=_sorted(grouped(cells, evidence, Grouping.MODEL), focus),
-        by_purpose=_sorted(grouped(cells, evidence, Grouping.PURPOSE), focus),
-        tasks=_sorted(grouped(cells, evidence, None), focus),
+        groups=_sorted(group_figures(cells, evidence, group_by), focus),
+        by_model=_sorted(group_figures(cells, evidence, Grouping.MODEL), focus),
+        by_purpose=_sorted(group_figures(cells, evidence, Grouping.PURPOSE), focus),
+        tasks=_sorted(group_figures(cells, evidence, None), focus),
         quality_by_model=qualities(evidence),
         recommendations=recommendations(cells, evidence, choices or {}, focus),
     )
 
 
-def compared(
+def compare_usage(
     tallies: Iterable[Tally],
     evidence: Evidence,
     models: Sequence[str],
@@ -204,7 +204,7 @@ def compared(
         for key, value in _answers(evidence, purpose).items()
         if fits(purpose or "", *key.split("/", 1))
     }
-    found = grouped(summed(asked), Evidence(answers=known), Grouping.MODEL)
+    found = group_figures(sum_days(asked), Evidence(answers=known), Grouping.MODEL)
     for name in wanted:
         of = (value.worth for key, value in known.items() if answered_by(key) == name)
         found.setdefault(name, figures({}, sum(of, Sums()), 0))
@@ -323,7 +323,7 @@ def _difference(known: Mapping[str, ModelEvidence], first: str, second: str) -> 
         (weight / sum(weights), difference(one, two))
         for weight, (one, two) in zip(weights, pairs, strict=True)
     )
-    quality = combined([(share, part) for share, part in parts if part is not None])
+    quality = combine_estimates([(share, part) for share, part in parts if part is not None])
     shown = Outcome.FIRST if quality.low > 0 else Outcome.SECOND if quality.high < 0 else None
     return Difference(
         first=first,

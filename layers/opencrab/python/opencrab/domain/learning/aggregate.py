@@ -17,7 +17,7 @@ from opencrab.domain.learning.evidence import (
 from opencrab.domain.learning.reward import Opinion, worth
 from opencrab.domain.learning.signals import Served, Signals
 from opencrab.domain.statistics.confidence import Sums, sums
-from opencrab.domain.statistics.off_policy import weighted
+from opencrab.domain.statistics.off_policy import weigh_turns
 from opencrab.domain.usage.ledger import Grouping
 from opencrab.domain.value import Value
 
@@ -40,7 +40,7 @@ class Judged(Value):
     said: float | None = None
 
 
-def gathered(
+def gather_evidence(
     signals: Sequence[Signals],
     opinions: Sequence[Opinion],
     grades: Mapping[str, float],
@@ -154,7 +154,7 @@ class _Model:
             latency=sums(self.latency),
             turns=self.turns,
             failed=self.failed,
-            weighted=weighted(self.drawn, self.missed),
+            weighted=weigh_turns(self.drawn, self.missed),
         )
 
 

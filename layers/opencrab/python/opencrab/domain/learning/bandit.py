@@ -12,7 +12,7 @@ from pydantic import Field
 
 from opencrab.domain.learning.evidence import ModelEvidence
 from opencrab.domain.models.optimization import Aim, Wish
-from opencrab.domain.statistics.confidence import Estimate, Sums, combined, estimate
+from opencrab.domain.statistics.confidence import Estimate, Sums, combine_estimates, estimate
 from opencrab.domain.statistics.seeded_random import Chance
 from opencrab.domain.value import Value
 
@@ -48,7 +48,7 @@ class Arm(Value):
 
     `price` is what a turn is expected to cost (micro-dollars) where no turn tells; None with no
     turn either means that nobody knows, and the model is not asked. `graded` is what calibrated
-    grades add (`calibration.supported`).
+    grades add (`calibration.calibration_sums`).
     """
 
     model: str
@@ -301,7 +301,9 @@ def _told(table: _Table, name: str, plan: _Plan) -> tuple[Mixed | None, str]:
     return Mixed(
         weights={arm.model: weight for weight, arm in known},
         best=tuple(table.arms[arm].model for arm in sorted(best)),
-        quality=combined([(each, estimate(arm.quality) or UNKNOWN) for each, arm in known]),
+        quality=combine_estimates(
+            [(each, estimate(arm.quality) or UNKNOWN) for each, arm in known]
+        ),
         cost_micro_usd=costs,
         latency_ms=_mean_latency(known),
         reason=plan.word,

@@ -60,7 +60,7 @@ def curve(bins: Sequence[Graded]) -> Curve:
     )
 
 
-def supported(bins: Sequence[Graded]) -> Sums:
+def calibration_sums(bins: Sequence[Graded]) -> Sums:
     """What the graded turns that nothing else judges add to a model's quality.
 
     Each counts as at most MOST_WEIGHT of a turn, and as less the less the grades explain; all

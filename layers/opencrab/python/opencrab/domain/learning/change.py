@@ -197,6 +197,8 @@ def adjustment_id(at: datetime, *causes: str) -> str:
     return ulid(int(at.timestamp() * 1_000), hashlib.sha256(framed.encode()).digest())
 
 
-def ended(adjustment: Adjustment, state: AdjustmentState, at: datetime, by: str = "") -> Adjustment:
+def end_adjustment(
+    adjustment: Adjustment, state: AdjustmentState, at: datetime, by: str = ""
+) -> Adjustment:
     """An adjustment that holds no longer, and who took it back."""
     return adjustment.replaced(state=state, ended_at=at, ended_by=by)

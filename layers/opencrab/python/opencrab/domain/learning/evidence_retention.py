@@ -25,7 +25,7 @@ _PLACES, _LEAST_SHARE = 6, 0.05
 _Entry = TypeVar("_Entry")
 
 
-def trimmed(evidence: Evidence, recalled: int) -> Evidence:
+def trim_evidence(evidence: Evidence, recalled: int) -> Evidence:
     """Evidence with no more entries than these, and numbers of six places.
 
     Where names are so long that it is larger than BYTES all the same, half of them is tried.

@@ -12,7 +12,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.learning.bandit import Arm, Mixed, mixes
 from opencrab.domain.learning.bandit import Subject as Mixing
-from opencrab.domain.learning.calibration import supported
+from opencrab.domain.learning.calibration import calibration_sums
 from opencrab.domain.learning.change import (
     ALIKE,
     Adjustment,
@@ -26,7 +26,7 @@ from opencrab.domain.learning.change import (
     top,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
-from opencrab.domain.learning.regression_watch import about, carried, subject, then_of
+from opencrab.domain.learning.regression_watch import about, carry_watch, subject, then_of
 from opencrab.domain.models.optimization import Aim
 from opencrab.domain.models.routing import Basis, Routing, Use
 from opencrab.domain.models.traffic_split import Mix
@@ -78,7 +78,7 @@ class Chosen(Value):
     still: dict[str, str]
 
 
-def chosen(
+def choose_models(
     ground: Ground, aim: Aim, now: datetime, *, seed: str, skipped: Collection[str] = ()
 ) -> Chosen:
     """What follows for each purpose and type of task but those `skipped`.
@@ -87,7 +87,7 @@ def chosen(
     """
     free = {name: each for name, each in subjects(ground).items() if name not in skipped}
     decided = mixes(free, aim, day_micro_usd=left_to_spend(ground, free), seed=seed)
-    still = {name: why for name in names(ground) if (why := fixed(ground, name))}
+    still = {name: why for name in names(ground) if (why := why_fixed(ground, name))}
     found = dict[str, Mixed]()
     for name, (mixed, reason) in decided.items():
         why = reason if mixed is None else _hindrance(ground, aim, name, mixed, now)
@@ -125,10 +125,10 @@ class Gain(Value):
 
 def subjects(ground: Ground) -> dict[str, Mixing]:
     """Those of them that nobody has fixed, with their arms."""
-    return {name: _mixing(ground, name) for name in names(ground) if not fixed(ground, name)}
+    return {name: _mixing(ground, name) for name in names(ground) if not why_fixed(ground, name)}
 
 
-def fixed(ground: Ground, name: str) -> str:
+def why_fixed(ground: Ground, name: str) -> str:
     """Why a choice stays as it is, whatever the evidence says; "" if it does not."""
     return fixed_for(ground.agent, ground.mind, name)
 
@@ -304,7 +304,7 @@ def _graded(ground: Ground, name: str, model: str) -> Sums:
         for key, each in ground.evidence.models.items()
         if parts_of(key)[2] == model
     }
-    whole, added = sum(known.values()), supported(ground.evidence.grades.get(model, ()))
+    whole, added = sum(known.values()), calibration_sums(ground.evidence.grades.get(model, ()))
     return added.part(known.get(name, 0) / whole) if whole else Sums()
 
 
@@ -326,7 +326,7 @@ def _tokens(ground: Ground, name: str) -> Usage | None:
 def _evidence(ground: Ground, name: str, mixed: Mixed, now: datetime | None) -> dict[str, Any]:
     """What a mix rests on; one that holds from `now` on is perhaps watched since before."""
     models = {alias: ground.choices[alias].name for alias in mixed.weights}
-    on = {} if now is None else carried(ground.earlier, name, telling(mix(name, mixed)), now)
+    on = {} if now is None else carry_watch(ground.earlier, name, telling(mix(name, mixed)), now)
     then, before = (
         {model: on[key][model] for model in models.values() if model in on.get(key, {})}
         for key in ("then", "before")

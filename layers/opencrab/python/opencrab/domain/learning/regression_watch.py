@@ -13,7 +13,7 @@ from opencrab.domain.learning.change import (
     top,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
-from opencrab.domain.statistics.confidence import Estimate, combined, estimate
+from opencrab.domain.statistics.confidence import Estimate, combine_estimates, estimate
 
 WATCHED = timedelta(days=14)
 """How long a mix may be taken back by what its quality is since then."""
@@ -35,7 +35,7 @@ def counted_from(made: Adjustment, evidence: Evidence, day: str) -> Adjustment:
     return made.replaced(evidence={**made.evidence, "then": then, "until": day})
 
 
-def carried(
+def carry_watch(
     earlier: Sequence[Adjustment], name: str, after: Mapping[str, Any], now: datetime
 ) -> dict[str, Any]:
     """From where the models of a mix are watched on if it has the best model of the one that holds.
@@ -63,8 +63,8 @@ def fell_since(made: Adjustment, evidence: Evidence) -> tuple[str, ...]:
     judged = sum(share for _, share, _, _ in parts)
     if judged < _MOST:
         return ()
-    was = combined([(share / judged, was) for _, share, was, _ in parts])
-    if not is_below(was, combined([(share / judged, now) for _, share, _, now in parts])):
+    was = combine_estimates([(share / judged, was) for _, share, was, _ in parts])
+    if not is_below(was, combine_estimates([(share / judged, now) for _, share, _, now in parts])):
         return ()
     fell = tuple(model for model, _, was, now in parts if is_below(was, now))
     return fell or tuple(model for model, _, was, now in parts if now.mean < was.mean)

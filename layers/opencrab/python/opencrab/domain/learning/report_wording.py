@@ -73,7 +73,7 @@ class Written(Value):
         return self.replaced(digests=(*others, digest)[-_WRITTEN:])
 
 
-def shortened(said: str, finish: str = "") -> str:
+def first_sentences(said: str, finish: str = "") -> str:
     """The first sentences, on one line and without marks in front that would make it a heading.
 
     Of an answer that was cut off only whole sentences stay, which may be none.

@@ -80,13 +80,13 @@ def worth(
     tried = signals.done + signals.undone
     if tried > 0:
         found.append((ACTIONS, signals.done / tried))
-    if unanswered(signals):
+    if is_unanswered(signals):
         found.append((OUTCOMES, 0.0))
     weight = sum(each for each, _ in found)
     return sum(each * value for each, value in found) / weight if weight else None
 
 
-def unanswered(signals: Signals) -> bool:
+def is_unanswered(signals: Signals) -> bool:
     """Whether the turn failed, or its answers had to be repaired and nothing came of it."""
     nothing = not (signals.spoke or signals.done or signals.task_success)
     return signals.status is TurnStatus.FAILED or (signals.repairs > 0 and nothing)

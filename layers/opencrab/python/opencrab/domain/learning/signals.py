@@ -105,7 +105,7 @@ def skill_pin(name: str) -> str:
     return f"skill:{name}"
 
 
-def tried(mind: Mind) -> frozenset[str]:
+def skills_on_trial(mind: Mind) -> frozenset[str]:
     """The skills that are on trial: the coin may withhold them, as no owner pinned them."""
     return frozenset(
         skill.name
@@ -114,6 +114,8 @@ def tried(mind: Mind) -> frozenset[str]:
     )
 
 
-def withheld(mind: Mind, turn_id: str, percent: int) -> frozenset[str]:
+def withheld_skills(mind: Mind, turn_id: str, percent: int) -> frozenset[str]:
     """The skills that rest in a turn: each on its own, in this share of turns, always the same."""
-    return frozenset(name for name in tried(mind) if coin("skill", turn_id, name) * 100 < percent)
+    return frozenset(
+        name for name in skills_on_trial(mind) if coin("skill", turn_id, name) * 100 < percent
+    )

@@ -10,7 +10,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import Mind
 from opencrab.domain.errors import Conflict, Invalid, NoRoom, NotFound, Refused, TooLarge
 from opencrab.domain.learning.settings import Trials
-from opencrab.domain.learning.signals import skill_pin, tried
+from opencrab.domain.learning.signals import skill_pin, skills_on_trial
 from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
     BY_EVIDENCE,
@@ -105,14 +105,15 @@ def vouches(turn: Turn) -> bool:
     return not turn.taint and turn.authority in _VOUCHING
 
 
-def learned(
+def teach_skill(
     stored: AcquiredSkill | None, what: Lesson, teaching: Teaching, now: datetime
 ) -> AcquiredSkill:
     """A skill after it was taught, the stored one of that name included.
 
     What nobody vouches for waits in quarantine, and never takes the place of words that count. All
-    else is a candidate, as new words were never measured: `placed` says whether it can be one now.
-    A skill that was switched off stays off; one that an owner archived needs an owner's approval.
+    else is a candidate, as new words were never measured: `place_candidate` says whether it can be
+    one now. A skill that was switched off stays off; one that an owner archived needs an owner's
+    approval.
     """
     if stored is not None and not stored.tainted and not teaching.vouched:
         raise Refused(
@@ -144,21 +145,21 @@ def learned(
     )
 
 
-def owned(skill: AcquiredSkill, owner: str) -> AcquiredSkill:
+def owner_skill(skill: AcquiredSkill, owner: str) -> AcquiredSkill:
     """A skill as an owner wrote it: a candidate, unless it is switched off."""
     is_off = skill.status is SkillStatus.DISABLED
     status = SkillStatus.DISABLED if is_off else SkillStatus.CANDIDATE
     return skill.replaced(status=status, tainted=False, approved_by=owner)
 
 
-def approved(skill: AcquiredSkill, owner: str, now: datetime) -> AcquiredSkill:
+def approve_skill(skill: AcquiredSkill, owner: str, now: datetime) -> AcquiredSkill:
     """A quarantined skill after an owner vouched for it: a candidate."""
     if skill.status is not SkillStatus.QUARANTINED:
         raise _conflict(skill, "nothing of it waits for approval", "look at it again")
     return _moved(skill, SkillStatus.CANDIDATE, now).replaced(tainted=False, approved_by=owner)
 
 
-def toggled(skill: AcquiredSkill, now: datetime, *, on: bool | None = None) -> AcquiredSkill:
+def toggle_skill(skill: AcquiredSkill, now: datetime, *, on: bool | None = None) -> AcquiredSkill:
     """A skill that its owner switched on for good, or off, or to what it is not."""
     if not (skill.status.is_live or skill.status is SkillStatus.DISABLED):
         cure = "approve it" if skill.status is SkillStatus.QUARANTINED else "restore it first"
@@ -168,7 +169,7 @@ def toggled(skill: AcquiredSkill, now: datetime, *, on: bool | None = None) -> A
     return skill if status is skill.status and not skill.waits else _moved(skill, status, now)
 
 
-def promoted(
+def promote_skill(
     skill: AcquiredSkill, now: datetime, effectiveness: Effectiveness | None = None
 ) -> AcquiredSkill:
     """A candidate whose trial is over: it is active, as it helps or as its owner wants it.
@@ -195,7 +196,7 @@ def set_aside(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
     return _moved(skill, SkillStatus.DISABLED, now).replaced(waits=True)
 
 
-def retired(
+def retire_skill(
     skill: AcquiredSkill,
     now: datetime,
     *,
@@ -214,7 +215,9 @@ def retired(
     return gone.replaced(retired_by=owner, effectiveness=measured)
 
 
-def restored(skill: AcquiredSkill, now: datetime, *, owner: str | None = None) -> AcquiredSkill:
+def restore_skill(
+    skill: AcquiredSkill, now: datetime, *, owner: str | None = None
+) -> AcquiredSkill:
     """An archived skill that is tried anew, or in quarantine if nobody vouched for it.
 
     What was measured of it before counts no more: else it would be retired for the same again.
@@ -228,7 +231,7 @@ def restored(skill: AcquiredSkill, now: datetime, *, owner: str | None = None) -
     return found.replaced(effectiveness=None)
 
 
-def placed(skill: AcquiredSkill, mind: Mind, trials: Trials) -> AcquiredSkill:
+def place_candidate(skill: AcquiredSkill, mind: Mind, trials: Trials) -> AcquiredSkill:
     """A skill that is to be a candidate, as what it can be in this mind.
 
     It is active where nothing would be withheld: its owner wants it as it is, or there are no
@@ -238,7 +241,7 @@ def placed(skill: AcquiredSkill, mind: Mind, trials: Trials) -> AcquiredSkill:
         return skill
     if trials.skill_percent == 0 or skill_pin(skill.name) in mind.pinned:
         return skill.replaced(status=SkillStatus.ACTIVE)
-    if len(tried(mind) - {skill.name}) < trials.candidates:
+    if len(skills_on_trial(mind) - {skill.name}) < trials.candidates:
         return skill
     return skill.replaced(status=SkillStatus.DISABLED, waits=True)
 
@@ -272,7 +275,7 @@ def takes_room(stored: AcquiredSkill | None, skill: AcquiredSkill) -> bool:
     return stored is None or stored.status is SkillStatus.ARCHIVED
 
 
-def indexed(mind: Mind, skill: AcquiredSkill) -> Mind:
+def index_skill(mind: Mind, skill: AcquiredSkill) -> Mind:
     """A mind that knows of a skill exactly if it is live, and whether it is on trial."""
     others = [each for each in mind.skills if each.name != skill.name]
     if skill.status.is_live:

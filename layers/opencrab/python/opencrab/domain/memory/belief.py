@@ -40,7 +40,9 @@ class Belief(Value):
     person_id: str = ""
 
 
-def tested(belief: Belief, outcome: Outcome, evidence: tuple[str, ...], now: datetime) -> Belief:
+def revise_belief(
+    belief: Belief, outcome: Outcome, evidence: tuple[str, ...], now: datetime
+) -> Belief:
     """The belief after an outcome put it to the test.
 
     Confidence is the mean of a Beta posterior: (1 + confirmed) ÷ (2 + confirmed + refuted), where a

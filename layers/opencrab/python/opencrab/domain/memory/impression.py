@@ -37,7 +37,7 @@ def label(name: str, target_id: str) -> str:
     return bare or target_id
 
 
-def noted(
+def note_impression(
     earlier: Impression,
     said: Mapping[str, str],
     *,

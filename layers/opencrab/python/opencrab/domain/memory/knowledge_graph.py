@@ -84,7 +84,7 @@ def edge_id(origin: str, relation: str, target: str) -> str:
     return f"{origin}.{relation}.{target}"
 
 
-def learned(stored: Node | None, new: Node) -> Node:
+def update_node(stored: Node | None, new: Node) -> Node:
     """A node after something was learned of it.
 
     The same again makes it surer; other words take the place of those that are no surer. Foreign
@@ -108,7 +108,7 @@ def learned(stored: Node | None, new: Node) -> Node:
     return new.replaced(id=stored.id, label=stored.label)
 
 
-def strengthened(stored: Edge | None, new: Edge) -> Edge:
+def strengthen_edge(stored: Edge | None, new: Edge) -> Edge:
     """A relation after it was seen again: closer to 1, never beyond it."""
     if stored is None:
         return new

@@ -14,9 +14,9 @@ from opencrab.domain.memory.knowledge_graph import (
     Extent,
     Node,
     edge_id,
-    learned,
     node_id,
-    strengthened,
+    strengthen_edge,
+    update_node,
 )
 
 Count = Callable[[str], int]
@@ -49,7 +49,7 @@ class Link:
         nodes = (_known(owner, node, known.get((NODE, node.id))) for node in self._nodes.values())
         changes = [change for change in nodes if change is not None]
         before = known.get((EDGE, self._key))
-        kept = strengthened(before.read(Edge) if before else None, self._edge)
+        kept = strengthen_edge(before.read(Edge) if before else None, self._edge)
         changes.append(before.holding(kept) if before else new_fact(owner, EDGE, self._key, kept))
         if added := [fact.kind for fact in changes if fact.version == 1]:
             extent = known.get((KNOWLEDGE, KNOWLEDGE))
@@ -65,7 +65,7 @@ def _known(owner: str, new: Node, stored: Fact | None) -> Fact | None:
     if stored is None:
         return new_fact(owner, NODE, new.id, new)
     known = stored.read(Node)
-    after = learned(known, new)
+    after = update_node(known, new)
     return None if after == known else stored.holding(after)
 
 

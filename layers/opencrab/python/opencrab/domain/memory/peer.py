@@ -52,7 +52,7 @@ def trust(peer: Peer, now: datetime, prior: float) -> float:
     return share * math.exp(-FADING_A_MINUTE * since)
 
 
-def met(peer: Peer, outcome: Outcome, session_id: str, now: datetime) -> Peer:
+def record_collaboration(peer: Peer, outcome: Outcome, session_id: str, now: datetime) -> Peer:
     """The peer after one more collaboration, of which only a success went well.
 
     A session counts once: its outcome told again changes nothing; without a session each one

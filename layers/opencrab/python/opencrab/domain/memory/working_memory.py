@@ -36,7 +36,9 @@ class WorkingMemory(Value):
     at: datetime
 
 
-def noted(earlier: WorkingMemory | None, new: WorkingMemory, *, append: bool) -> WorkingMemory:
+def write_working_memory(
+    earlier: WorkingMemory | None, new: WorkingMemory, *, append: bool
+) -> WorkingMemory:
     """What is noted in the place of what was, or on a new line after it.
 
     What follows foreign words stays tainted. Raises Invalid, and names how much there is.
@@ -54,7 +56,7 @@ def noted(earlier: WorkingMemory | None, new: WorkingMemory, *, append: bool) ->
     return new.replaced(text=text, tainted=tainted)
 
 
-def outlived(stored: Fact | None, turn_id: str) -> Fact | None:
+def clear_outlived(stored: Fact | None, turn_id: str) -> Fact | None:
     """The change that clears working memory after a turn that wrote nothing to it; else None."""
     if stored is None or stored.body is None or stored.body.get("turn_id", "") == turn_id:
         return None

@@ -136,7 +136,7 @@ class Verdict:
     reason: Reason | None = None
 
 
-def considered(
+def judge_memory(
     new: Memory, similar: Sequence[Memory], *, replaces: Memory | None = None
 ) -> Verdict:
     """What becomes of a new memory beside those most like it.

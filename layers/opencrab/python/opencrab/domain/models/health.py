@@ -32,7 +32,7 @@ class Health(Value):
         return self.replaced(paused_until=now + _SHORTEST)
 
 
-def failed(health: Health | None, now: datetime, *, at_once: bool = False) -> Health:
+def record_failure(health: Health | None, now: datetime, *, at_once: bool = False) -> Health:
     """After one more failure; each pause is twice as long as the last, up to five minutes.
 
     `at_once` is for a failure that leaves no doubt, such as a quota that is spent.

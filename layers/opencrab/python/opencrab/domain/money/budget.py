@@ -213,7 +213,7 @@ def public_scope(principal_id: str) -> str:
     return f"public:{principal_id}"
 
 
-def exhausted(draw: Draw) -> Exhausted:
+def exhausted_error(draw: Draw) -> Exhausted:
     """The refusal of a draw that its budget has no room for."""
     whole = draw.day == WHOLE
     of_day = "" if whole else f" for {draw.day}"

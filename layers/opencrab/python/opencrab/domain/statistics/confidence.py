@@ -121,7 +121,7 @@ def difference(given: Sums, held: Sums) -> Estimate | None:
     return Estimate(n=given.n + held.n, mean=mean, low=low, high=high)
 
 
-def combined(parts: Sequence[tuple[float, Estimate]]) -> Estimate:
+def combine_estimates(parts: Sequence[tuple[float, Estimate]]) -> Estimate:
     """The weighted mean of independent estimates; the weights add up to 1.
 
     Its limits are the sides of the parts' limits put together like those of a difference.

@@ -10,7 +10,7 @@ def coin(*causes: str) -> float:
     return int.from_bytes(hashlib.sha256(framed.encode()).digest()[:6], "big") / 2**48
 
 
-def drawn(weights: Mapping[str, float], *causes: str) -> str:
+def draw_bucket(weights: Mapping[str, float], *causes: str) -> str:
     """One of the names, each as likely as its share of all weights; raises ValueError for none."""
     listed = sorted((name, weight) for name, weight in weights.items() if weight > 0)
     if not listed:

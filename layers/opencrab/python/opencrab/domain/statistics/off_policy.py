@@ -39,7 +39,9 @@ class Weighted(Value):
         )
 
 
-def weighted(answered: Iterable[tuple[float, float | None]], failed: Iterable[float]) -> Weighted:
+def weigh_turns(
+    answered: Iterable[tuple[float, float | None]], failed: Iterable[float]
+) -> Weighted:
     """Turns, each by how likely the model was drawn for it.
 
     Those that had an answer have a worth as well; None is one that nobody knows.

@@ -57,7 +57,7 @@ def question(text: str, speakers: Iterable[str] = ()) -> Question:
     """
     text = text[:LONGEST_QUESTION]
     distinct = tuple(dict.fromkeys(index_terms(text)))
-    names = named(text, speakers)
+    names = named_speakers(text, speakers)
     called = frozenset[str]().union(*map(_terms_of_name, names))
     if not any(_tells_beside(called, term) for term in distinct):
         called = frozenset()
@@ -69,7 +69,7 @@ def question(text: str, speakers: Iterable[str] = ()) -> Question:
     return Question(terms=_ends(terms), named=names, asks_when=bool(_when().search(text)))
 
 
-def named(text: str, speakers: Iterable[str]) -> frozenset[str]:
+def named_speakers(text: str, speakers: Iterable[str]) -> frozenset[str]:
     """The speakers whom a query names."""
     asked = frozenset(index_terms(text[:LONGEST_QUESTION]))
     terms = ((name, _terms_of_name(name)) for name in speakers)

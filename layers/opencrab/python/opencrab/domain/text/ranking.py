@@ -50,7 +50,7 @@ class Ranked(NamedTuple):
     why: tuple[str, ...]
 
 
-def ranked(
+def rank_candidates(
     candidates: Iterable[Candidate],
     *,
     named: frozenset[str],

@@ -59,7 +59,7 @@ def cosine(one: bytes, other: bytes) -> float:
     return float(sum(map(mul, mine, theirs)) / lengths)
 
 
-def fused(words: Mapping[int, float], near: Mapping[int, float]) -> dict[int, float]:
+def fuse_scores(words: Mapping[int, float], near: Mapping[int, float]) -> dict[int, float]:
     """Scores by words and cosines as one score for each row, 0 left out.
 
     Both are shares of their best: what fits best by one of them stays ahead of what is only listed

@@ -54,7 +54,7 @@ USE_ACTION = "use_action"
 """The action behind which those lie that a model was not told of one by one."""
 
 
-def called(call: Call) -> str:
+def action_name(call: Call) -> str:
     """The name of the action that a call is about, be it wrapped or not."""
     if call.name != USE_ACTION or call.arguments is None:
         return call.name

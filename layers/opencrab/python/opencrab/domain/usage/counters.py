@@ -63,10 +63,10 @@ class Tally(Value):
     def __add__(self, other: "Tally") -> "Tally":
         """Both together; the key is the first one's."""
         hours = {
-            hour: added(self.hours.get(hour, {}), other.hours.get(hour, {}))
+            hour: sum_counts(self.hours.get(hour, {}), other.hours.get(hour, {}))
             for hour in {*self.hours, *other.hours}
         }
-        return self.replaced(counts=added(self.counts, other.counts), hours=hours)
+        return self.replaced(counts=sum_counts(self.counts, other.counts), hours=hours)
 
 
 def day_of(at: datetime) -> str:
@@ -74,7 +74,7 @@ def day_of(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d")
 
 
-def added(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+def sum_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """Counts together."""
     return {name: first.get(name, 0) + second.get(name, 0) for name in (*first, *second)}
 
@@ -116,7 +116,7 @@ def tally_of(row: UsageRow) -> Tally:
     )
 
 
-def merged(tallies: Iterable[Tally]) -> tuple[Tally, ...]:
+def merge_tallies(tallies: Iterable[Tally]) -> tuple[Tally, ...]:
     """One tally for each key, in the order in which they come."""
     together: dict[tuple[str, str, Cell], Tally] = {}
     for tally in tallies:

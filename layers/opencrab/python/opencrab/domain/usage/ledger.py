@@ -250,7 +250,7 @@ def summary(rows: Iterable[UsageRow]) -> Summary:
     )
 
 
-def grouped(rows: Iterable[UsageRow], by: Grouping) -> dict[str, Summary]:
+def group_usage(rows: Iterable[UsageRow], by: Grouping) -> dict[str, Summary]:
     """A summary for each group, dearest first."""
     groups: dict[str, list[UsageRow]] = {}
     for row in rows:

@@ -129,11 +129,11 @@ def summary_of(body: str) -> str:
             "" if _NO_PROSE.match(line) else _SHOWN_LINK.sub(r"\1", _MARKS.sub("", line, count=1))
         )
         if plain:
-            return shortened(plain, SUMMARY_CHARACTERS)
+            return truncate(plain, SUMMARY_CHARACTERS)
     return ""
 
 
-def shortened(text: str, characters: int) -> str:
+def truncate(text: str, characters: int) -> str:
     """At most so many characters."""
     return text if len(text) <= characters else f"{text[: characters - 1]}…"
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 _PLACEHOLDER = re.compile(r"\{\{[ \t]*([^{}\n]{1,64})\}\}")
 
 
-def rendered(template: str, variables: Mapping[str, JsonValue]) -> str:
+def render_template(template: str, variables: Mapping[str, JsonValue]) -> str:
     """The template with its values in place; names that nobody gave a value stay as they are.
 
     A value is text: what looks like a placeholder in it stays what it is.

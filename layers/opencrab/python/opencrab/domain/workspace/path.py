@@ -77,7 +77,7 @@ def not_kept(path: str, version: str) -> NotFound:
     )
 
 
-def changed(path: str, *, is_gone: bool) -> Conflict:
+def changed_by_others(path: str, *, is_gone: bool) -> Conflict:
     """The refusal to write over what others wrote."""
     became = "is gone" if is_gone else "is another one now"
     return Conflict(f"file {path!r} {became}", field="path", cure="read it again, then write")

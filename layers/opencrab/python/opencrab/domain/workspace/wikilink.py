@@ -193,10 +193,10 @@ def under_heading(body: str, link: str, headings: tuple[str, ...]) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def renamed(note: Note, old: str, new: str) -> Note:
+def with_path(note: Note, old: str, new: str) -> Note:
     """A note under a new path, which still goes by every name that it had."""
     held = [*note.values(TITLE)[:1], *note.values(ALIASES)]
-    if note.value(TITLE) and titled(note.value(TITLE)) == file_name(old):
+    if note.value(TITLE) and file_name_of(note.value(TITLE)) == file_name(old):
         note = note.holding(TITLE, file_name(new))
     known = {name_key(new), name_key(file_name(new) + _SUFFIX), name_key(note.value(TITLE))}
     aliases = list[str]()
@@ -206,7 +206,7 @@ def renamed(note: Note, old: str, new: str) -> Note:
     return note.holding(ALIASES, tuple(aliases)) if aliases else note
 
 
-def titled(title: str) -> str:
+def file_name_of(title: str) -> str:
     """The file name that a note of this title would have, or nothing."""
     try:
         return file_name(titled_path(title))
@@ -214,7 +214,7 @@ def titled(title: str) -> str:
         return ""
 
 
-def shifted(before: Index, after: Index, old: str, new: str) -> str | None:
+def shadowed_name(before: Index, after: Index, old: str, new: str) -> str | None:
     """A name that would not mean the same note any more once `old` is called `new`, if any."""
     for name in sorted(before.names()):
         meant = _exactly(before, name)

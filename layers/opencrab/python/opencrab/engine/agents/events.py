@@ -13,7 +13,7 @@ from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Identifier, Text, Value
-from opencrab.engine.agents.vital_signs import happened, rouse
+from opencrab.engine.agents.vital_signs import keep_event, rouse
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Facts
 from opencrab.ports.texts import Texts
@@ -86,7 +86,7 @@ def goal_changed(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> N
         tainted=goal.taint,
         at=runtime.clock.now(),
     )
-    happened(runtime, goal.agent_id, event)
+    keep_event(runtime, goal.agent_id, event)
 
 
 def discussion_ended(runtime: Runtime, session: Session) -> None:
@@ -123,7 +123,7 @@ def _kept(runtime: Runtime, agent_id: str, event: Happening, once: str) -> Told:
         return found
     ends = event.at + KEPT
     mark = new_fact(agent_id, LATE, once, Late(kept_as=event.id), expires_at=ends)
-    if happened(runtime, agent_id, event, mark):
+    if keep_event(runtime, agent_id, event, mark):
         return Told(id=event.id, kept=True)
     return _found(runtime.home.facts, agent_id, once) or Told(id=event.id, kept=False)
 

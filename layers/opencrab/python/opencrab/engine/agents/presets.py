@@ -58,21 +58,21 @@ def presets() -> tuple[Preset, ...]:
     return _listed().presets
 
 
-def known() -> tuple[Preset, ...]:
+def all_presets() -> tuple[Preset, ...]:
     """Presets for newcomers first, then the founders."""
     return (*presets(), *founders())
 
 
 def preset(key: str) -> Preset:
     """The preset or founder of this key; raises NotFound, naming those that there are."""
-    found = next((each for each in known() if each.key == key), None)
+    found = next((each for each in all_presets() if each.key == key), None)
     if found is None:
-        keys = ", ".join(each.key for each in known())
+        keys = ", ".join(each.key for each in all_presets())
         raise NotFound(f"there is no preset {key!r}", field="preset", cure=f"name one of {keys}")
     return found
 
 
-def drafted(each: Preset, language: Language, name: str | None = None) -> NewAgent:
+def draft_agent(each: Preset, language: Language, name: str | None = None) -> NewAgent:
     """The new agent that a preset is, in a language; by its own name unless another is given."""
     words = each.words[language]
     return NewAgent(

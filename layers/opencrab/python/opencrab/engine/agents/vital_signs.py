@@ -5,7 +5,13 @@ from datetime import UTC, datetime
 
 from opencrab.domain.agents.agent import AgentStatus, Profile
 from opencrab.domain.agents.event import HAPPENING, KEPT, LATE, MOST, Happening, Late, id_after
-from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, born, kept, righted
+from opencrab.domain.autonomy.vital_signs import (
+    VITALS,
+    VitalSigns,
+    correct_clock,
+    first_signs,
+    vital_signs_fact,
+)
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, Unavailable
 from opencrab.engine.runtime import Runtime
@@ -33,11 +39,11 @@ def bring_to_life(runtime: Runtime, profile: Profile) -> VitalSigns:
     """
     agent = profile.agent
     now = runtime.clock.now()
-    fresh = born(agent, profile.soul.weights.risk_tolerance, now)
+    fresh = first_signs(agent, profile.soul.weights.risk_tolerance, now)
     for _ in range(TRIES):
         stored = stored_signs(runtime.home.facts, agent.id)
         signs = fresh if stored is None else _told(stored.read(VitalSigns), fresh)
-        fact = kept(signs, stored)
+        fact = vital_signs_fact(signs, stored)
         try:
             if stored is None or not _same(fact, stored):
                 runtime.home.facts.commit(fact)
@@ -71,8 +77,8 @@ def _stirred(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | None:
         stored = stored_signs(runtime.home.facts, agent_id)
         before = None if stored is None else stored.read(VitalSigns)
         changed, beside = step(before)
-        signs = None if changed is None else righted(changed, runtime.clock.now())
-        fact = None if signs is None else kept(signs, stored)
+        signs = None if changed is None else correct_clock(changed, runtime.clock.now())
+        fact = None if signs is None else vital_signs_fact(signs, stored)
         if fact is not None and stored is not None and _same(fact, stored):
             fact = None
         try:
@@ -88,7 +94,7 @@ def _stirred(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | None:
     raise _busy(agent_id)
 
 
-def happened(runtime: Runtime, agent_id: str, event: Happening, *beside: Fact) -> bool:
+def keep_event(runtime: Runtime, agent_id: str, event: Happening, *beside: Fact) -> bool:
     """Keep an event for an agent, which looks at it with its next beat; False if it hears none.
 
     The same id again is one event. One that comes with an id before what was read is kept under

@@ -1,7 +1,7 @@
 """Working: an agent's working memory between two wakings, read, replaced and cleared."""
 
 from opencrab.domain.document import Fact
-from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, outlived
+from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, clear_outlived
 from opencrab.ports.documents import Facts
 from opencrab.ports.home import Home
 
@@ -21,6 +21,6 @@ def clear(home: Home, agent_id: str) -> None:
         home.facts.commit(stored.replaced(body=None, version=0))
 
 
-def cleared(facts: Facts, agent_id: str, turn_id: str) -> Fact | None:
+def clear_after(facts: Facts, agent_id: str, turn_id: str) -> Fact | None:
     """The change that clears it at a waking's end; None if there is none or the turn wrote it."""
-    return outlived(facts.get(agent_id, WORKING, WORKING), turn_id)
+    return clear_outlived(facts.get(agent_id, WORKING, WORKING), turn_id)

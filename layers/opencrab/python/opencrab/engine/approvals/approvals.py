@@ -21,7 +21,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolved
+from opencrab.engine.stored_record import resolve_pointers
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Facts
 from opencrab.ports.home import Home
@@ -112,7 +112,7 @@ def approval_id(turn: Turn, n: int) -> str:
     return ulid(milliseconds, bytes.fromhex(digest))
 
 
-def opened(
+def open_approval(
     turn: Turn, agent: Agent, request: ApprovalRequest, impact: Impact, now: datetime
 ) -> Fact:
     """The open approval of a request, to be written together with it."""
@@ -142,7 +142,7 @@ def opened(
     )
 
 
-def closed(
+def close_approval(
     fact: Fact, state: ApprovalState, by: str, reason: str, now: datetime
 ) -> tuple[Fact, Fact]:
     """The change of an open approval into a decided one."""
@@ -175,7 +175,7 @@ def call_of(home: Home, approval: Approval) -> Call | None:
         recorded = home.journal.load(approval.turn_id)
     except NotFound:
         return None
-    for record in resolved(recorded.records, home.blobs):
+    for record in resolve_pointers(recorded.records, home.blobs):
         if isinstance(record, ModelResult) and record.answer is not None:
             for call in record.answer.calls:
                 if (call.id, call.argument_hash) == (approval.call_id, approval.argument_hash):
@@ -265,7 +265,7 @@ def _settled(runtime: Runtime, fact: Fact, state: ApprovalState, by: str, reason
     Raises Changed when the approval was marked or decided since it was read.
     """
     approval, now = fact.read(Approval), runtime.clock.now()
-    removed, decided = closed(fact, state, by, reason, now)
+    removed, decided = close_approval(fact, state, by, reason, now)
     decision = ApprovalDecision(
         n=approval.n,
         call_id=approval.call_id,
@@ -302,7 +302,7 @@ def _expire(runtime: Runtime, fact: Fact) -> Approval:
 
 def _withdraw(home: Home, fact: Fact, now: datetime) -> Approval:
     language = language_of(home.agents, fact.read(Approval).agent_id)
-    facts = closed(fact, ApprovalState.WITHDRAWN, NOBODY, WITHDRAWN[language], now)
+    facts = close_approval(fact, ApprovalState.WITHDRAWN, NOBODY, WITHDRAWN[language], now)
     try:
         home.facts.commit(*facts)
     except Changed:

@@ -10,7 +10,7 @@ from opencrab.engine.approvals.approvals import (
     NOBODY,
     WITHDRAWN,
     approval_id,
-    closed,
+    close_approval,
     language_of,
 )
 from opencrab.engine.consequence import Ending, Following, TurnConsequence
@@ -44,4 +44,4 @@ def _withdrawn(home: Home, clock: Clock, turn: Turn, transcript: Transcript) -> 
     if fact is None:
         return ()
     why = WITHDRAWN[language_of(home.agents, turn.agent_id)]
-    return closed(fact, ApprovalState.WITHDRAWN, NOBODY, why, clock.now())
+    return close_approval(fact, ApprovalState.WITHDRAWN, NOBODY, why, clock.now())

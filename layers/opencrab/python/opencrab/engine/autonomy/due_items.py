@@ -15,8 +15,8 @@ from opencrab.domain.goals.goal import Goal, Pause
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.engine.discussion import turn_taking
 from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact, tell_moved
-from opencrab.engine.goals.queue import Board, released, turn_source
-from opencrab.engine.goals.self_goals import rested
+from opencrab.engine.goals.queue import Board, release_place, turn_source
+from opencrab.engine.goals.self_goals import leave_to_heartbeat
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_due
 from opencrab.ports.agents import Agents
@@ -80,7 +80,7 @@ def _rest(runtime: Runtime, item: DueItem) -> None:
         runtime.home.sessions.create(item.session)
 
     def rests(goal: Goal, _now: datetime) -> Goal | None:
-        return None if _is_there(runtime.home.journal, goal.turn_id) else rested(goal)
+        return None if _is_there(runtime.home.journal, goal.turn_id) else leave_to_heartbeat(goal)
 
     _without_turn(runtime, item, rests)
 
@@ -113,7 +113,7 @@ def _without_turn(
             board = Board.of(runtime.home.facts, profile, now, fact)
             goal = changed.replaced(turn_id=None)
             board.put_goal(goal)
-            released(board, goal)
+            release_place(board, goal)
             with suppress(Changed):
                 runtime.home.facts.commit(*board.facts, due=tuple(board.due))
                 tell_moved(runtime, goal)

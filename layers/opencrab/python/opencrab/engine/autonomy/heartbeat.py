@@ -17,13 +17,13 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from opencrab.domain.autonomy.heartbeat_gate import BEAT
-from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, righted, slot_of
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, correct_clock, slot_of
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.agents.vital_signs import TRIES, stir, stored_signs
-from opencrab.engine.autonomy.heartbeat_decision import decided
+from opencrab.engine.autonomy.heartbeat_decision import decide_beat
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import Outcome
 from opencrab.ports.documents import Facts
@@ -103,8 +103,8 @@ def right_beats(runtime: Runtime) -> int:
     for fact in runtime.home.facts.due(VITALS, now + _EVER, _MOST):
         with _passing_over(fact.owner):
             signs = fact.read(VitalSigns)
-            if righted(signs, now) != signs:
-                stir(runtime, fact.owner, lambda stored: righted(stored, now))
+            if correct_clock(signs, now) != signs:
+                stir(runtime, fact.owner, lambda stored: correct_clock(stored, now))
                 found += 1
     return found
 
@@ -166,7 +166,7 @@ def beat(
             log.info("beat decided before dropped: agent=%s, slot=%s", agent_id, slot)
             return Decided.DROPPED
         try:
-            begun = decided(runtime, stored, signs, alive)
+            begun = decide_beat(runtime, stored, signs, alive)
         except Changed:
             continue
         return Decided.TURN if begun else Decided.IDLE

@@ -17,7 +17,7 @@ from opencrab.domain.autonomy.heartbeat_gate import (
     gate,
     rests,
 )
-from opencrab.domain.autonomy.vital_signs import VitalSigns, kept, slot_of
+from opencrab.domain.autonomy.vital_signs import VitalSigns, slot_of, vital_signs_fact
 from opencrab.domain.conversation.message import Channel, Message, TextPart
 from opencrab.domain.conversation.session import Hearing, Participant, Session, SessionStatus
 from opencrab.domain.document import Fact, new_fact
@@ -70,7 +70,7 @@ class _Deciding:
     def commit(self, signs: VitalSigns, *beside: Fact) -> None:
         """Write everything in one transaction, and admit what is due; raises Changed."""
         due = (*self.items, *self.board.due)
-        facts = (kept(signs, self.stored), *self.board.facts, *beside)
+        facts = (vital_signs_fact(signs, self.stored), *self.board.facts, *beside)
         self.runtime.home.facts.commit(*facts, due=due)
         for item in due:
             if item.at <= self.now:
@@ -97,7 +97,7 @@ def own_session(agent_id: str, now: datetime) -> Session:
     )
 
 
-def decided(runtime: Runtime, stored: Fact, signs: VitalSigns, occupied: Occupied) -> bool:
+def decide_beat(runtime: Runtime, stored: Fact, signs: VitalSigns, occupied: Occupied) -> bool:
     """Decide the beat that is due; True if it began a turn, False if it was idle.
 
     An idle beat is one conditional write. Raises Changed when the signs were written meanwhile.
@@ -107,7 +107,7 @@ def decided(runtime: Runtime, stored: Fact, signs: VitalSigns, occupied: Occupie
     anew = timedelta(seconds=autonomy.review_seconds)
     stale = not signs.reviewed_at <= now < signs.reviewed_at + anew
     if verdict.idle == "busy" or not (verdict.reasons or stale):
-        runtime.home.facts.commit(kept(_idle(signs, now), stored))
+        runtime.home.facts.commit(vital_signs_fact(_idle(signs, now), stored))
         return False
     profile = _living(runtime.home, stored)
     if profile is None:

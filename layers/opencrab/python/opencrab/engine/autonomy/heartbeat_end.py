@@ -6,15 +6,15 @@ from datetime import datetime
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.agents.event import HAPPENING, MOST
-from opencrab.domain.autonomy.vital_signs import CHANNELS, REST, VitalSigns, kept
+from opencrab.domain.autonomy.vital_signs import CHANNELS, REST, VitalSigns, vital_signs_fact
 from opencrab.domain.document import Fact
 from opencrab.domain.errors import Changed
 from opencrab.domain.goals.goal import GOAL, Goal, goal_key, goal_of
-from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, outlived
-from opencrab.domain.turn.record import called
+from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, clear_outlived
+from opencrab.domain.turn.record import action_name
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn, TurnStatus
 from opencrab.engine.agents.vital_signs import LONG_AGO, put_to_sleep, stored_signs, wake
-from opencrab.engine.agents.working_memory import cleared
+from opencrab.engine.agents.working_memory import clear_after
 from opencrab.engine.consequence import Ending, Following
 from opencrab.engine.goals.self_goals import gives_up
 from opencrab.engine.turn.work import Consequence, Work
@@ -70,7 +70,7 @@ def _ended(work: Work, status: TurnStatus, *, spoke: bool) -> Fact | None:
         signs = _judged(work, signs, status, spoke=spoke, now=now)
     if _lived(work, status):
         signs = signs.replaced(lived_at=now)
-    return None if signs == before else kept(signs, stored)
+    return None if signs == before else vital_signs_fact(signs, stored)
 
 
 def _settle(work: Work) -> None:
@@ -100,7 +100,7 @@ def _outlived(work: Work) -> Fact | None:
     if work.prompt.around is None:
         return None
     if turn.trigger in {Trigger.HEARTBEAT, Trigger.SCHEDULE}:
-        return cleared(facts, turn.agent_id, turn.id)
+        return clear_after(facts, turn.agent_id, turn.id)
     if turn.task is None:
         return None
     goal_name = (GOAL, goal_key(goal_of(turn.task)))
@@ -110,7 +110,7 @@ def _outlived(work: Work) -> Fact | None:
     if memory is None or goal is None or not goal.read(Goal).status.is_end:
         return None
     within = memory.read(WorkingMemory).session_id == turn.session_id
-    return None if within else outlived(memory, turn.id)
+    return None if within else clear_outlived(memory, turn.id)
 
 
 def _answered(work: Work) -> Fact | None:
@@ -118,7 +118,7 @@ def _answered(work: Work) -> Fact | None:
     stored = stored_signs(work.runtime.home.facts, work.turn.agent_id)
     before = None if stored is None else stored.read(VitalSigns)
     signs = None if before is None else _without_mention(before, work.turn.session_id)
-    return None if signs is None or signs == before else kept(signs, stored)
+    return None if signs is None or signs == before else vital_signs_fact(signs, stored)
 
 
 def _without_mention(signs: VitalSigns, session_id: str) -> VitalSigns:
@@ -174,7 +174,7 @@ def _moved(work: Work) -> bool:
 
 def _done(work: Work) -> set[str]:
     """The actions that succeeded in a turn."""
-    return {called(call) for call, result in work.transcript.ended_calls if result.success}
+    return {action_name(call) for call, result in work.transcript.ended_calls if result.success}
 
 
 def _lived(work: Work, status: TurnStatus) -> bool:

@@ -182,7 +182,7 @@ def close_connection(facts: Facts, connection_id: str) -> None:
         facts.commit(*gone[begin : begin + _AT_ONCE])
 
 
-def heard(runtime: Runtime, connection_id: str, pause: Pause = _at_once) -> Principal:
+def count_message(runtime: Runtime, connection_id: str, pause: Pause = _at_once) -> Principal:
     """Who says something over a connection, which is counted.
 
     Raises Unauthenticated for a connection that nobody opened or that is over, or whose key was

@@ -137,7 +137,7 @@ def start(runtime: Runtime, watched: Watched, after: int | None) -> Start:
     return Start(place, live_events.gap(watched.id, after, place + 1, runtime.clock.now()))
 
 
-def moved(runtime: Runtime, turn_id: str, status: str) -> TurnMoved | None:
+def turn_moved(runtime: Runtime, turn_id: str, status: str) -> TurnMoved | None:
     """A turn as the feed tells of it; None when it is kept no more."""
     try:
         turn: Turn = runtime.home.journal.header(turn_id)
@@ -253,7 +253,7 @@ class Following:
         in_session = Watched(kind="session", id=session_id) in self.watches
         if not in_session and not any(watched.kind == "agent" for watched in self.watches):
             return
-        found = moved(self.runtime, turn_id, status)
+        found = turn_moved(self.runtime, turn_id, status)
         if found is None:
             return
         self.statuses[turn_id] = status

@@ -12,7 +12,7 @@ from opencrab.domain.discord.community import Person, Snowflake, authority_of
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.value import Text, Value
 from opencrab.engine.discord.presence import presence_of
-from opencrab.engine.discord.setup import connected
+from opencrab.engine.discord.setup import require_discord
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import Thumbs
 from opencrab.engine.runtime import Runtime
@@ -61,7 +61,7 @@ def react(runtime: Runtime, reaction: Reaction, *, own_ids: frozenset[str]) -> O
     if thumbs is None or reaction.author.is_bot:
         return Outcome(unused=Unused.EMOJI)
     path = f"/channels/{reaction.channel_id}/messages/{reaction.message_id}"
-    message = connected(runtime.discord).ask("GET", path)
+    message = require_discord(runtime.discord).ask("GET", path)
     if str((message.get("author") or {}).get("id")) not in own_ids:
         return Outcome(unused=Unused.OTHERS)
     turn_id = next(_turns(message.get("components") or ()), None)

@@ -75,7 +75,7 @@ class Invitation(Value):
     permissions: int
 
 
-def connected(discord: Discord | None) -> Discord:
+def require_discord(discord: Discord | None) -> Discord:
     """Discord's API; raises NotFound where it is switched off."""
     if discord is None:
         raise NotFound(
@@ -93,8 +93,8 @@ def difference(
     Raises NotFound where Discord is switched off, and what Discord says.
     """
     path = _place(application, guild_id)
-    found = connected(discord).ask("GET", f"{path}?with_localizations=true")
-    return compared(found or (), _wanted(application, guild_id))
+    found = require_discord(discord).ask("GET", f"{path}?with_localizations=true")
+    return compare_commands(found or (), _wanted(application, guild_id))
 
 
 def register(discord: Discord | None, application: Application, guild_id: str | None) -> Difference:
@@ -105,11 +105,11 @@ def register(discord: Discord | None, application: Application, guild_id: str | 
     found = difference(discord, application, guild_id)
     if not found.is_none:
         path = _place(application, guild_id)
-        connected(discord).ask("PUT", path, list(_wanted(application, guild_id)))
+        require_discord(discord).ask("PUT", path, list(_wanted(application, guild_id)))
     return found
 
 
-def compared(registered: Iterable[Command], wanted: Iterable[Command]) -> Difference:
+def compare_commands(registered: Iterable[Command], wanted: Iterable[Command]) -> Difference:
     """How registered commands differ from wanted ones; what Discord adds by itself is no matter."""
     there = {_name(each): _plain(each) for each in registered}
     ours = {_name(each): _plain(each) for each in wanted}
@@ -123,7 +123,7 @@ def compared(registered: Iterable[Command], wanted: Iterable[Command]) -> Differ
 
 def invitation(discord: Discord | None, application: Application) -> Invitation:
     """The links that invite the bot; raises NotFound where Discord is switched off."""
-    connected(discord)
+    require_discord(discord)
     shared = {"client_id": application.application_id}
     server = shared | {
         "scope": "bot applications.commands",

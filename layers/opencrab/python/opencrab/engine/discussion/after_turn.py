@@ -10,7 +10,7 @@ from opencrab.domain.conversation.session import (
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Changed
 from opencrab.domain.memory.belief_index import PEERS, outlook_change
-from opencrab.domain.memory.peer import PEER, Peer, met
+from opencrab.domain.memory.peer import PEER, Peer, record_collaboration
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook, with_peer
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Language
@@ -66,7 +66,7 @@ def _meet(facts: Facts, agent_id: str, other: str, session: Session, outcome: Ou
     for _ in range(_TRIES):
         stored = facts.get(agent_id, PEER, other)
         before = Peer(agent_id=other) if stored is None else stored.read(Peer)
-        after = met(before, outcome, session.id, session.updated_at)
+        after = record_collaboration(before, outcome, session.id, session.updated_at)
         if after == before:
             return
         if stored is None:

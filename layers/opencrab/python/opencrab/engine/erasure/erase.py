@@ -19,7 +19,7 @@ from opencrab.domain.memory.memory import MEMORY
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.erasure.derived import Keepsakes, keepsakes
 from opencrab.engine.erasure.progress import Trail, Trails
-from opencrab.engine.erasure.scope import Affected, affected, find_repeating
+from opencrab.engine.erasure.scope import Affected, find_affected, find_repeating
 from opencrab.engine.erasure.turns import Erasing, existing, files_of, header_of, parts
 from opencrab.engine.memory.records import one_less
 from opencrab.engine.runtime import Runtime
@@ -200,7 +200,7 @@ def lineage(runtime: Runtime, agent_id: str, wish: Wish) -> Lineage:
 def _planned(
     runtime: Runtime, agent_id: str, wish: Wish, trail: Trail, in_time: Callable[[], bool]
 ) -> _Plan:
-    found = affected(runtime, agent_id, wish, trail, in_time)
+    found = find_affected(runtime, agent_id, wish, trail, in_time)
     kept = [keepsakes(runtime, found, each) for each in found.agents()]
     for each in kept:
         found.beside.update(dict.fromkeys(turn for turn in each.turns if turn))

@@ -19,7 +19,7 @@ from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Facts
 from opencrab.ports.erasure import Eraser
 from opencrab.ports.home import Home
-from opencrab.ports.paging import paginated
+from opencrab.ports.paging import paginate
 from opencrab.ports.turn.journal import Journal
 from opencrab.ports.usage.ledger import UsageLedger
 
@@ -80,7 +80,7 @@ class Affected:
                 yield from ranges(name, numbers)
 
 
-def affected(
+def find_affected(
     runtime: Runtime, agent_id: str, wish: Wish, trail: Trail, in_time: Callable[[], bool]
 ) -> Affected:
     """What a wish means, without what only repeats it; raises NotFound for what never was there.
@@ -132,7 +132,7 @@ def _sessions(home: Home, agent_id: str, wish: Wish, after: str | None) -> Itera
         if agent_id not in session.ever_ids:
             raise NotFound(f"agent {agent_id!r} has no session {wish.id!r}")
         # The others are looked through for what repeats it.
-    for each in paginated(home.sessions.page, after=after, limit=_SESSIONS):
+    for each in paginate(home.sessions.page, after=after, limit=_SESSIONS):
         if agent_id in each.ever_ids:
             yield each
 
@@ -225,11 +225,11 @@ def _add_compactions(usage: UsageLedger, clock: Clock, found: Affected) -> None:
         return
     since = max(found.since, clock.now() - RECORDS_KEPT)
     for agent_id in found.agents():
-        for row in paginated(usage.rows, agent_id, limit=_ROWS, since=since):
+        for row in paginate(usage.rows, agent_id, limit=_ROWS, since=since):
             if row.trigger is Trigger.COMPACTION and row.session_id in found.lines:
                 found.beside[row.turn_id] = None
 
 
 def _lines_of(journal: Journal, session_id: str) -> Iterator[Line]:
     place = attrgetter("sequence")
-    return paginated(journal.lines, session_id, after=0, limit=_PAGE, key=place)
+    return paginate(journal.lines, session_id, after=0, limit=_PAGE, key=place)

@@ -18,11 +18,11 @@ from opencrab.domain.usage.ledger import is_row_id
 from opencrab.domain.value import Value
 from opencrab.engine.approvals.approvals import approval_id
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolved
+from opencrab.engine.stored_record import resolve_pointers
 from opencrab.engine.turn.large_result import is_result
 from opencrab.ports.erasure import not_ended
 from opencrab.ports.home import Home
-from opencrab.ports.paging import paginated
+from opencrab.ports.paging import paginate
 from opencrab.ports.turn.blobs import Blobs
 from opencrab.ports.turn.journal import Journal
 from opencrab.ports.workspace.files import Files
@@ -161,7 +161,7 @@ class Erasing:
     def _unsay(self, agent_id: str, turns: set[str], since: datetime, until: datetime) -> None:
         """Take the words away in which answers of these turns were judged."""
         usage = self._runtime.home.usage
-        for row in paginated(usage.rows, agent_id, limit=_ROWS, since=since, until=until):
+        for row in paginate(usage.rows, agent_id, limit=_ROWS, since=since, until=until):
             if row.turn_id in turns and row.self_evaluation:
                 usage.unsay(agent_id, row.id)
 
@@ -213,7 +213,7 @@ def parts(whole: Sequence[Part], size: int) -> Iterator[tuple[Part, ...]]:
 def _readable(blobs: Blobs, records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
         try:
-            yield from resolved((record,), blobs)
+            yield from resolve_pointers((record,), blobs)
         except NotFound:
             # Whoever began to erase this turn has removed its body, and named its files before.
             continue

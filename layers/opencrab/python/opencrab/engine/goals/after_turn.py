@@ -23,15 +23,15 @@ from opencrab.domain.goals.goal import (
     goal_of,
     task_message,
 )
-from opencrab.domain.turn.record import called
+from opencrab.domain.turn.record import action_name
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.consequence import Ending, Following
 from opencrab.engine.goals import self_goals
-from opencrab.engine.goals.conditions import cleared
+from opencrab.engine.goals.conditions import check_preconditions
 from opencrab.engine.goals.panel_notice import tell_panel
 from opencrab.engine.goals.pausing import as_its_goal, goal_fact, pause
-from opencrab.engine.goals.queue import Board, line_up, released
+from opencrab.engine.goals.queue import Board, line_up, release_place
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import Consequence, Work
@@ -178,7 +178,7 @@ def _abandoned(home: Home, clock: Clock, turn: Turn, why: str) -> Following:
         )
         board.put_goal(goal)
     told: list[str] = []
-    released(board, goal, partial(_prepared, home.files, board, told))
+    release_place(board, goal, partial(_prepared, home.files, board, told))
     return Following(board.facts, tuple(board.due))
 
 
@@ -212,13 +212,13 @@ def _advance(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -
     if not goal.status.is_end and goal.pause is None:
         goal = _prepared(work.runtime.home.files, board, told, goal, _failed(work, goal))
     if goal.status.is_end:
-        goal = self_goals.learned(board, goal)
+        goal = self_goals.record_outcome(board, goal)
     elif goal.pause is not None:
         goal = goal.replaced(pause=goal.pause.replaced(turn_waits=False))
         told.extend(self_goals.asks(goal))
     board.put_goal(goal)
     if goal.status.is_end or goal.pause is not None or self_goals.is_resting(goal):
-        released(board, goal, partial(_prepared, work.runtime.home.files, board, told))
+        release_place(board, goal, partial(_prepared, work.runtime.home.files, board, told))
     else:
         # One that was resumed beside another goes on when that one has ended.
         line_up(board, goal, hops=work.turn.hops + 1)
@@ -233,10 +233,10 @@ def _prepared(
     """
     own, stuck = self_goals.is_own(goal), [*failed]
     if not (own and stuck):
-        goal, blocked = cleared(files, board, goal, first=own)
+        goal, blocked = check_preconditions(files, board, goal, first=own)
         told.extend(map(task_message, blocked))
         stuck += blocked
-    return self_goals.repaired(goal, stuck, board)
+    return self_goals.after_failed_tasks(goal, stuck, board)
 
 
 def _failed(work: Work, goal: Goal) -> list[Task]:
@@ -263,7 +263,7 @@ def _interrupted(work: Work, board: Board, goal: Goal, status: TurnStatus, told:
     )
     told.extend(self_goals.asks(goal))
     board.put_goal(goal)
-    released(board, goal, partial(_prepared, work.runtime.home.files, board, told))
+    release_place(board, goal, partial(_prepared, work.runtime.home.files, board, told))
 
 
 def _settled(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -> Goal:
@@ -278,7 +278,7 @@ def _settled(work: Work, board: Board, goal: Goal, end: _End, told: list[str]) -
         told.append(task_message(ended))
         return goal.with_task(ended)
     if goal.stuck and work.turn.task == goal.id:
-        return self_goals.unrepaired(goal, board)
+        return self_goals.after_failed_replan(goal, board)
     return _reported(work, goal, end, told)
 
 
@@ -313,7 +313,7 @@ def _reported(work: Work, goal: Goal, end: _End, told: list[str]) -> Goal:
 def _refused_plan(work: Work) -> str | None:
     """Why the last plan of this turn was refused; None where there was none, or it was taken."""
     ended = work.transcript.ended_calls
-    answers = [result for call, result in ended if called(call) == "plan_goal"]
+    answers = [result for call, result in ended if action_name(call) == "plan_goal"]
     return None if not answers or answers[-1].success else answers[-1].error or ""
 
 

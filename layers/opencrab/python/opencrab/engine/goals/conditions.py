@@ -8,7 +8,7 @@ from opencrab.engine.phrases import phrase
 from opencrab.ports.workspace.files import Files
 
 
-def cleared(
+def check_preconditions(
     files: Files, board: Board, goal: Goal, *, first: bool = False
 ) -> tuple[Goal, list[Task]]:
     """The goal whose next task may begin, and the tasks that have failed because they may not.

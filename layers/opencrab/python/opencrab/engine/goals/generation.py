@@ -18,8 +18,8 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.peer import PEER, Peer, trust
 from opencrab.domain.money.budget import Limits, agent_scope
 from opencrab.domain.value import Value
-from opencrab.engine.goals.generation_text import called, owed, poor_words, towards
-from opencrab.engine.goals.queue import Board, opened, released
+from opencrab.engine.goals.generation_text import goal_text, poor_words, reply_goal_text, towards
+from opencrab.engine.goals.queue import Board, add_to_agenda, release_place
 from opencrab.engine.goals.selection import begin, count, going
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world.binding import balance
@@ -87,7 +87,7 @@ def explore(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
     patience = curiosity.threshold(board.profile.soul.weights.risk_tolerance)
     if last is not None and last <= now < last + patience * runtime.rules.autonomy.longing:
         return None
-    name, words = called(GoalSource.CURIOSITY, board.profile.agent.language)
+    name, words = goal_text(GoalSource.CURIOSITY, board.profile.agent.language)
     wish = _wish(board, GoalSource.CURIOSITY, name, words)
     goal = _put_up(board, wish, now)
     return None if goal is None else begin(board, goal)
@@ -113,7 +113,7 @@ def survive(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
     if last is not None and last.date() == now.date():
         return None
     language = board.profile.agent.language
-    name, words = called(GoalSource.SURVIVAL, language, percent=left)
+    name, words = goal_text(GoalSource.SURVIVAL, language, percent=left)
     if poor:
         words = poor_words(language, owns or 0)
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
@@ -132,7 +132,7 @@ def aspire(board: Board, now: datetime) -> Goal | None:
             _give_up(board, goal, now)
     if not name:
         return None
-    _, words = called(GoalSource.ROLE, language, what=name)
+    _, words = goal_text(GoalSource.ROLE, language, what=name)
     wish = _wish(board, GoalSource.ROLE, name, words)
     return _put_up(board, wish.replaced(horizon=Horizon.ASPIRATION), now)
 
@@ -202,7 +202,7 @@ def _wish(board: Board, source: GoalSource, name: str, words: str) -> _Wish:
 def _chance(board: Board, event: Happening) -> _Wish:
     language = board.profile.agent.language
     what = one_line(event.text or event.type, _NAME // 2)
-    name, words = called(GoalSource.OPPORTUNITY, language, what=what)
+    name, words = goal_text(GoalSource.OPPORTUNITY, language, what=what)
     wish = _wish(board, GoalSource.OPPORTUNITY, name, words)
     return wish.replaced(taint=event.tainted)
 
@@ -211,7 +211,7 @@ def _owed(board: Board, signs: VitalSigns | None, now: datetime) -> _Wish | None
     mention = None if signs is None else signs.mention
     if mention is None or now - mention.at < _PATIENCE:
         return None
-    name, words = owed(board.profile.agent.language, mention.principal_id)
+    name, words = reply_goal_text(board.profile.agent.language, mention.principal_id)
     wish = _wish(board, GoalSource.SOCIAL, name, words)
     return wish.replaced(taint=True)
 
@@ -226,7 +226,7 @@ def _stranger(facts: Facts, autonomy: Autonomy, board: Board, now: datetime) -> 
     least, who = min(trusted, default=(1.0, ""))
     if least >= _HARDLY:
         return None
-    name, words = called(GoalSource.SOCIAL, profile.agent.language, what=who)
+    name, words = goal_text(GoalSource.SOCIAL, profile.agent.language, what=who)
     return _wish(board, GoalSource.SOCIAL, name, words)
 
 
@@ -256,14 +256,14 @@ def _put_up(board: Board, wish: _Wish, now: datetime) -> Goal | None:
         taint=wish.taint,
         created_at=now,
     )
-    opened(board, goal)
+    add_to_agenda(board, goal)
     return goal
 
 
 def _give_up(board: Board, goal: Goal, now: datetime) -> None:
     ended = goal.replaced(status=GoalStatus.ABANDONED, pause=None, ended_at=now)
     board.put_goal(ended)
-    released(board, ended)
+    release_place(board, ended)
 
 
 def _of(board: Board, source: GoalSource) -> list[Goal]:

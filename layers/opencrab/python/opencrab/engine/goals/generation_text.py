@@ -13,12 +13,12 @@ def poor_words(language: Language, balance: int) -> str:
     return _WORDS["poor"][language].format(balance=balance)
 
 
-def called(source: GoalSource, language: Language, **what: object) -> tuple[str, str]:
+def goal_text(source: GoalSource, language: Language, **what: object) -> tuple[str, str]:
     """Name and description of a goal that an agent puts up for this reason."""
     return _called(source, language, **what)
 
 
-def owed(language: Language, who: str) -> tuple[str, str]:
+def reply_goal_text(language: Language, who: str) -> tuple[str, str]:
     """Name and description of the goal to answer somebody."""
     return _called("mention", language, what=who)
 

@@ -25,8 +25,8 @@ from opencrab.engine.agents import vital_signs
 from opencrab.engine.agents.events import ABANDONED, RESUMED, goal_changed
 from opencrab.engine.goals import pausing
 from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact, tell_moved
-from opencrab.engine.goals.queue import Board, line_up, opened, released, session_of
-from opencrab.engine.goals.self_goals import learned
+from opencrab.engine.goals.queue import Board, add_to_agenda, line_up, release_place, session_of
+from opencrab.engine.goals.self_goals import record_outcome
 from opencrab.engine.phrases import phrase
 from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
@@ -92,7 +92,7 @@ def undertake(
             return _given_before(runtime.home.facts, agent_id, earlier, asked)
         board = _board(runtime.home.facts, runtime.clock, profile)
         goal = _new_goal(board, asked, asker, session_id)
-        opened(board, goal)
+        add_to_agenda(board, goal)
         line_up(board, goal)
         given = _Given(goal=goal.id, instruction=asked.instruction)
         mark = new_fact(agent_id, INSTRUCTION, session_id, given)
@@ -173,8 +173,8 @@ def cancel(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str 
             board = Board.of(runtime.home.facts, profile, now, fact)
             goal = goal.replaced(status=GoalStatus.ABANDONED, pause=None, ended_at=now)
             if goal.turn_id is None or _is_over(runtime.home.journal, goal.turn_id):
-                goal = learned(board, goal)
-                released(board, goal)
+                goal = record_outcome(board, goal)
+                release_place(board, goal)
             board.put_goal(goal)
             try:
                 _commit(runtime, board)

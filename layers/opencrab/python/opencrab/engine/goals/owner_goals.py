@@ -19,7 +19,7 @@ from opencrab.domain.value import Identifier, MessageText, Unit, Value
 from opencrab.engine.agents.vital_signs import stir, wake
 from opencrab.engine.goals.instructions import Asker
 from opencrab.engine.goals.pausing import ATTEMPTS, goal_fact
-from opencrab.engine.goals.queue import Board, opened
+from opencrab.engine.goals.queue import Board, add_to_agenda
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Facts
 from opencrab.ports.turn.action import one_line
@@ -84,7 +84,7 @@ def inject(runtime: Runtime, agent_id: str, asked: NewGoal, asker: Asker, *, key
         alike = sum(goal.horizon is asked.horizon for goal in board.open_goals())
         require_room(asked.horizon, alike, asker.authority)
         goal = _goal(board, asked, asker, session_id)
-        opened(board, goal)
+        add_to_agenda(board, goal)
         made = _Made(goal=goal.id, asked=_digest(asked))
         mark = new_fact(agent_id, INJECTED, session_id, made)
         told = partial(_told, at=_worth_it_at(runtime.rules.autonomy, board, profile, goal))

@@ -7,7 +7,7 @@ from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Pause, goal_key, goal_of
 from opencrab.domain.turn.turn import Stop, Turn
 from opencrab.engine.goals.panel_notice import tell_panel
-from opencrab.engine.goals.queue import Board, released
+from opencrab.engine.goals.queue import Board, release_place
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Facts
 
@@ -41,7 +41,7 @@ def pause(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str) 
             wish = Pause(reason=reason[:1_000], by=by, at=board.now, turn_waits=True)
             goal = goal.replaced(pause=wish)
             board.put_goal(goal)
-            released(board, goal)
+            release_place(board, goal)
             try:
                 runtime.home.facts.commit(*board.facts, due=tuple(board.due))
             except Changed:

@@ -12,12 +12,12 @@ from enum import StrEnum
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal, GoalStatus, Task, TaskStatus, completion
 from opencrab.domain.turn.account import CallAccount, TurnAccount
-from opencrab.domain.turn.record import Call, CallResult, CallState, called, called_with
+from opencrab.domain.turn.record import Call, CallResult, CallState, action_name, called_with
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
 from opencrab.engine.approvals.approvals import approval_id
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolved
+from opencrab.engine.stored_record import resolve_pointers
 from opencrab.engine.turn.call import what
 from opencrab.ports.home import Home
 from opencrab.ports.turn.action import one_line
@@ -227,7 +227,7 @@ def _account(home: Home, goal: Goal) -> TurnAccount | None:
         recorded = home.journal.load(goal.turn_id)
     except NotFound:
         return None
-    return TurnAccount.of(recorded.turn, resolved(recorded.records, home.blobs))
+    return TurnAccount.of(recorded.turn, resolve_pointers(recorded.records, home.blobs))
 
 
 def _asked(account: TurnAccount) -> Asked | None:
@@ -267,7 +267,7 @@ class _Showing:
         """An action in a sentence."""
         return Deed(
             id=told.call.id,
-            action=one_line(called(told.call), _NAME),
+            action=one_line(action_name(told.call), _NAME),
             sentence=self._sentence(told.call),
             mark=mark,
             seconds=told.seconds,
@@ -277,9 +277,9 @@ class _Showing:
 
     def _sentence(self, call: Call) -> str:
         """What a call does; without its arguments for those who may not read them."""
-        action = self.runtime.actions.find(called(call))
+        action = self.runtime.actions.find(action_name(call))
         if action is None:
-            return one_line(called(call), _NAME)
+            return one_line(action_name(call), _NAME)
         arguments = (called_with(call) or {}) if self.private else {}
         return what(action, arguments, self.language)
 

@@ -154,7 +154,7 @@ class Board:
             self.goals[fact.read(Goal).id] = fact
 
 
-def opened(board: Board, goal: Goal) -> None:
+def add_to_agenda(board: Board, goal: Goal) -> None:
     """Put a new goal on the agenda."""
     agenda = board.agenda()
     number = int(goal.id[1:])
@@ -177,7 +177,7 @@ def line_up(board: Board, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ON
         board.put_agenda(agenda.replaced(waiting=(*agenda.waiting, goal.id)))
 
 
-def released(board: Board, goal: Goal, prepare: Prepare | None = None) -> None:
+def release_place(board: Board, goal: Goal, prepare: Prepare | None = None) -> None:
     """Strike a goal that ended or waits off its place in line, and begin with the next one.
 
     One that never began is prepared before it does.

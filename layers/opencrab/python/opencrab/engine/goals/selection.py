@@ -12,11 +12,11 @@ from opencrab.domain.agents.agent import Profile
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.goals.goal import Goal, GoalSource
 from opencrab.domain.goals.priority import Score
-from opencrab.domain.goals.selection import begins_at, may_begin, ranked, scored
+from opencrab.domain.goals.selection import begins_at, may_begin, rank_goals, score_goal
 from opencrab.domain.goals.value_estimate import Horizon
-from opencrab.engine.goals.conditions import cleared
+from opencrab.engine.goals.conditions import check_preconditions
 from opencrab.engine.goals.queue import Board, line_up
-from opencrab.engine.goals.self_goals import is_own, repaired
+from opencrab.engine.goals.self_goals import after_failed_tasks, is_own
 from opencrab.engine.runtime import Runtime
 
 UNANSWERED = timedelta(days=1)
@@ -53,14 +53,14 @@ def wants(runtime: Runtime, profile: Profile, now: datetime) -> Wants:
     )
 
 
-def explained(runtime: Runtime, agent_id: str, goals: Iterable[Goal]) -> dict[str, Score]:
+def explain_priorities(runtime: Runtime, agent_id: str, goals: Iterable[Goal]) -> dict[str, Score]:
     """How much an agent wants those of some goals that are open, term by term."""
     listed = [goal for goal in goals if not goal.status.is_end]
     if not listed:
         return {}
     profile, now = runtime.home.agents.get(agent_id), runtime.clock.now()
     able = Board.of(runtime.home.facts, profile, now).expectations().capability
-    return {goal.id: scored(goal, able, profile.soul.weights, now) for goal in listed}
+    return {goal.id: score_goal(goal, able, profile.soul.weights, now) for goal in listed}
 
 
 def take_up(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
@@ -75,11 +75,11 @@ def take_up(runtime: Runtime, board: Board, now: datetime) -> Goal | None:
     if not fitting:
         return None
     able, drives = board.expectations().capability, board.profile.soul.weights
-    best, _ = ranked(fitting, able, drives, now)[0]
+    best, _ = rank_goals(fitting, able, drives, now)[0]
     if not best.given:
         best = best.replaced(door=Source.HEARTBEAT, authority=Authority.SELF)
-    best, failed = cleared(runtime.home.files, board, best, first=is_own(best))
-    return begin(board, repaired(best, failed, board))
+    best, failed = check_preconditions(runtime.home.files, board, best, first=is_own(best))
+    return begin(board, after_failed_tasks(best, failed, board))
 
 
 def _startable(runtime: Runtime, board: Board) -> list[tuple[Goal, datetime]]:

@@ -70,7 +70,7 @@ def after_trouble(work: Work, goal: Goal, status: TurnStatus) -> Goal | None:
     return goal if status is TurnStatus.EXHAUSTED else _resting(goal, now + turns * _AFTER_FAILURE)
 
 
-def rested(goal: Goal) -> Goal:
+def leave_to_heartbeat(goal: Goal) -> Goal:
     """The goal whose next turn did not come: a heartbeat goes on with it."""
     task = goal.current
     if task is not None:
@@ -90,7 +90,7 @@ def is_resting(goal: Goal) -> bool:
     return goal.status is GoalStatus.PENDING
 
 
-def repaired(goal: Goal, failed: list[Task], board: Board) -> Goal:
+def after_failed_tasks(goal: Goal, failed: list[Task], board: Board) -> Goal:
     """The goal after some of its tasks failed: to be planned anew, or waiting for its owner."""
     if not failed or not is_own(goal) or goal.stuck:
         return goal
@@ -100,7 +100,7 @@ def repaired(goal: Goal, failed: list[Task], board: Board) -> Goal:
     return _asking(goal, cause, board)
 
 
-def unrepaired(goal: Goal, board: Board) -> Goal:
+def after_failed_replan(goal: Goal, board: Board) -> Goal:
     """The goal after a turn that was to plan it anew and did not."""
     return _asking(goal, goal.stuck, board)
 
@@ -124,7 +124,7 @@ def asks_aloud(goal: Goal, board: Board) -> list[str]:
     return asks(goal)
 
 
-def learned(board: Board, goal: Goal) -> Goal:
+def record_outcome(board: Board, goal: Goal) -> Goal:
     """The goal as it ended, with what it brought; what an agent set itself is an experience too."""
     if goal.satisfaction is not None:
         return goal

@@ -9,11 +9,11 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Price, Share
 from opencrab.domain.turn.record import CallState, ModelIntent, Record
 from opencrab.domain.turn.turn import Block, Turn, TurnStatus
-from opencrab.domain.usage.ledger import Grouping, Period, Summary, UsageRow, grouped, summary
+from opencrab.domain.usage.ledger import Grouping, Period, Summary, UsageRow, group_usage, summary
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
-from opencrab.ports.paging import paginated
+from opencrab.ports.paging import paginate
 from opencrab.ports.usage.ledger import UsageLedger
 
 MOST_ROWS = 10_000
@@ -145,7 +145,7 @@ def report(
         until=now,
         complete=complete,
         total=summary(rows),
-        groups={by: grouped(rows, by) for by in groupings},
+        groups={by: group_usage(rows, by) for by in groupings},
     )
 
 
@@ -244,6 +244,6 @@ def _newest(
     usage: UsageLedger, agent_id: str, since: datetime | None, most: int
 ) -> tuple[tuple[UsageRow, ...], bool]:
     """An agent's newest rows, so many at most, and whether these are all."""
-    rows = paginated(usage.rows, agent_id, limit=min(_PAGE, most + 1), since=since)
+    rows = paginate(usage.rows, agent_id, limit=min(_PAGE, most + 1), since=since)
     found = tuple(islice(rows, most + 1))
     return found[:most], len(found) <= most

@@ -32,7 +32,7 @@ from opencrab.engine.insight.skill_analytics import MOST_CHANGES, TrialOf, measu
 from opencrab.engine.learning import changes, memory_holdout
 from opencrab.engine.learning.measures import Measure, model_named
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import Known, known
+from opencrab.ports.learning import Known, load_known
 
 DECISIONS = 10
 """Decisions on one subject that are told, the newest."""
@@ -157,7 +157,7 @@ def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     )
 
 
-def stopped(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
+def find_stopped(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
     """The same after a crash: where this owner's stop is the last word, it is answered again."""
     named = MEMORY if _is_memory(subject) else subject
     for made in changes.adjustments(runtime.home.facts, agent_id):
@@ -187,7 +187,7 @@ def unpin(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
     return Pinned(subject=subject, pinned=False)
 
 
-def unpinned(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
+def find_unpinned(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
     """The same after a crash: perhaps it is let go already."""
     try:
         return unpin(runtime, agent_id, subject)
@@ -210,7 +210,7 @@ class _Table:
     def of(cls, runtime: Runtime, agent_id: str, mind: Mind) -> "_Table":
         facts = runtime.home.facts
         decided = changes.adjustments(facts, agent_id, limit=MOST_CHANGES)
-        return cls(runtime, agent_id, mind, known(facts, agent_id), decided)
+        return cls(runtime, agent_id, mind, load_known(facts, agent_id), decided)
 
     def skills(self) -> Iterator[Experiment]:
         """Skills on trial, and those that wait for it."""

@@ -4,26 +4,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from opencrab.domain.insight.figures import Figures, counted
-from opencrab.domain.insight.recommendations import Analysis, Focus, analysed
+from opencrab.domain.insight.figures import Figures, counts_in_period
+from opencrab.domain.insight.recommendations import Analysis, Focus, analyse_usage
 from opencrab.domain.learning.aggregate import Judged
 from opencrab.domain.learning.calibration import Curve, curve
 from opencrab.domain.statistics.confidence import Estimate, Sums, estimate
 from opencrab.domain.turn.turn import Trigger, TurnStatus
-from opencrab.domain.usage.counters import Tally, added, day_of
+from opencrab.domain.usage.counters import Tally, day_of, sum_counts
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import MicroUsd, Unit, Value
 from opencrab.engine.learning.measures import (
     LITTLE,
     Recent,
     choices_of,
-    judged,
+    judge_turns,
+    read_tallies,
     recent,
-    tallied,
     week_of,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import known
+from opencrab.ports.learning import load_known
 
 _DAY = timedelta(days=1)
 
@@ -123,9 +123,9 @@ def usage(runtime: Runtime, agent_id: str, period: Period) -> UsageAnalytics:
     """How much an agent was asked in a period, and how often it spoke; raises NotFound."""
     agent = runtime.home.agents.get(agent_id).agent
     now, counts = runtime.clock.now(), dict[str, dict[str, int]]()
-    tallies = _adding(tallied(runtime, agent_id, period), period, now, counts)
-    learned = known(runtime.home.facts, agent_id)
-    found = analysed(tallies, learned.evidence, period=period, now=now)
+    tallies = _adding(read_tallies(runtime, agent_id, period), period, now, counts)
+    learned = load_known(runtime.home.facts, agent_id)
+    found = analyse_usage(tallies, learned.evidence, period=period, now=now)
     begun = max(agent.created_at, found.since or agent.created_at)
     turns = recent(runtime, agent_id, begun)
     days = _days(counts, turns)
@@ -148,10 +148,10 @@ def llm(
 ) -> LlmAnalytics:
     """What an agent's models cost and were worth, and what that speaks for; raises NotFound."""
     agent = runtime.home.agents.get(agent_id).agent
-    learned = known(runtime.home.facts, agent_id)
+    learned = load_known(runtime.home.facts, agent_id)
     turns = recent(runtime, agent_id)
-    found = analysed(
-        tallied(runtime, agent_id, period),
+    found = analyse_usage(
+        read_tallies(runtime, agent_id, period),
         learned.evidence,
         period=period,
         now=runtime.clock.now(),
@@ -163,7 +163,7 @@ def llm(
         agent_id=agent_id,
         as_of=learned.as_of or None,
         analysis=found,
-        weeks=_qualities(judged(runtime.home.facts, agent_id, turns)),
+        weeks=_qualities(judge_turns(runtime.home.facts, agent_id, turns)),
         weeks_since=turns.since,
         calibration={
             model: curve(bins) for model, bins in sorted(learned.evidence.grades.items()) if bins
@@ -177,8 +177,8 @@ def _adding(
 ) -> Iterator[Tally]:
     """The same tallies, of which nobody holds all; what they count is added to their days."""
     for tally in tallies:
-        for of in counted((tally,), period, now).values():
-            days[tally.day] = added(days.get(tally.day, {}), of)
+        for of in counts_in_period((tally,), period, now).values():
+            days[tally.day] = sum_counts(days.get(tally.day, {}), of)
         yield tally
 
 

@@ -20,7 +20,7 @@ from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, Skil
 from opencrab.domain.value import Value
 from opencrab.engine.learning.measures import LITTLE, Measure, measure_of, week_of
 from opencrab.ports.home import Home
-from opencrab.ports.learning import known
+from opencrab.ports.learning import load_known
 
 MOST_CHANGES = 500
 """Changes that are read for how learning went on, the newest."""
@@ -87,7 +87,7 @@ def skills(home: Home, trials: Trials, agent_id: str) -> SkillAnalytics:
     facts = home.facts
     kept = [fact.read(AcquiredSkill) for fact in facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)]
     page = facts.page(agent_id, ADJUSTMENT, limit=MOST_CHANGES, newest_first=True)
-    learned = known(facts, agent_id)
+    learned = load_known(facts, agent_id)
     measured = [measured_skill(skill, learned.evidence, mind, trials) for skill in kept]
     return SkillAnalytics(
         agent_id=agent_id,

@@ -22,11 +22,11 @@ from opencrab.domain.goals.goal import (
     task_message,
 )
 from opencrab.domain.turn.account import CallAccount, StepAccount, TurnAccount
-from opencrab.domain.turn.record import CallResult, called, called_with
+from opencrab.domain.turn.record import CallResult, action_name, called_with
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolved
+from opencrab.engine.stored_record import resolve_pointers
 from opencrab.engine.turn.call import what
 from opencrab.ports.turn.action import one_line
 
@@ -104,7 +104,7 @@ def tell(runtime: Runtime, turn_id: str, language: Language) -> Told | None:
     """A turn as events; None when it, or a part of it, is no longer kept."""
     try:
         recorded = runtime.home.journal.load(turn_id)
-        records = resolved(recorded.records, runtime.home.blobs)
+        records = resolve_pointers(recorded.records, runtime.home.blobs)
     except NotFound:
         return None
     account = TurnAccount.of(recorded.turn, records)
@@ -237,9 +237,9 @@ class _Teller:
     def _sentence(self, told: CallAccount) -> str:
         """What a call does, in the agent's language."""
         call = told.call
-        action = self._runtime.actions.find(called(call))
+        action = self._runtime.actions.find(action_name(call))
         if action is None:
-            return one_line(called(call), _NAME)
+            return one_line(action_name(call), _NAME)
         return one_line(what(action, called_with(call) or {}, self._language), _SUMMARY)
 
 

@@ -17,7 +17,7 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow, row_time
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
-from opencrab.ports.paging import paginated
+from opencrab.ports.paging import paginate
 from opencrab.ports.turn.journal import Journal
 from opencrab.ports.usage.ledger import UsageLedger
 
@@ -46,7 +46,7 @@ def entries(
 ) -> Iterator[Entry]:
     """An agent's turns whose first model call has ended, read as far as they are wanted."""
     since = runtime.clock.now() - LIFE
-    rows = paginated(
+    rows = paginate(
         partial(runtime.home.usage.rows, agent_id, since=since, oldest_first=not newest_first),
         after=after,
         limit=_PAGE,

@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import Field
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.insight.figures import summed, task_key
+from opencrab.domain.insight.figures import sum_days, task_key
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.money.budget import Price
@@ -22,14 +22,14 @@ from opencrab.domain.statistics.confidence import Estimate, estimate
 from opencrab.domain.usage.counters import Tally
 from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import MicroUsd, Unit, Value
-from opencrab.engine.learning.measures import model_named, tallied
+from opencrab.engine.learning.measures import model_named, read_tallies
 from opencrab.engine.models.preferences import current, directory_of
 from opencrab.engine.models.price_list import price_on
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Facts
-from opencrab.ports.learning import known
+from opencrab.ports.learning import load_known
 from opencrab.ports.models.model import Directory, Models
-from opencrab.ports.paging import paginated
+from opencrab.ports.paging import paginate
 from opencrab.ports.usage.ledger import UsageLedger
 
 MOST_ROWS = 20_000
@@ -112,10 +112,10 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
     current(runtime)
     until = runtime.clock.now()
     meant = _meant(runtime.models, runtime.directory, aliases)
-    learned = known(runtime.home.facts, agent_id)
+    learned = load_known(runtime.home.facts, agent_id)
     rows = _rows(runtime.home.usage, agent_id, period.since(until), until)
-    found = replayed(islice(rows, MOST_ROWS), meant, _prices(runtime.home.facts, meant))
-    tasks = _tasks(found, learned.evidence, tallied(runtime, agent_id, Period.LAST_MONTH))
+    found = replay_ledger(islice(rows, MOST_ROWS), meant, _prices(runtime.home.facts, meant))
+    tasks = _tasks(found, learned.evidence, read_tallies(runtime, agent_id, Period.LAST_MONTH))
     quality_now, quality_then, quality_share = _qualities(tasks)
     latency_now, latency_then, latency_share = _latencies(tasks)
     spent = found.cost + sum(task.then.cost_micro_usd - task.now.cost_micro_usd for task in tasks)
@@ -161,7 +161,7 @@ class Ledger:
     sums: dict[tuple[Use, str, str], Sum] = field(default_factory=dict)
 
 
-def replayed(rows: Iterable[UsageRow], meant: Sequence[Meant], price: PriceOf) -> Ledger:
+def replay_ledger(rows: Iterable[UsageRow], meant: Sequence[Meant], price: PriceOf) -> Ledger:
     """Add a ledger up, row by row: what was cached stays cached, at the other model's price."""
     others = {each.model: each.other for each in meant}
     ledger = Ledger()
@@ -250,7 +250,7 @@ def _rows(
 ) -> Iterator[UsageRow]:
     """The rows of a period, the newest first, page by page."""
     rows = usage.rows
-    return paginated(rows, agent_id, limit=_PAGE, since=since, until=until)
+    return paginate(rows, agent_id, limit=_PAGE, since=since, until=until)
 
 
 def _tasks(ledger: Ledger, evidence: Evidence, tallies: Iterable[Tally]) -> tuple[Replayed, ...]:
@@ -291,7 +291,7 @@ def _quality(evidence: Evidence, key: str) -> Estimate | None:
 def _mean_latencies(tallies: Iterable[Tally]) -> dict[str, float]:
     """How long a call took on average, by purpose, type of task and model."""
     taken = dict[str, tuple[int, int]]()
-    for cell, counts in summed(tallies).items():
+    for cell, counts in sum_days(tallies).items():
         key = task_key(cell.purpose, cell.task_type, cell.name)
         latency, timed = taken.get(key, (0, 0))
         taken[key] = latency + counts.get("latency", 0), timed + counts.get("timed", 0)

@@ -8,14 +8,14 @@ from functools import cached_property
 
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.identifier import ulid
-from opencrab.domain.learning.aggregate import gathered
+from opencrab.domain.learning.aggregate import gather_evidence
 from opencrab.domain.learning.evidence import EVIDENCE, RECALLED_DAYS, STANDING, Evidence, Standing
 from opencrab.domain.learning.evidence_retention import (
     RECALLED,
     RECALLED_A_DAY,
     UNSEEN,
     seen_in,
-    trimmed,
+    trim_evidence,
     without,
 )
 from opencrab.domain.learning.review_period import OPEN_DAYS, ended_day, midnight
@@ -25,7 +25,7 @@ from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Facts
 from opencrab.ports.home import Home
-from opencrab.ports.paging import all_of, paginated
+from opencrab.ports.paging import all_of, paginate
 from opencrab.ports.usage.ledger import UsageLedger
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Folded:
         return sum(early, self.standing.evidence)
 
 
-def folded(
+def fold_day(
     home: Home,
     clock: Clock,
     agent_id: str,
@@ -149,7 +149,7 @@ def keep(facts: Facts, agent_id: str, folded: Folded, skills: Collection[str]) -
 
 
 def _close(facts: Facts, agent_id: str, folded: Folded, skills: Collection[str]) -> None:
-    standing = closed(folded, skills) if folded.closing else folded.standing
+    standing = close_days(folded, skills) if folded.closing else folded.standing
     before = next((fact for fact in folded.stored if fact.id == STANDING), None)
     fact = before.holding(standing) if before else new_fact(agent_id, EVIDENCE, STANDING, standing)
     gone = [
@@ -161,7 +161,7 @@ def _close(facts: Facts, agent_id: str, folded: Folded, skills: Collection[str])
     facts.commit(fact, *gone[:_REMOVED_AT_ONCE])
 
 
-def closed(folded: Folded, skills: Collection[str]) -> Standing:
+def close_days(folded: Folded, skills: Collection[str]) -> Standing:
     """Closed days with those that are closed now, without what is out of use, of one size."""
     newest, before = max(folded.closing), folded.standing
     evidence = sum(folded.closing.values(), before.evidence)
@@ -171,7 +171,9 @@ def closed(folded: Folded, skills: Collection[str]) -> Standing:
     since = midnight(newest - timedelta(days=RECALLED_DAYS))
     recalled = {name: each for name, each in evidence.recalled.items() if each.at >= since}
     evidence = without(evidence, skills, seen).replaced(recalled=recalled)
-    return Standing(closed_to=newest.isoformat(), seen=seen, evidence=trimmed(evidence, RECALLED))
+    return Standing(
+        closed_to=newest.isoformat(), seen=seen, evidence=trim_evidence(evidence, RECALLED)
+    )
 
 
 def _of_a_right_clock(standing: Standing, now: datetime, agent_id: str) -> Standing:
@@ -230,10 +232,10 @@ def days_of(
         return {}
     said = opinions(_experiences(home.facts, agent_id, midnight(first)))
     grades = _grades(home.usage, agent_id, midnight(first) - _BEFORE) if graded else {}
-    return reckoned(signals, said, grades, ended=ended, worded=worded)
+    return compute_evidence(signals, said, grades, ended=ended, worded=worded)
 
 
-def reckoned(
+def compute_evidence(
     found_signals: Iterable[Signals],
     said: Sequence[Opinion],
     grades: Mapping[str, float],
@@ -251,7 +253,7 @@ def reckoned(
         if day <= ended:
             same = tuple(each for each in signals if each.at.date() == day)
             later = tuple(each for each in signals if each.at.date() > day)
-            found[day] = trimmed(gathered(same, said, grades, later), RECALLED_A_DAY)
+            found[day] = trim_evidence(gather_evidence(same, said, grades, later), RECALLED_A_DAY)
     return found
 
 
@@ -279,7 +281,7 @@ def _experiences(facts: Facts, agent_id: str, since: datetime) -> Iterator[Exper
 
 def _grades(usage: UsageLedger, agent_id: str, since: datetime) -> dict[str, float]:
     """The grades that the agent gave its answers, by metrics id."""
-    rows = paginated(usage.rows, agent_id, limit=_PAGE, since=since, oldest_first=True)
+    rows = paginate(usage.rows, agent_id, limit=_PAGE, since=since, oldest_first=True)
     return {row.id: row.quality_score for row in rows if row.quality_score is not None}
 
 

@@ -24,7 +24,7 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
     Subject,
     adjustment_id,
-    ended,
+    end_adjustment,
     is_pinned,
     mix_of,
     mixed_as,
@@ -33,7 +33,7 @@ from opencrab.domain.learning.change import (
     with_pin,
     without_pin,
 )
-from opencrab.domain.learning.skill_lifecycle import indexed, promoted
+from opencrab.domain.learning.skill_lifecycle import index_skill, promote_skill
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
 from opencrab.engine.learning.experience_changes import Beside, is_there, restoring
@@ -42,8 +42,8 @@ from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Facts
 from opencrab.ports.home import Home
-from opencrab.ports.learning import known
-from opencrab.ports.paging import paginated
+from opencrab.ports.learning import load_known
+from opencrab.ports.paging import paginate
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class Change:
         after, changed = self.alter(mind, skill)
         if changed is None or changed == skill or skill is None:
             return after, skill
-        return indexed(after, changed), changed
+        return index_skill(after, changed), changed
 
 
 def adjustments(
@@ -131,16 +131,16 @@ def undo(runtime: Runtime, agent_id: str, adjustment_id: str, by: str) -> Adjust
     if found.state is not AdjustmentState.APPLIED:
         raise _changed_since(runtime.home.facts, agent_id, found, f"it is {found.state.value}")
     now = runtime.clock.now()
-    undone = ended(found, AdjustmentState.UNDONE, now, by)
+    undone = end_adjustment(found, AdjustmentState.UNDONE, now, by)
     change = _taking_back(runtime, agent_id, undone)
-    return announced(agent_id, write(runtime.home.facts, agent_id, change))
+    return mark_announced(agent_id, write(runtime.home.facts, agent_id, change))
 
 
 def rolled_back(runtime: Runtime, agent_id: str, found: Adjustment, by: str) -> Adjustment:
     """Bring back the mix that was before one whose quality fell; raises Conflict likewise."""
-    back = ended(found, AdjustmentState.ROLLED_BACK, runtime.clock.now(), by)
+    back = end_adjustment(found, AdjustmentState.ROLLED_BACK, runtime.clock.now(), by)
     change = _taking_back(runtime, agent_id, back)
-    return announced(agent_id, write(runtime.home.facts, agent_id, change))
+    return mark_announced(agent_id, write(runtime.home.facts, agent_id, change))
 
 
 def pin(home: Home, agent_id: str, subject: str) -> Mind:
@@ -192,7 +192,9 @@ def stop(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
         by=by,
     )
     earlier = open_of(adjustments(facts, agent_id), named)
-    return announced(agent_id, write(runtime.home.facts, agent_id, Change(made, alter, earlier)))
+    return mark_announced(
+        agent_id, write(runtime.home.facts, agent_id, Change(made, alter, earlier))
+    )
 
 
 def open_of(found: tuple[Adjustment, ...], subject: Subject) -> tuple[Adjustment, ...]:
@@ -207,7 +209,7 @@ def require_living(agents: Agents, agent_id: str) -> None:
         raise Conflict(f"agent {agent_id!r} has retired and cannot be changed")
 
 
-def announced(agent_id: str, made: Adjustment) -> Adjustment:
+def mark_announced(agent_id: str, made: Adjustment) -> Adjustment:
     """The same, once the log tells of it."""
     subject = f"{made.kind.value}:{made.subject}"
     log.info("adjustment %s of agent %s: %s %s", made.id, agent_id, subject, made.state.value)
@@ -221,7 +223,7 @@ def mind_of(facts: Facts, agent_id: str) -> Mind:
 
 
 def _recent(facts: Facts, agent_id: str, since: datetime) -> Iterator[Adjustment]:
-    known = paginated(partial(adjustments, facts), agent_id, after="", limit=_PAGE)
+    known = paginate(partial(adjustments, facts), agent_id, after="", limit=_PAGE)
     return takewhile(lambda each: each.at >= since, known)
 
 
@@ -255,7 +257,7 @@ def _ending(facts: Facts, agent_id: str, change: Change) -> Iterator[Fact]:
         fact = _stored(facts, agent_id, earlier.id)
         known = fact.read(Adjustment)
         if known.state is earlier.state:
-            yield fact.holding(ended(known, AdjustmentState.SUPERSEDED, made.at, made.id))
+            yield fact.holding(end_adjustment(known, AdjustmentState.SUPERSEDED, made.at, made.id))
         elif known.state in _HELD:
             raise Conflict(
                 f"change {earlier.id!r} is {known.state.value} by now", cure="look again"
@@ -316,7 +318,7 @@ def _stopped_trial(subject: Subject, now: datetime) -> Alter:
     def alter(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:
         if skill is None or skill.status is not SkillStatus.CANDIDATE:
             raise Conflict(f"skill {subject.name!r} is not on trial", field="subject")
-        return mind, promoted(skill, now)
+        return mind, promote_skill(skill, now)
 
     return alter
 
@@ -366,7 +368,7 @@ def _there(facts: Facts, agent_id: str, text: str) -> Subject:
     elif subject.kind is AdjustmentKind.EXPERIENCE:
         found = is_there(facts, agent_id, subject.name)
     else:
-        measured = known(facts, agent_id).evidence.models
+        measured = load_known(facts, agent_id).evidence.models
         found = any(key.startswith(f"{subject.name}/") for key in measured)
         found = found or mix_of(mind_of(facts, agent_id), subject.name) is not None
     if not found:

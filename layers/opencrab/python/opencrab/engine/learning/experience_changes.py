@@ -13,7 +13,7 @@ from opencrab.domain.learning.change import (
     AdjustmentKind,
     AdjustmentState,
     Subject,
-    ended,
+    end_adjustment,
     is_pinned,
 )
 from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
@@ -42,7 +42,7 @@ def changes(facts: Facts, agent_id: str, *states: AdjustmentState) -> tuple[Adju
     return tuple(each for each in about if each.state in states)
 
 
-def gone(made: Adjustment) -> Adjustment:
+def followed_proposal(made: Adjustment) -> Adjustment:
     """A followed proposal as it is told: whether it was alone, or left to another one."""
     after = {name: each for name, each in made.after.items() if name == OTHER}
     return made.replaced(after={"status": SkillStatus.ARCHIVED.value, **after})
@@ -131,7 +131,7 @@ def without(
             after: dict[str, Any] = {k: each for k, each in made.after.items() if k != OTHER}
             bare = made.replaced(after=after)
             if made.state is AdjustmentState.APPLIED:
-                bare = ended(bare, AdjustmentState.SUPERSEDED, clock.now())
+                bare = end_adjustment(bare, AdjustmentState.SUPERSEDED, clock.now())
                 yield from _shown_again(facts, clock, agent_id, bare)
             yield fact.holding(bare)
 

@@ -12,7 +12,7 @@ from opencrab.domain.turn.record import CallResult, ModelResult, Record
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolved
+from opencrab.engine.stored_record import resolve_pointers
 from opencrab.ports.documents import Facts
 from opencrab.ports.texts import Texts
 
@@ -60,7 +60,7 @@ def give(
         raise Conflict(
             f"turn {turn_id!r} has not ended", cure="wait for its end, then say what you think"
         )
-    records = resolved(recorded.records, runtime.home.blobs)
+    records = resolve_pointers(recorded.records, runtime.home.blobs)
     fact_id = _id(turn, by, key)
     language = runtime.home.agents.get(turn.agent_id).agent.language
     said = _said(records) or _SILENT[language]

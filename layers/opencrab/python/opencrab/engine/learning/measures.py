@@ -64,7 +64,7 @@ class Measure(Value):
     reason: str | None = None
 
 
-def tallied(runtime: Runtime, agent_id: str, period: Period) -> Iterator[Tally]:
+def read_tallies(runtime: Runtime, agent_id: str, period: Period) -> Iterator[Tally]:
     """The tallies of an agent that a period needs, week by week: nobody holds all of them."""
     for first, last in stretches(period, runtime.clock.now()):
         yield from runtime.home.tallies.between(agent_id, first, last)
@@ -88,7 +88,7 @@ def recent(runtime: Runtime, agent_id: str, since: datetime | None = None) -> Re
     return Recent(tuple(found), found[-1].at, complete=False)
 
 
-def judged(facts: Facts, agent_id: str, turns: Recent) -> tuple[Judged, ...]:
+def judge_turns(facts: Facts, agent_id: str, turns: Recent) -> tuple[Judged, ...]:
     """What each of these turns was worth, by what is known of it now."""
     page = facts.page(agent_id, EXPERIENCE, limit=MOST_EXPERIENCES, newest_first=True)
     lived = sorted((fact.read(Experience) for fact in page), key=lambda each: each.at)

@@ -18,7 +18,7 @@ from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.engine.learning.changes import (
     Change,
     adjustments,
-    announced,
+    mark_announced,
     mind_of,
     open_of,
     require_living,
@@ -48,7 +48,9 @@ def stop(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
         by=by,
     )
     earlier = open_of(adjustments(facts, agent_id), MEMORIES)
-    return announced(agent_id, write(runtime.home.facts, agent_id, Change(made, _pinned, earlier)))
+    return mark_announced(
+        agent_id, write(runtime.home.facts, agent_id, Change(made, _pinned, earlier))
+    )
 
 
 def _pinned(mind: Mind, skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:

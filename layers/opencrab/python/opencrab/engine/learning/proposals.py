@@ -16,23 +16,23 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.learning.model_selection import fixed_for
 from opencrab.domain.learning.regression_watch import then_of
 from opencrab.domain.learning.review_period import Remark
-from opencrab.domain.learning.skill_lifecycle import retired
+from opencrab.domain.learning.skill_lifecycle import retire_skill
 from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus
 from opencrab.engine.learning.changes import (
     Change,
     adjustment,
     adjustments,
-    announced,
+    mark_announced,
     open_of,
     require_living,
     write,
 )
-from opencrab.engine.learning.experience_changes import gone, retiring
+from opencrab.engine.learning.experience_changes import followed_proposal, retiring
 from opencrab.engine.learning.measures import choices_of
-from opencrab.engine.learning.nightly.models import applied
+from opencrab.engine.learning.nightly.models import apply_mix
 from opencrab.engine.models.preferences import current
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.learning import known
+from opencrab.ports.learning import load_known
 
 FRESH = timedelta(days=30)
 """How long a proposal can be followed: what it rests on becomes old."""
@@ -67,17 +67,19 @@ def follow(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustme
     if found.kind is AdjustmentKind.MODELS:
         change = _mixing(runtime, agent_id, made)
     elif found.kind is AdjustmentKind.EXPERIENCE:
-        change = Change(gone(made), beside=retiring(runtime.home.facts, agent_id, made))
+        change = Change(
+            followed_proposal(made), beside=retiring(runtime.home.facts, agent_id, made)
+        )
     else:
         change = _retiring(found, made)
     listed = adjustments(runtime.home.facts, agent_id)
     earlier = open_of(listed, Subject(kind=found.kind, name=found.subject))
     ends = tuple(each for each in earlier if each.id != found.id)
     change = replace(change, ends=ends, was=AdjustmentState.PROPOSED)
-    return announced(agent_id, write(runtime.home.facts, agent_id, change))
+    return mark_announced(agent_id, write(runtime.home.facts, agent_id, change))
 
 
-def followed(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
+def find_followed(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
     """The same after a crash: perhaps this owner's word was followed already."""
     found = adjustment(runtime.home.facts, agent_id, change_id)
     if (found.state, found.by) == (AdjustmentState.APPLIED, by):
@@ -100,9 +102,9 @@ def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> Change:
                 f"{alias!r} may not be selected any more, or is another model by now",
                 cure="wait for the next night to look at the models that there are",
             )
-    then = then_of(known(runtime.home.facts, agent_id).evidence, name, models.values())
+    then = then_of(load_known(runtime.home.facts, agent_id).evidence, name, models.values())
     watched = made.replaced(evidence={**made.evidence, "then": then})
-    return Change(watched, applied(name, made.before, made.after))
+    return Change(watched, apply_mix(name, made.before, made.after))
 
 
 def _retiring(found: Adjustment, made: Adjustment) -> Change:
@@ -123,7 +125,7 @@ def _retiring(found: Adjustment, made: Adjustment) -> Change:
             raise Conflict(f"skill {subject.name!r} got new words meanwhile")
         if is_pinned(mind, subject):
             raise Conflict(f"skill {subject.name!r} is pinned", cure="let it go first: unpin it")
-        return mind, retired(skill, made.at, owner=made.by, effectiveness=_effect(found))
+        return mind, retire_skill(skill, made.at, owner=made.by, effectiveness=_effect(found))
 
     return Change(made.replaced(after={"status": SkillStatus.ARCHIVED.value}), alter)
 

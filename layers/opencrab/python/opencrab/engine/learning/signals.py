@@ -14,7 +14,7 @@ from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, TaskStatus, goal_key, goal_of
-from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Served, Signals, tried
+from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, Served, Signals, skills_on_trial
 from opencrab.domain.text.correction import AGAIN_WITHIN, corrects, says_again
 from opencrab.domain.text.terms import telling
 from opencrab.domain.turn.action import MemoriesFound
@@ -25,13 +25,13 @@ from opencrab.domain.turn.record import (
     ModelIntent,
     ModelResult,
     Record,
-    called,
+    action_name,
     called_with,
 )
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.usage.ledger import row_id
 from opencrab.engine.consequence import Ending, Following
-from opencrab.engine.skills.offering import used
+from opencrab.engine.skills.offering import count_use
 from opencrab.engine.turn.work import NO_DEEDS, Consequence, Work
 
 MEMORIES = 50
@@ -69,7 +69,9 @@ class SignalsConsequence(Consequence):
         acquired = {skill.name for skill in work.profile.mind.skills}
         if names := acquired & {*(work.prompt.skills or ()), *work.transcript.skills_asked}:
             with suppress(Unavailable):
-                used(work.runtime.home.facts, work.turn.agent_id, names, work.runtime.clock.now())
+                count_use(
+                    work.runtime.home.facts, work.turn.agent_id, names, work.runtime.clock.now()
+                )
 
 
 def signals(work: Work, ending: Ending) -> Fact | None:
@@ -85,7 +87,7 @@ def signals(work: Work, ending: Ending) -> Fact | None:
     if work.job is not None or not asked or turn.ended_at is None:
         return None
     mind, found = work.profile.mind, _found(work)
-    trial = tried(mind)
+    trial = skills_on_trial(mind)
     given = (name for intent, _ in asked for name in intent.skills if name in trial)
     answer = _Answered.of(work)
     done, undone, repairs = _deeds(work, ending.records)
@@ -174,7 +176,7 @@ def _deeds(work: Work, records: Iterable[Record]) -> tuple[int, int, int]:
 
 def _is_deed(work: Work, call: Call) -> bool:
     """Whether a call tells how the turn went."""
-    action = work.runtime.actions.find(called(call))
+    action = work.runtime.actions.find(action_name(call))
     return action is not None and action.group not in LOOKING_INWARD
 
 

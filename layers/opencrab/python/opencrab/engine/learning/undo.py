@@ -14,13 +14,18 @@ from opencrab.domain.learning.change import (
     AdjustmentKind,
     AdjustmentState,
     Subject,
-    ended,
+    end_adjustment,
     is_pinned,
     mix_of,
     telling,
 )
 from opencrab.domain.learning.settings import Trials
-from opencrab.domain.learning.skill_lifecycle import on_trial, placed, restored, toggled
+from opencrab.domain.learning.skill_lifecycle import (
+    on_trial,
+    place_candidate,
+    restore_skill,
+    toggle_skill,
+)
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus
 from opencrab.ports.documents import Facts
@@ -34,7 +39,7 @@ def skill_before(
     skill: AcquiredSkill, found: Adjustment, mind: Mind, trials: Trials, now: datetime
 ) -> AcquiredSkill:
     """A skill without a change of its standing; raises Conflict where it would stay as it is."""
-    before = placed(_before(skill, found, now), mind, trials)
+    before = place_candidate(_before(skill, found, now), mind, trials)
     if before.status is skill.status:
         why, cure = "there are no trials any more", "switch it off, or retire it"
         if is_pinned(mind, Subject(kind=found.kind, name=found.subject)):
@@ -81,7 +86,7 @@ def let_go(facts: Facts, agent_id: str, subject: Subject, now: datetime) -> Iter
         if not about or (made.reason, made.state) != (STOPPED, AdjustmentState.APPLIED):
             continue
         if subject == MEMORIES:
-            yield fact.holding(ended(made, AdjustmentState.SUPERSEDED, now))
+            yield fact.holding(end_adjustment(made, AdjustmentState.SUPERSEDED, now))
         elif subject.kind is AdjustmentKind.MODELS:
             yield fact.holding(made.replaced(evidence=made.evidence | {WAS_PINNED: True}))
 
@@ -89,7 +94,7 @@ def let_go(facts: Facts, agent_id: str, subject: Subject, now: datetime) -> Iter
 def _before(skill: AcquiredSkill, found: Adjustment, now: datetime) -> AcquiredSkill:
     """A skill as it was before a change of its standing."""
     if found.before.get("status") == SkillStatus.DISABLED.value:
-        return toggled(skill, now, on=False)
+        return toggle_skill(skill, now, on=False)
     if skill.status is SkillStatus.ARCHIVED:
-        return restored(skill, now, owner=found.by)
+        return restore_skill(skill, now, owner=found.by)
     return on_trial(skill, now)

@@ -24,7 +24,7 @@ from opencrab.domain.memory.memory import (
     MemoryContent,
     Provenance,
 )
-from opencrab.domain.memory.write_policy import Reason, Ruling, Verdict, confidence, considered
+from opencrab.domain.memory.write_policy import Reason, Ruling, Verdict, confidence, judge_memory
 from opencrab.domain.value import Identifier, Unit, Value
 from opencrab.engine.memory import records
 from opencrab.engine.memory.reading import session_of
@@ -149,9 +149,9 @@ class Memories:
             facts = records.similar(
                 self.runtime.home.facts, self.runtime.search, self.agent_id, memory.content
             )
-            verdict = considered(memory, [fact.read(Memory) for fact in facts.values()])
+            verdict = judge_memory(memory, [fact.read(Memory) for fact in facts.values()])
             after = self._let_in(verdict)
-            linking = records.linked(self.runtime.home.facts, self.agent_id, new.links, after.id)
+            linking = records.link_back(self.runtime.home.facts, self.agent_id, new.links, after.id)
             known = facts.get(after.id)
             if known is None:
                 fact = new_fact(self.agent_id, MEMORY, after.id, after)
@@ -198,7 +198,7 @@ class Memories:
                 records.mark_of(self.runtime.clock, self.agent_id, memory),
                 fact.removed(),
                 records.one_less(self.runtime.home.facts, self.agent_id),
-                *records.unlinked(self.runtime.home.facts, self.agent_id, memory.links, memory_id),
+                *records.unlink(self.runtime.home.facts, self.agent_id, memory.links, memory_id),
             ]
             return None, changes + ([known.holding(after)] if known and after != mind else [])
 
@@ -254,7 +254,7 @@ class Memories:
             line=0,
             updated_at=now,
         )
-        return self._let_in(considered(new, (), replaces=stored)).replaced(**said)
+        return self._let_in(judge_memory(new, (), replaces=stored)).replaced(**said)
 
     def _let_in(self, verdict: Verdict) -> Memory:
         """The memory as the gate would store it; what is turned away is counted first."""
@@ -270,8 +270,8 @@ class Memories:
         """The other ends of links that came or went."""
         gone, come = set(stored.links) - set(memory.links), set(memory.links) - set(stored.links)
         return [
-            *records.unlinked(self.runtime.home.facts, self.agent_id, sorted(gone), memory.id),
-            *records.linked(self.runtime.home.facts, self.agent_id, sorted(come), memory.id),
+            *records.unlink(self.runtime.home.facts, self.agent_id, sorted(gone), memory.id),
+            *records.link_back(self.runtime.home.facts, self.agent_id, sorted(come), memory.id),
         ]
 
     def _minding(self, memory: Memory) -> list[Fact]:
@@ -296,7 +296,7 @@ class Memories:
         return outcome
 
     def _stored(self, memory_id: str) -> Fact:
-        fact = records.stored(self.runtime.home.facts, self.agent_id, memory_id)
+        fact = records.find_memory(self.runtime.home.facts, self.agent_id, memory_id)
         if fact is None:
             raise NotFound(
                 f"agent {self.agent_id!r} has no memory {memory_id!r}",

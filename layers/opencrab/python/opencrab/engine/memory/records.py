@@ -18,7 +18,7 @@ SIMILAR = 8
 """Memories that a new one is compared with: those that a search for its words finds first."""
 
 
-def stored(facts: Facts, agent_id: str, memory_id: str) -> Fact | None:
+def find_memory(facts: Facts, agent_id: str, memory_id: str) -> Fact | None:
     """A memory's fact, or None."""
     return facts.get(agent_id, MEMORY, memory_id)
 
@@ -33,7 +33,7 @@ def similar(facts: Facts, search: Search, agent_id: str, content: str) -> dict[s
         found = search.search(agent_id, query)
     except Unavailable:
         return {}
-    like = (stored(facts, agent_id, each.row.ref) for each in found)
+    like = (find_memory(facts, agent_id, each.row.ref) for each in found)
     return {fact.id: fact for fact in like if fact is not None}
 
 
@@ -93,14 +93,14 @@ def rewritten(clock: Clock, agent_id: str, *refs: str, kind: str = MEMORY) -> Fa
     return new_fact(agent_id, REWRITTEN, fact_id, told, expires_at=ends)
 
 
-def linked(facts: Facts, agent_id: str, links: Iterable[str], memory_id: str) -> list[Fact]:
+def link_back(facts: Facts, agent_id: str, links: Iterable[str], memory_id: str) -> list[Fact]:
     """The other ends of a memory's links, pointing back at it; raises Invalid where one is none.
 
     One that has no room for it, or points back already, stays as it is.
     """
     changes = list[Fact]()
     for each in dict.fromkeys(links):
-        fact = stored(facts, agent_id, each)
+        fact = find_memory(facts, agent_id, each)
         if fact is None:
             raise Invalid(
                 f"there is no memory {each!r} to link", field="links", cure="leave it out"
@@ -111,9 +111,11 @@ def linked(facts: Facts, agent_id: str, links: Iterable[str], memory_id: str) ->
     return changes
 
 
-def unlinked(facts: Facts, agent_id: str, links: Iterable[str], memory_id: str) -> list[Fact]:
+def unlink(facts: Facts, agent_id: str, links: Iterable[str], memory_id: str) -> list[Fact]:
     """The other ends of links that go, pointing at the memory no more."""
-    ends = (stored(facts, agent_id, each) for each in dict.fromkeys(links) if each != memory_id)
+    ends = (
+        find_memory(facts, agent_id, each) for each in dict.fromkeys(links) if each != memory_id
+    )
     others = [(fact, fact.read(Memory)) for fact in ends if fact is not None]
     return [
         fact.holding(other.replaced(links=tuple(each for each in other.links if each != memory_id)))

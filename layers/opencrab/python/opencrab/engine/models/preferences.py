@@ -54,7 +54,7 @@ def change_aliases(
     def alter(old: Preferences) -> Preferences:
         providers = _providers(runtime.directory)
         for name in kept or ():
-            resolved(name, kept or {}, providers, field=f"aliases.{name}")
+            resolve_reference(name, kept or {}, providers, field=f"aliases.{name}")
         if kept is not None:
             _require_way(old.fallback or (), runtime.models.routing.aliases, kept, providers)
         directory_of(runtime.directory).check(Preferences(aliases=kept))
@@ -77,7 +77,7 @@ def change_fallback(
         seen: dict[str, str] = {}
         for place, reference in enumerate(chain or ()):
             field = f"fallback.{place}"
-            model = resolved(reference, aliases, providers, field=field)
+            model = resolve_reference(reference, aliases, providers, field=field)
             if model in seen:
                 raise Invalid(
                     f"{reference!r} is the same model as {seen[model]!r} before it: {model!r}",
@@ -149,7 +149,7 @@ def change_prices(
     providers = _providers(runtime.directory)
     latest = (runtime.clock.now() + timedelta(days=1)).date()
     for name, price in prices.items():
-        resolved(name, {}, providers, field=f"prices.{name}")
+        resolve_reference(name, {}, providers, field=f"prices.{name}")
         if price is not None and price.as_of > latest:
             raise Invalid(
                 f"the price of {name!r} is from a day that has not come",
@@ -183,7 +183,7 @@ def change_prices(
     return _change(runtime, alter, version), refused
 
 
-def resolved(
+def resolve_reference(
     reference: str,
     aliases: Mapping[str, str],
     providers: Mapping[str, ProviderState],
@@ -279,7 +279,7 @@ def _leads(
     reference: str, aliases: Mapping[str, str], providers: Mapping[str, ProviderState]
 ) -> bool:
     try:
-        resolved(reference, aliases, providers, field="")
+        resolve_reference(reference, aliases, providers, field="")
     except Invalid:
         return False
     return True

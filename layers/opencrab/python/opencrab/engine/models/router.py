@@ -17,7 +17,7 @@ from opencrab.domain.models.health import Health
 from opencrab.domain.models.optimization import Leave
 from opencrab.domain.models.routing import Basis, Lot, ModelChosen, Use
 from opencrab.domain.models.traffic_split import Mix
-from opencrab.domain.statistics.hash_bucket import drawn
+from opencrab.domain.statistics.hash_bucket import draw_bucket
 from opencrab.domain.turn.transcript import Attempt
 from opencrab.ports.models.model import ChatModel, Models, choices
 
@@ -223,7 +223,7 @@ def _drawn(models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str) -> 
         left = _shares(mix, known)
         if not left:
             continue
-        alias = drawn(left, "model", turn_id, mix.subject)
+        alias = draw_bucket(left, "model", turn_id, mix.subject)
         name = known[alias].name
         same = sum(share for other, share in left.items() if known[other].name == name)
         yield Lot(use=mix.purpose, task_type=mix.task_type, model=alias, probability=min(same, 1.0))

@@ -20,7 +20,7 @@ from opencrab.domain.goals.goal import GOAL, Goal, goal_of
 from opencrab.domain.turn.turn import UNASKED, Trigger
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd, Value
-from opencrab.engine.agents.vital_signs import happened, stored_signs
+from opencrab.engine.agents.vital_signs import keep_event, stored_signs
 from opencrab.engine.autonomy.heartbeat import deliver_beat
 from opencrab.engine.autonomy.sweep import admit_due, sweep
 from opencrab.engine.conversation.delivery import deliver
@@ -30,7 +30,7 @@ from opencrab.engine.turn.pace import Outcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.documents import Facts
 from opencrab.ports.home import Home
-from opencrab.ports.paging import all_of, paginated
+from opencrab.ports.paging import all_of, paginate
 from opencrab.ports.turn.journal import Journal
 from opencrab.ports.turn.queue import Delivery, Queue
 from opencrab.ports.usage.ledger import UsageLedger
@@ -124,7 +124,7 @@ class World:
                 opportunity=kind in _KINDS[:_OPPORTUNITIES],
                 at=self._runtime.clock.now(),
             )
-            if happened(self._runtime, agent_id, event):
+            if keep_event(self._runtime, agent_id, event):
                 self.told[agent_id].append(event.at)
 
 
@@ -242,7 +242,7 @@ def _lived(home: Home, agent_id: str, told: list[datetime]) -> Lived:
 
 
 def _rows(usage: UsageLedger, agent_id: str) -> list[UsageRow]:
-    return list(paginated(usage.rows, agent_id, limit=_PAGE))
+    return list(paginate(usage.rows, agent_id, limit=_PAGE))
 
 
 def _woken(journal: Journal, row: UsageRow) -> Woken:

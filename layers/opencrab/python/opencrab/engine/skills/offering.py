@@ -137,7 +137,7 @@ def text_of(
     return _loaded(skill.guidance, language)
 
 
-def used(facts: Facts, agent_id: str, names: Iterable[str], now: datetime) -> None:
+def count_use(facts: Facts, agent_id: str, names: Iterable[str], now: datetime) -> None:
     """Count the use of acquired skills, as well as it can be done beside everybody else."""
     for name in sorted(set(names)):
         for _ in range(_TRIES):

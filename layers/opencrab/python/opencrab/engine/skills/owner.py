@@ -11,17 +11,17 @@ from opencrab.domain.learning.change import AdjustmentKind, Subject, with_pin, w
 from opencrab.domain.learning.skill_lifecycle import (
     Lesson,
     Teaching,
-    approved,
-    indexed,
-    learned,
+    approve_skill,
+    index_skill,
     no_skill,
-    owned,
-    placed,
+    owner_skill,
+    place_candidate,
     require_room,
-    restored,
-    retired,
+    restore_skill,
+    retire_skill,
     takes_room,
-    toggled,
+    teach_skill,
+    toggle_skill,
 )
 from opencrab.domain.skills.skill import (
     SKILL,
@@ -87,8 +87,8 @@ class Keeper:
                     f"there is a skill {what.name!r}", field="name", cure="replace it with PUT"
                 )
             teaching = Teaching(source_type=SourceType.FEEDBACK, taught_by=self.owner, vouched=True)
-            skill = learned(stored, what, teaching, self.runtime.clock.now())
-            return owned(skill, self.owner)
+            skill = teach_skill(stored, what, teaching, self.runtime.clock.now())
+            return owner_skill(skill, self.owner)
 
         return self._change(what.name, write, version)
 
@@ -98,7 +98,7 @@ class Keeper:
         now = self.runtime.clock.now()
         return self._change(
             name,
-            lambda stored: retired(_known(stored, name), now, owner=self.owner),
+            lambda stored: retire_skill(_known(stored, name), now, owner=self.owner),
             pin=lambda _skill: False,
         )
 
@@ -107,7 +107,7 @@ class Keeper:
         self._require_acquired(name, "it cannot have been retired")
         now = self.runtime.clock.now()
         return self._change(
-            name, lambda stored: restored(_known(stored, name), now, owner=self.owner)
+            name, lambda stored: restore_skill(_known(stored, name), now, owner=self.owner)
         )
 
     def approve(self, name: str, *, version: int | None = None) -> Kept:
@@ -115,7 +115,7 @@ class Keeper:
         self._require_acquired(name, "it needs no approval")
         now = self.runtime.clock.now()
         return self._change(
-            name, lambda stored: approved(_known(stored, name), self.owner, now), version
+            name, lambda stored: approve_skill(_known(stored, name), self.owner, now), version
         )
 
     def toggle(self, name: str, *, on: bool | None = None) -> Kept:
@@ -126,7 +126,7 @@ class Keeper:
         now = self.runtime.clock.now()
         return self._change(
             name,
-            lambda stored: toggled(_known(stored, name), now, on=on),
+            lambda stored: toggle_skill(_known(stored, name), now, on=on),
             pin=lambda skill: skill.status.is_live,
         )
 
@@ -145,12 +145,12 @@ class Keeper:
             after = mind if pin is None else _pinned(mind, name, pinned=pin(skill))
             if skill == stored:
                 return skill, self._minding(known, mind, after)
-            skill = placed(skill, after, self.runtime.rules.trials)
+            skill = place_candidate(skill, after, self.runtime.rules.trials)
             if takes_room(stored, skill):
                 others = (each for _, each in self._page() if each.name != name)
                 require_room(others, skill)
             fact = found[0].holding(skill) if found else self._new(SKILL, name, skill)
-            return skill, [fact, *self._minding(known, mind, indexed(after, skill))]
+            return skill, [fact, *self._minding(known, mind, index_skill(after, skill))]
 
         return _acquired(self._committed(changed))
 

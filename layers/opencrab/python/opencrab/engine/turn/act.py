@@ -24,7 +24,7 @@ from opencrab.domain.turn.record import (
     CallState,
     ModelIntent,
     ModelResult,
-    called,
+    action_name,
     called_with,
 )
 from opencrab.domain.turn.turn import TurnStatus
@@ -32,8 +32,8 @@ from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, name_key
 from opencrab.engine.approvals import approvals
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import phrase
-from opencrab.engine.turn.call import Ready, checked, context_of, ended
-from opencrab.engine.turn.close import close, shortened
+from opencrab.engine.turn.call import Ready, call_result, check_call, context_of
+from opencrab.engine.turn.close import close, truncate_message
 from opencrab.engine.turn.large_result import within
 from opencrab.engine.turn.work import ASKING, Work
 from opencrab.ports.turn.action import one_line
@@ -50,7 +50,7 @@ def act(work: Work, call: Call) -> None:
 
     Raises Stopped when the turn was asked to stop before the call.
     """
-    ready = checked(work, call)
+    ready = check_call(work, call)
     if isinstance(ready, CallResult):
         work.carry(ready, _action_line(work, call, ready))
         return
@@ -85,7 +85,7 @@ def recover(work: Work) -> None:
     # Only a keyed action can be repeated: its store compares the condition that the intent kept, so
     # the second run finds the work done and changes nothing (docs/design/journal.md).
     if isinstance(intent, ActionIntent) and intent.effect is Effect.KEYED and call is not None:
-        ready = checked(work, call)
+        ready = check_call(work, call)
         if isinstance(ready, Ready):
             _finish(work, ready, intent.n, _run(work, ready, intent.prepared))
             return
@@ -107,7 +107,7 @@ def settle_unknown(work: Work, *, progress: bool = True) -> None:
         failed = ActionResult.failed(
             "outcome unknown: the worker ended while this ran; check before you do it again"
         )
-        record = ended(work, call, CallState.UNKNOWN, failed, n=intent.n)
+        record = call_result(work, call, CallState.UNKNOWN, failed, n=intent.n)
         work.save(work.turn, record, lines=(_action_line(work, call, record),), progress=progress)
 
 
@@ -151,7 +151,7 @@ def _intend(work: Work, ready: Ready, spend: tuple[Fact, ...]) -> None:
     try:
         prepared = _prepare(work, ready)
     except Unavailable as error:
-        refused = ended(work, call, CallState.FAILED, ActionResult.failed(error.message))
+        refused = call_result(work, call, CallState.FAILED, ActionResult.failed(error.message))
         work.carry(refused, _action_line(work, call, refused))
         return
     intent = ActionIntent(
@@ -177,7 +177,7 @@ def _transact(work: Work, ready: Ready) -> None:
             continue
         return
     busy = ActionResult.failed("somebody else changes the same thing at this moment: try again")
-    record = ended(work, ready.call, CallState.FAILED, busy)
+    record = call_result(work, ready.call, CallState.FAILED, busy)
     work.carry(record, _action_line(work, ready.call, record))
 
 
@@ -206,7 +206,7 @@ def _finish(work: Work, ready: Ready, n: int, outcome: tuple[CallState, ActionRe
     state, result = outcome
     call, action = ready.call, ready.action
     ends = result.success and action.ends_turn(ready.arguments, result)
-    record = ended(work, call, state, result, n=n).replaced(ends_turn=ends)
+    record = call_result(work, call, state, result, n=n).replaced(ends_turn=ends)
     # Set before the save, so that the header, this line and all later ones agree (ADR 0017).
     if result.taint:
         work.turn = work.turn.replaced(taint=True)
@@ -255,7 +255,7 @@ def _wait(work: Work, ready: Ready) -> None:
     later = step.answer.calls[step.answer.calls.index(call) + 1 :]
     for other in (other for other in later if other.id not in step.results):
         result = ActionResult.failed("not run: an earlier call of this step waits for approval")
-        work.carry(ended(work, other, CallState.CANCELLED, result))
+        work.carry(call_result(work, other, CallState.CANCELLED, result))
     request = ApprovalRequest(
         n=work.next_n,
         call_id=call.id,
@@ -267,7 +267,7 @@ def _wait(work: Work, ready: Ready) -> None:
     )
     language = work.profile.agent.language
     text = phrase("waiting", language, what=ready.what, touches=ready.touches)
-    opened = approvals.opened(
+    opened = approvals.open_approval(
         work.turn, work.profile.agent, request, ready.impact, work.runtime.clock.now()
     )
     work.save(
@@ -285,7 +285,7 @@ def _wait(work: Work, ready: Ready) -> None:
 
 def _reject(work: Work, ready: Ready) -> None:
     result = ActionResult.failed("not approved by a human; the turn ends here")
-    record = ended(work, ready.call, CallState.REFUSED, result)
+    record = call_result(work, ready.call, CallState.REFUSED, result)
     notice = phrase("rejected", work.profile.agent.language, what=ready.what)
     if work.transcript.decision is not None and work.transcript.decision.reason:
         notice += f" / {one_line(work.transcript.decision.reason, _REASON)}"
@@ -300,9 +300,9 @@ def _lines(work: Work, call: Call, record: CallResult) -> tuple[Line, ...]:
     lines: list[Line] = []
     for effect in record.result.side_effects:
         if isinstance(effect, Spoke):
-            lines.append(work.line(LineKind.SPEECH, shortened(effect.text)))
+            lines.append(work.line(LineKind.SPEECH, truncate_message(effect.text)))
         elif isinstance(effect, Mused):
-            text = shortened(effect.text)
+            text = truncate_message(effect.text)
             lines.append(work.line(LineKind.INNER_VOICE, text, audience=Audience.SELF))
     if not lines:
         lines.append(_action_line(work, call, record))
@@ -321,7 +321,7 @@ def _lines(work: Work, call: Call, record: CallResult) -> tuple[Line, ...]:
 
 def _guidance(work: Work, effect: Guided) -> Line:
     """A facilitator's guidance: an agent's words, on whosever behalf the turn is."""
-    line = work.line(LineKind.SYSTEM, shortened(effect.text), audience=Audience.AGENTS)
+    line = work.line(LineKind.SYSTEM, truncate_message(effect.text), audience=Audience.AGENTS)
     return line.replaced(authority=Authority.PEER)
 
 
@@ -331,12 +331,12 @@ def _utterances(work: Work, result: ActionResult, *, ends: bool) -> tuple[Uttera
     for place, text in enumerate(spoken, 1):
         ordinal = work.transcript.speeches + len(made)
         closes = ends and place == len(spoken)
-        made.extend(work.utterance(shortened(text), ordinal, closes=closes))
+        made.extend(work.utterance(truncate_message(text), ordinal, closes=closes))
     return tuple(made)
 
 
 def _action_line(work: Work, call: Call, record: CallResult) -> Line:
-    result, name = record.result, called(call)
+    result, name = record.result, action_name(call)
     outcome = result.data if result.success else {"error": result.error}
     return work.line(
         LineKind.ACTION,

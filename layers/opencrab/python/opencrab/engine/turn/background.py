@@ -13,7 +13,7 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.consequence import BackgroundJob
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolved
+from opencrab.engine.stored_record import resolve_pointers
 from opencrab.engine.turn.act import settle_unknown
 from opencrab.engine.turn.close import close
 from opencrab.engine.turn.decide import decide
@@ -157,7 +157,7 @@ def _prepared(runtime: Runtime, claimed: Recorded, job: TurnJob) -> Work:
     return Work(
         runtime=runtime,
         turn=turn,
-        transcript=Transcript.of(resolved(claimed.records, runtime.home.blobs)),
+        transcript=Transcript.of(resolve_pointers(claimed.records, runtime.home.blobs)),
         profile=profile,
         session=session,
         history=(),

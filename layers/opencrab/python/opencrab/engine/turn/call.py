@@ -12,7 +12,7 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import ActionResult
-from opencrab.domain.turn.record import Call, CallResult, CallState, called, called_with
+from opencrab.domain.turn.record import Call, CallResult, CallState, action_name, called_with
 from opencrab.domain.value import Language
 from opencrab.engine.turn.work import Work
 from opencrab.ports.turn.action import Action, ActionContext, one_line
@@ -60,11 +60,11 @@ def context_of(work: Work, call: Call, prepared: Mapping[str, Any]) -> ActionCon
     )
 
 
-def checked(work: Work, call: Call) -> Ready | CallResult:
+def check_call(work: Work, call: Call) -> Ready | CallResult:
     """The call as something that can run, or the result that tells the model why it cannot."""
-    action, arguments = _found(work, called(call)), called_with(call)
+    action, arguments = _found(work, action_name(call)), called_with(call)
     if action is None:
-        return invalid(work, call, _unknown(work, called(call)))
+        return invalid(work, call, _unknown(work, action_name(call)))
     if arguments is None:
         return invalid(work, call, "the arguments are not a JSON object; send them again")
     try:
@@ -77,7 +77,7 @@ def checked(work: Work, call: Call) -> Ready | CallResult:
         impact = max(impact, judged, key=_WEIGHTS.index)
     refused = _refused(work, call, action, impact)
     if refused is not None:
-        return ended(work, call, CallState.REFUSED, ActionResult.failed(refused))
+        return call_result(work, call, CallState.REFUSED, ActionResult.failed(refused))
     return Ready(
         call,
         action,
@@ -116,7 +116,7 @@ def what(action: Action, arguments: Mapping[str, Any], language: Language) -> st
     return f"{action.sentence(arguments, language)} ({action.name})"
 
 
-def ended(
+def call_result(
     work: Work, call: Call, state: CallState, result: ActionResult, *, n: int | None = None
 ) -> CallResult:
     """The record of a call's end, numbered next unless its intent has a number already."""
@@ -132,7 +132,7 @@ def ended(
 
 def invalid(work: Work, call: Call, error: str) -> CallResult:
     """The record of a call that cannot be understood; the model may repair it."""
-    record = ended(work, call, CallState.FAILED, ActionResult.failed(error))
+    record = call_result(work, call, CallState.FAILED, ActionResult.failed(error))
     return record.replaced(invalid=True)
 
 
@@ -176,7 +176,7 @@ def _same(work: Work, call: Call) -> Iterator[CallResult]:
 
 def _meant(call: Call) -> tuple[str, dict[str, Any] | None, str]:
     """What a call asks for, wrapped or not."""
-    return called(call), called_with(call), call.raw
+    return action_name(call), called_with(call), call.raw
 
 
 def _outcome(record: CallResult) -> str:

@@ -82,7 +82,7 @@ def _close(
     if len(draws) > DRAWS_BESIDE_CARRIED and work.carried:
         work.save(work.turn, progress=True)
     speech = words.speech
-    text = shortened(speech or words.notice)
+    text = truncate_message(speech or words.notice)
     spoke = bool(speech) or work.transcript.speeches > 0
     ended = header.replaced(
         status=status, ended_at=now, note=words.note or words.notice, allowance=0
@@ -93,7 +93,7 @@ def _close(
     last_words = _last_words(work, text if _is_heard(work, speech) else "", now)
     kind = LineKind.SPEECH if speech else LineKind.SYSTEM
     said = (work.line(kind, text, at=now),) if text else ()
-    told = (work.line(LineKind.SYSTEM, shortened(after.told), at=now),) if after.told else ()
+    told = (work.line(LineKind.SYSTEM, truncate_message(after.told), at=now),) if after.told else ()
     work.save(
         ended,
         *records,
@@ -140,10 +140,10 @@ def _asked(work: Work, asked: str, now: datetime) -> tuple[Utterance, ...]:
     channel = work.profile.agent.heartbeat.channel
     if channel is None or not asked:
         return ()
-    return work.utterance(shortened(asked), work.transcript.speeches + 1, to=channel, at=now)
+    return work.utterance(truncate_message(asked), work.transcript.speeches + 1, to=channel, at=now)
 
 
-def shortened(text: str) -> str:
+def truncate_message(text: str) -> str:
     """A text that fits one message, cut at a character and saying so."""
     encoded = text.encode()
     if len(encoded) <= MESSAGE_BYTES:

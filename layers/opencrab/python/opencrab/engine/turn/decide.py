@@ -8,7 +8,7 @@ from opencrab.domain.access.authority import taints
 from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Stopped, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.fault import Fault, Unanswered
-from opencrab.domain.models.health import Health, failed
+from opencrab.domain.models.health import Health, record_failure
 from opencrab.domain.models.routing import Basis, Manner
 from opencrab.domain.money.budget import Draw, Limits
 from opencrab.domain.turn.record import Answer, CallState, ModelIntent, ModelResult
@@ -312,7 +312,7 @@ def _unanswered(
     # Before the result: told once too often after a crash, it only makes others ask elsewhere.
     if error.fault.is_illness:
         at_once = error.fault is Fault.QUOTA_SPENT
-        _noted(work, info.provider, failed(call.health, now, at_once=at_once), call.health)
+        _noted(work, info.provider, record_failure(call.health, now, at_once=at_once), call.health)
     cost = _cost_of_failure(intent, error)
     turn = work.turn.settled(reserved=intent.reserved, cost=cost)
     result = ModelResult(

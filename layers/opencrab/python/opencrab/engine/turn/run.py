@@ -14,7 +14,7 @@ from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.phrases import phrase
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolved
+from opencrab.engine.stored_record import resolve_pointers
 from opencrab.engine.turn.act import act, recover, settle_unknown
 from opencrab.engine.turn.close import close
 from opencrab.engine.turn.decide import decide
@@ -81,7 +81,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Outcome:
         # work.
         if claimed is None:
             return Outcome.FINISHED
-        records = resolved(claimed.records, runtime.home.blobs)
+        records = resolve_pointers(claimed.records, runtime.home.blobs)
         work = observe(runtime, claimed.turn, Transcript.of(records))
         return _drive(work, delivery, pace)
     # Another worker has a newer epoch and goes on; whatever this one still meant to write is

@@ -14,7 +14,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import Basis, Manner
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.action import ActionResult, FileDeleted, FileWritten
-from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, called
+from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, action_name
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
@@ -144,7 +144,7 @@ class Work:
             receipt
             for call, result in self.transcript.ended_calls
             if result.success
-            for receipt in self._receipts(called(call), result)
+            for receipt in self._receipts(action_name(call), result)
         )
 
     def _receipts(self, name: str, result: ActionResult) -> tuple[Receipt, ...]:

@@ -32,7 +32,7 @@ from opencrab.domain.world.binding import (
     private_key_name,
 )
 from opencrab.domain.world.inbound import Meaning, meaning
-from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, happened, rouse, stir
+from opencrab.engine.agents.vital_signs import LONG_AGO, bring_to_life, keep_event, rouse, stir
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world_outbox import place_fact
 from opencrab.ports.clock import Clock
@@ -114,7 +114,7 @@ def balance(facts: Facts, agent_id: str) -> int | None:
     return None if stored is None else stored.read(World).balance
 
 
-def received(runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None) -> Reception:
+def receive(runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None) -> Reception:
     """Take a message from a world to one of its agents, once.
 
     Its time is compared with that of its arrival, so that a queue may hold it. Raises Invalid and
@@ -239,7 +239,7 @@ def _take(runtime: Runtime, stored: Fact, opened: Opened) -> None:
     facts = (seen,) if meant.world == before else (seen, stored.holding(meant.world))
     # In the order of arrival: what was signed earlier must not hide behind what was read.
     event = meant.happening(runtime.clock.new_id(), now)
-    if event is None or not happened(runtime, agent_id, event, *facts):
+    if event is None or not keep_event(runtime, agent_id, event, *facts):
         stir(runtime, agent_id, _as_it_was, *facts)
     if _in_need(runtime.rules.autonomy, meant):
         stir(runtime, agent_id, _to_be_reviewed)

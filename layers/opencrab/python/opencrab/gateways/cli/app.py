@@ -30,7 +30,7 @@ from opencrab.gateways.cli.terminal.command import (
     environment,
     parameter,
     root_options,
-    signed,
+    with_signature,
 )
 from opencrab.gateways.cli.terminal.help_pages import BilingualCommand, BilingualGroup
 from opencrab.gateways.cli.terminal.options import (
@@ -199,7 +199,7 @@ def _root(outside: Options) -> Callable[..., None]:
         callback=_show_version,
         help="Show the version.",
     )
-    return signed(root, common(root=True) | environment() | version)
+    return with_signature(root, common(root=True) | environment() | version)
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so

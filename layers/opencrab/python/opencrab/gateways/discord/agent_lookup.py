@@ -87,9 +87,9 @@ def find_agent(
     if named is not None and hears(named[1]):
         return named
     here = tuple(_askable(home, hears))
-    name = folded(wanted)
-    fitting = [seen for seen in here if name == folded(seen[0].agent.name)]
-    fitting = fitting or [seen for seen in here if name == folded(seen[0].identity.name)]
+    name = fold_name(wanted)
+    fitting = [seen for seen in here if name == fold_name(seen[0].agent.name)]
+    fitting = fitting or [seen for seen in here if name == fold_name(seen[0].identity.name)]
     if len(fitting) > 1:
         ids = ", ".join(profile.agent.id for profile, _ in fitting[:_NAMED])
         raise Conflict(
@@ -148,7 +148,7 @@ def every_agent(agents: Agents) -> Iterator[Profile]:
         after = page[-1].agent.id
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name as names are compared: NFKC, without white space around it and without case."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
@@ -161,7 +161,7 @@ def words_in(asked: Asked, option: str) -> str:
     return text
 
 
-def meant(asked: Asked) -> Seen:
+def resolve_agent(asked: Asked) -> Seen:
     """The agent that somebody names, or the only one here; raises NotFound, Conflict."""
     seen = agent_of(asked)
     if not seen[0].agent.answers:
@@ -180,7 +180,7 @@ def first_here(asked: Asked) -> Seen:
     for agent_id in (*talking, *placed):
         if agent_id in here:
             return here[agent_id]
-    return meant(asked)
+    return resolve_agent(asked)
 
 
 def placed_here(asked: Asked) -> tuple[Seen, ...]:

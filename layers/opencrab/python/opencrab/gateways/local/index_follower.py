@@ -9,7 +9,7 @@ from opencrab.domain.errors import OpenCrabError
 from opencrab.ports.agents import Agents
 from opencrab.ports.conversation.feed import ChangeFeed
 from opencrab.ports.memory.search import Indexing
-from opencrab.ports.paging import paginated
+from opencrab.ports.paging import paginate
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class IndexFollower:
                 self._stopping.wait(self._pause_seconds)
 
     def _catch_up(self) -> bool:
-        for profile in paginated(self._agents.page, limit=_AGENTS, key=attrgetter("agent.id")):
+        for profile in paginate(self._agents.page, limit=_AGENTS, key=attrgetter("agent.id")):
             if self._stopping.is_set():
                 return False
             self._indexing.catch_up(profile.agent.id)

@@ -2,8 +2,8 @@
 
 import sys
 
-from opencrab.gateways.rest.app import routed
+from opencrab.gateways.rest.app import build_routes
 from opencrab.gateways.rest.http.openapi import text
 
 if __name__ == "__main__":
-    sys.stdout.write(text(routed()))
+    sys.stdout.write(text(build_routes()))

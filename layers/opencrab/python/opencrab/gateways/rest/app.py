@@ -197,7 +197,7 @@ def create_app(
         bot: The Discord bot as it is configured, with the commands that it should have.
         interactions: Answers Discord, where it calls this application.
     """
-    app = routed()
+    app = build_routes()
     application = bot or Application()
     app.state.rest = Rest(runtime, watch, setup, longest_seconds, machine, application)
     app.state.interactions = interactions
@@ -205,7 +205,7 @@ def create_app(
     return app
 
 
-def routed() -> FastAPI:
+def build_routes() -> FastAPI:
     """The routes and their answers to errors, without an installation behind them."""
     app = _Application(
         title="OpenCrab",

@@ -98,7 +98,7 @@ class Gateway:
     def _heard(self, connection_id: str, event: Mapping[str, Any]) -> None:
         """Do what a frame asks for; a flood, and whoever may be nobody any more, is cut."""
         try:
-            principal = connections.heard(self._runtime, connection_id, self._pause)
+            principal = connections.count_message(self._runtime, connection_id, self._pause)
         except (Unauthenticated, Flooding) as error:
             self._pusher.send(connection_id, dispatch.problem(error))
             self._pusher.cut(connection_id)

@@ -26,7 +26,7 @@ from opencrab.engine.conversation.connections import (
     told_next,
     watchers,
 )
-from opencrab.engine.conversation.live import Watched, line_in, moved
+from opencrab.engine.conversation.live import Watched, line_in, turn_moved
 from opencrab.engine.conversation.live_events import Event, TurnMoved
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.feed import FeedEntry
@@ -188,7 +188,7 @@ class Pusher:
         told = {(entry.turn_id, entry.body): entry for entry in entries if entry.kind == "turn"}
         for turn_id, status in told:
             if turn_id and status != TurnStatus.QUEUED:
-                found = moved(self._runtime, turn_id, status)
+                found = turn_moved(self._runtime, turn_id, status)
                 if found is not None:
                     yield found
 

@@ -17,7 +17,7 @@ from opencrab.domain.errors import (
     Refused,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world.binding import received
+from opencrab.engine.world.binding import receive
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def from_queue(runtime: Runtime, event: Mapping[str, Any], unpack: Unpack) -> di
 
 def _finished(runtime: Runtime, record: Mapping[str, Any], unpack: Unpack) -> bool:
     try:
-        became = received(runtime, unpack(record["body"]), arrived_at=_arrival(record))
+        became = receive(runtime, unpack(record["body"]), arrived_at=_arrival(record))
     except _FOR_GOOD as error:
         _say_refused(record, error)
         return True

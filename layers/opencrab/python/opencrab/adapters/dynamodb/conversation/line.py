@@ -34,7 +34,7 @@ def new(line: Line) -> Write:
     return put(to_item(line), absent())
 
 
-def placed(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
+def number_lines(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
     """Lines with their sequences, after the last one of their session."""
     return tuple(
         line.replaced(

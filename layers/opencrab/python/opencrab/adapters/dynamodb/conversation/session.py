@@ -139,7 +139,7 @@ class DynamoSessions:
                 return session
             after = known.grown(0, session)
             try:
-                self._table.write(moved(known, after))
+                self._table.write(session_update(known, after))
             except ConditionFailed:
                 continue
             return self._seen.note(after).session
@@ -166,7 +166,7 @@ def fetch(table: Table, seen: Seen, session_id: str) -> Counted:
     return seen.note(from_item(item))
 
 
-def moved(known: Counted, after: Counted) -> Write:
+def session_update(known: Counted, after: Counted) -> Write:
     """Change a session that must still be as it is known; only what changed is written."""
     fields = _fields(after)
     before = _fields(known)

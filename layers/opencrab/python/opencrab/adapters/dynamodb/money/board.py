@@ -97,12 +97,12 @@ def read(table: Table) -> Switchboard:
     return Switchboard({} if item is None else SCHEMA.fields(item))
 
 
-def instructed(at: datetime) -> Write:
+def instruction_write(at: datetime) -> Write:
     """Note that an instruction was given."""
     return _noting(instructed_at=microseconds(at))
 
 
-def limited(changes: Mapping[str, MicroUsd | None]) -> Write:
+def limits_write(changes: Mapping[str, MicroUsd | None]) -> Write:
     """Note these limits, and for None that the configured ones hold again."""
     return _noting(**{f"{LIMIT}{name}": limit for name, limit in changes.items()})
 

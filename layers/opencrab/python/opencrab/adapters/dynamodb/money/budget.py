@@ -7,9 +7,9 @@ from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
 from opencrab.adapters.dynamodb.item import Schema, ttl
-from opencrab.adapters.dynamodb.money.board import limited, read
+from opencrab.adapters.dynamodb.money.board import limits_write, read
 from opencrab.adapters.dynamodb.table import Table, Write, update
-from opencrab.domain.money.budget import Draw, exhausted, limit_changes
+from opencrab.domain.money.budget import Draw, exhausted_error, limit_changes
 from opencrab.domain.value import MicroUsd
 
 SCHEMA = Schema("budget")
@@ -32,7 +32,7 @@ class DynamoBudgets:
     def change_limits(self, changes: Mapping[str, MicroUsd | None]) -> None:
         checked = limit_changes(changes)
         if checked:
-            self._table.write(limited(checked))
+            self._table.write(limits_write(checked))
 
 
 def drawing(draw: Draw, at: datetime) -> Write:
@@ -47,7 +47,7 @@ def drawing(draw: Draw, at: datetime) -> Write:
     # go over the limit together. What is given back has no condition (ADR 0008).
     room = limit - draw.micro_usd
     if room < 0:
-        raise exhausted(draw)
+        raise exhausted_error(draw)
     fits = Path("drawn").does_not_exist() | (Path("drawn") <= room)
     return update(_partition(draw.scope), draw.day, change, fits)
 

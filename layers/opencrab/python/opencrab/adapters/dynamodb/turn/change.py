@@ -16,9 +16,9 @@ from opencrab.adapters.dynamodb.turn import record as records
 from opencrab.adapters.dynamodb.usage import counters as tallies
 from opencrab.adapters.dynamodb.usage import ledger
 from opencrab.domain.errors import Stopped, Superseded
-from opencrab.domain.money.budget import exhausted
+from opencrab.domain.money.budget import exhausted_error
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
-from opencrab.ports.documents import changed
+from opencrab.ports.documents import stale_write
 from opencrab.ports.turn.journal import Change
 
 HEADER = 0
@@ -56,10 +56,10 @@ class Writes:
         stop = self._judged_header(refusal) if HEADER in refusal.failed else self._after.stop
         for draw, place in zip(self._change.draws, self.draws, strict=True):
             if place in refusal.failed:
-                raise exhausted(draw)
+                raise exhausted_error(draw)
         for fact, place in zip(self._change.facts, self.facts, strict=True):
             if place in refusal.failed:
-                raise changed(fact)
+                raise stale_write(fact)
         # Where the counter was guessed wrong, lines meet those of others: then their refusal says
         # nothing of this change, and neither does that of a record beside it (ADR 0010).
         wrong = refusal.failed.keys() | refusal.unknown
@@ -92,7 +92,7 @@ class Writes:
         change, turn = self._change, self._after
         at = change.at or turn.created_at
         stopped = change.unless_stopped
-        owned = headers.owned(turn, change.expected, unless_stopped=stopped)
+        owned = headers.ownership_condition(turn, change.expected, unless_stopped=stopped)
         # Put whole: of what others write meanwhile only `stop` must not be lost, and the condition
         # holds it (ADR 0009).
         yield put(headers.to_item(turn), owned)
@@ -100,8 +100,8 @@ class Writes:
             yield budgets.drawing(draw, at)
         yield from fact_items.writing(change.facts)
         if self._known is not None and self.grown is not None:
-            yield sessions.moved(self._known, self.grown)
-            yield from map(line_items.new, line_items.placed(change.lines, self._known.lines))
+            yield sessions.session_update(self._known, self.grown)
+            yield from map(line_items.new, line_items.number_lines(change.lines, self._known.lines))
         yield from self._new(at)
 
     def _new(self, at: datetime) -> Iterator[Write]:

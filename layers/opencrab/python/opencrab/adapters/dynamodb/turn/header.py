@@ -120,10 +120,10 @@ def _not_taken_with(receipt: str) -> Condition:
 
 def replacing(turn: Turn, stored: Turn) -> Write:
     """Write a header over one that must still be as it was read."""
-    return put(to_item(turn), unchanged(stored))
+    return put(to_item(turn), unchanged_condition(stored))
 
 
-def unchanged(stored: Turn) -> Condition:
+def unchanged_condition(stored: Turn) -> Condition:
     """The condition that nobody changed a header since it was read."""
     path, lease = Path("lease_until"), stored.lease_until
     as_leased = path.does_not_exist() if lease is None else path == microseconds(lease)
@@ -131,7 +131,7 @@ def unchanged(stored: Turn) -> Condition:
     return every(owned, _stopped_as(stored.stop), as_leased)
 
 
-def owned(turn: Turn, expected: int, *, unless_stopped: bool) -> Condition:
+def ownership_condition(turn: Turn, expected: int, *, unless_stopped: bool) -> Condition:
     """The condition of a change: this worker's epoch and sequence, and the stop that it knows."""
     # An intent holds only while nobody asked to stop; what has happened is kept also after a stop,
     # once the worker knows of it (ADR 0009).

@@ -36,7 +36,7 @@ from opencrab.domain.document import Fact
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
-from opencrab.ports.documents import changed
+from opencrab.ports.documents import stale_write
 from opencrab.ports.turn.journal import Admission, Boundary, Change, Recorded
 
 OnTurn = Callable[[Turn], None]
@@ -67,7 +67,7 @@ class DynamoJournal:
         for _ in range(sessions.ATTEMPTS):
             if known.session.status is SessionStatus.ENDED:
                 return self._admitted_before(admission)
-            (placed,) = line_items.placed((admission.line,), known.lines)
+            (placed,) = line_items.number_lines((admission.line,), known.lines)
             turns = tuple(
                 one.replaced(trigger_line=placed.sequence, group=placed.group)
                 for one in admission.turns
@@ -155,13 +155,13 @@ class DynamoJournal:
         session_id = instruction.session_id
         known = self._known(session_id)
         for _ in range(sessions.ATTEMPTS):
-            (placed,) = line_items.placed((line,), known.lines)
+            (placed,) = line_items.number_lines((line,), known.lines)
             given = instruction.replaced(line=placed.sequence)
             marker, item = inbox.new(given)
             if known.session.status is SessionStatus.ENDED:
                 return self._instructed_before(instruction)
             try:
-                self._append(known, placed, marker, item, switches.instructed(given.at))
+                self._append(known, placed, marker, item, switches.instruction_write(given.at))
             except Cancelled as refusal:
                 if _MARKER in refusal.failed:
                     return self._instructed_before(instruction)
@@ -209,7 +209,7 @@ class DynamoJournal:
                 self._table.transact(headers.replacing(queued, stored), *told, decided)
             except Cancelled as refusal:
                 if HEADER not in refusal.failed and min(refusal.failed) <= len(facts):
-                    raise changed(facts[min(refusal.failed) - 1]) from None
+                    raise stale_write(facts[min(refusal.failed) - 1]) from None
                 continue
             return queued
         raise _busy(turn_id)
@@ -270,7 +270,9 @@ class DynamoJournal:
     def _append(self, known: Counted, placed: Line, marker: Write, *others: Write) -> None:
         """Put one line and what belongs to it, unless the marker says that it was put before."""
         grown = known.grown(1)
-        self._table.transact(sessions.moved(known, grown), marker, line_items.new(placed), *others)
+        self._table.transact(
+            sessions.session_update(known, grown), marker, line_items.new(placed), *others
+        )
         self._seen.note(grown)
 
     def _admitted_before(self, admission: Admission) -> tuple[Turn, ...]:

@@ -14,7 +14,15 @@ from pynamodb.expressions.update import Update
 
 from opencrab.adapters.dynamodb.item import Fields, Item, Schema, shard, ttl
 from opencrab.adapters.dynamodb.table import Table, Write, put, update
-from opencrab.domain.usage.counters import ACTIVE_KEPT, KEPT, Cell, Tally, day_of, merged, tally_of
+from opencrab.domain.usage.counters import (
+    ACTIVE_KEPT,
+    KEPT,
+    Cell,
+    Tally,
+    day_of,
+    merge_tallies,
+    tally_of,
+)
 from opencrab.domain.usage.ledger import UsageRow
 
 SCHEMA = Schema("tally")
@@ -37,7 +45,7 @@ class DynamoTallies:
 
     def between(self, agent_id: str, first: str, last: str) -> tuple[Tally, ...]:
         items = self._table.query(_partition(agent_id), f"{first}#", f"{last}$")
-        return merged(map(from_item, items))
+        return merge_tallies(map(from_item, items))
 
     def active(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
         # One more, because the bound itself does not count and a query would count it.
@@ -48,7 +56,7 @@ class DynamoTallies:
 
 def counting(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -> Iterator[Write]:
     """The writes that count the calls of one transaction; `seen` is what needs no telling."""
-    for tally in merged(map(tally_of, rows)):
+    for tally in merge_tallies(map(tally_of, rows)):
         yield _counted(tally, shard(rows[0].turn_id, SHARDS), at)
     for agent_id, day in sorted({(row.agent_id, day_of(row.at)) for row in rows} - seen):
         fields = {"ttl": ttl(at.astimezone(UTC) + ACTIVE_KEPT)}

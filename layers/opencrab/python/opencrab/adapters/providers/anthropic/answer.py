@@ -7,14 +7,14 @@ from opencrab.adapters.providers.anthropic.replay import replay, wire_name
 from opencrab.adapters.providers.wire.lenient import (
     count,
     is_unsure,
+    json_excerpt,
     label,
     listing,
     mapping,
     raw,
     read_arguments,
-    shown,
 )
-from opencrab.adapters.providers.wire.text import repaired, sort_blocks
+from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
 from opencrab.adapters.providers.wire.wire import Party
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
@@ -34,7 +34,7 @@ def from_wire(body: Any, party: Party) -> Answer:
     blocks = _blocks(body, party)
     finish = label(body.get("stop_reason"))
     usage = _usage(mapping(body.get("usage")))
-    words = sort_blocks(repaired(_joined(blocks, "text", "")))
+    words = sort_blocks(repair_text(_joined(blocks, "text", "")))
     calls = () if finish == _REFUSED else _calls(blocks, cut=finish == _CUT)
     if finish == _FULL:
         raise _full(party, usage)
@@ -57,7 +57,7 @@ def from_wire(body: Any, party: Party) -> Answer:
 def _blocks(body: Any, party: Party) -> list[dict[str, Any]]:
     """The blocks of a message, unless the body is an error in disguise."""
     if not isinstance(body, dict):
-        problem = f"the answer is no JSON object: {shown(body)}"
+        problem = f"the answer is no JSON object: {json_excerpt(body)}"
         raise Unanswered(problem, Fault.NONSENSE)
     if body.get("error") or body.get("type") == "error":
         raise told_failure(body, party)
@@ -65,7 +65,7 @@ def _blocks(body: Any, party: Party) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, list):
-        raise Unanswered(f"the answer has no content: {shown(body)}", Fault.NONSENSE)
+        raise Unanswered(f"the answer has no content: {json_excerpt(body)}", Fault.NONSENSE)
     return [mapping(block) for block in listing(content)]
 
 
@@ -76,7 +76,7 @@ def _joined(blocks: list[dict[str, Any]], kind: str, between: str) -> str:
 
 
 def _thought(blocks: list[dict[str, Any]]) -> str:
-    return repaired(_joined(blocks, "thinking", "\n")).strip()
+    return repair_text(_joined(blocks, "thinking", "\n")).strip()
 
 
 def _calls(blocks: list[dict[str, Any]], *, cut: bool) -> tuple[Call, ...]:

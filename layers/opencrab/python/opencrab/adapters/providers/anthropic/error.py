@@ -10,7 +10,7 @@ from opencrab.adapters.providers.wire.refusal import (
     body_in,
     by_status,
     key_place,
-    redirected,
+    redirect_refusal,
 )
 from opencrab.adapters.providers.wire.wire import Party
 from opencrab.domain.models.fault import Fault, Unanswered
@@ -64,7 +64,7 @@ _REQUEST, _SERVER, _BEYOND = 400, 500, 600
 
 def failure(reply: Reply, party: Party) -> Unanswered:
     """The error for a reply whose status is not 200."""
-    if moved := redirected(reply, party):
+    if moved := redirect_refusal(reply, party):
         return moved
     return _sorted(
         reply.status,
@@ -102,7 +102,7 @@ def _sorted(
     fault = _fault(status, _marks(error), final=final)
     message, cure = _advice(fault, status, party)
     return Unanswered(
-        f"{message}: {refusal.told(_said(error))}",
+        f"{message}: {refusal.vendor_message(_said(error))}",
         fault,
         cure=cure,
         billed=billed,

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from opencrab.adapters.providers.wire.lenient import listing, mapping
-from opencrab.adapters.providers.wire.text import repaired
+from opencrab.adapters.providers.wire.text import repair_text
 from opencrab.ports.models.model import Said
 
 _DOT = re.compile(r"(?<=\d)\.(?=\d)")
@@ -38,7 +38,7 @@ def replay(blocks: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
     return {"vendor": "anthropic", "model": model, "blocks": kept}
 
 
-def replayed(said: Said, model: str) -> list[dict[str, Any]] | None:
+def replay_blocks(said: Said, model: str) -> list[dict[str, Any]] | None:
     """The blocks of what the assistant said, if they fit its calls and this model; else None.
 
     Calls are left blank but for the id that they had.
@@ -67,4 +67,4 @@ def _kept(block: dict[str, Any]) -> dict[str, Any] | None:
 
 def _string(block: dict[str, Any], field: str) -> str:
     value = block.get(field)
-    return repaired(value) if isinstance(value, str) else ""
+    return repair_text(value) if isinstance(value, str) else ""

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-from opencrab.adapters.providers.anthropic.replay import is_append_only, replayed, wire_name
+from opencrab.adapters.providers.anthropic.replay import is_append_only, replay_blocks, wire_name
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.record import Call
 from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
@@ -137,7 +137,7 @@ class _Conversation:
         if not self._tools:
             calls = [f"[{call.name}: {json.dumps(_input(call))}]" for call in said.calls]
             return _text("\n".join(filter(str.strip, (said.text, *calls))))
-        blocks = replayed(said, self._model)
+        blocks = replay_blocks(said, self._model)
         if blocks is None:
             blocks = [*_text(said.text), *({"type": "tool_use"} for _ in said.calls)]
         calls_left = iter(said.calls)

@@ -41,7 +41,7 @@ def check(settings: ModelsSettings, preferences: Preferences) -> None:
                 field=f"providers.{name}",
                 cure=f"name one of {', '.join(sorted(providers))}",
             )
-        changed(providers[name], change)
+        apply_change(providers[name], change)
     aliases = settings.aliases if preferences.aliases is None else preferences.aliases
     for alias in aliases:
         check_target(alias, aliases, providers, f"aliases.{alias}")
@@ -49,7 +49,7 @@ def check(settings: ModelsSettings, preferences: Preferences) -> None:
         check_fallback(preferences.fallback, aliases, providers, "fallback")
 
 
-def merged(settings: ModelsSettings, preferences: Preferences) -> ModelsSettings:
+def merge_preferences(settings: ModelsSettings, preferences: Preferences) -> ModelsSettings:
     """The settings with the preferences on top."""
     providers = dict(settings.providers)
     for name, change in preferences.providers.items():
@@ -63,7 +63,7 @@ def merged(settings: ModelsSettings, preferences: Preferences) -> ModelsSettings
     return replace(settings, providers=providers, aliases=aliases, fallback=fallback)
 
 
-def changed(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
+def apply_change(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
     """The provider with what is different about it; raises Invalid for an unsafe address."""
     base_url, missing = provider.base_url, provider.missing
     if change.base_url is not None:
@@ -120,7 +120,7 @@ def routing_of(settings: ModelsSettings) -> Routing:
     )
 
 
-def resolved(settings: ModelsSettings, name: str) -> tuple[ProviderSettings, str]:
+def resolve_model(settings: ModelsSettings, name: str) -> tuple[ProviderSettings, str]:
     """The provider and the model that a name leads to, whether or not they can be used.
 
     Raises Invalid naming what is missing.
@@ -155,7 +155,7 @@ def default_model(settings: ModelsSettings, provider: ProviderSettings) -> str:
 def _usable(settings: ModelsSettings) -> Callable[[str], bool]:
     def usable(name: str) -> bool:
         try:
-            provider, _ = resolved(settings, name)
+            provider, _ = resolve_model(settings, name)
         except Invalid as error:
             log.warning("%r is left out: %s", name, error.message)
             return False
@@ -165,19 +165,19 @@ def _usable(settings: ModelsSettings) -> Callable[[str], bool]:
 
 
 def _full_name(settings: ModelsSettings, name: str) -> str:
-    provider, model = resolved(settings, name)
+    provider, model = resolve_model(settings, name)
     return f"{provider.name}:{model}"
 
 
 def _has_key(settings: ModelsSettings, name: str) -> bool:
-    provider, _ = resolved(settings, name)
+    provider, _ = resolve_model(settings, name)
     return bool(provider.api_key)
 
 
 def _changed(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
-    """As `changed`; with an unsafe address the provider is absent, as its key may go nowhere."""
+    """As `apply_change`; one with an unsafe address is absent, as its key may go nowhere."""
     try:
-        return changed(provider, change)
+        return apply_change(provider, change)
     except Invalid as error:
         log.warning("provider %r cannot be used: %s", provider.name, error.message)
         return replace(provider, problem=error.message)

@@ -6,14 +6,14 @@ from opencrab.adapters.providers.google.error import failure_of
 from opencrab.adapters.providers.google.request import REPLAY, model_id
 from opencrab.adapters.providers.wire.lenient import (
     count,
+    json_excerpt,
     label,
     listing,
     mapping,
     raw,
     read_arguments,
-    shown,
 )
-from opencrab.adapters.providers.wire.text import repaired, sort_blocks
+from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
 from opencrab.adapters.providers.wire.wire import Party
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
@@ -154,8 +154,8 @@ def _answer(parts: list[dict[str, Any]], party: Party) -> Answer:
         elif isinstance(text, str):
             texts.append(text)
             text_signature = signature or text_signature
-    words = sort_blocks(repaired("".join(texts)))
-    judgment = (repaired("".join(thoughts)).strip(), words.thought)
+    words = sort_blocks(repair_text("".join(texts)))
+    judgment = (repair_text("".join(thoughts)).strip(), words.thought)
     thought = Reflection(
         judgment="\n".join(filter(None, judgment)), intent=words.text if calls else ""
     )
@@ -206,4 +206,4 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
 
 def _seen(value: Any) -> str:
-    return shown(value)[:_SHOWN_LENGTH]
+    return json_excerpt(value)[:_SHOWN_LENGTH]

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from opencrab.adapters.providers.google.answer import answer_of
 from opencrab.adapters.providers.google.error import failure_of, failure_of_reply
 from opencrab.adapters.providers.google.request import body_of, model_id
-from opencrab.adapters.providers.google.stream import GoogleAssembly, joined
+from opencrab.adapters.providers.google.stream import GoogleAssembly, join_chunks
 from opencrab.adapters.providers.openai import embedding
 from opencrab.adapters.providers.wire.lenient import count, label, listing, mapping
 from opencrab.adapters.providers.wire.wire import Endpoint, Framing, Party
@@ -39,7 +39,7 @@ class GoogleWire:
         return body_of(request, info)
 
     def from_wire(self, body: Any, party: Party) -> Answer:
-        return answer_of(joined(body, party) if isinstance(body, list) else body, party)
+        return answer_of(join_chunks(body, party) if isinstance(body, list) else body, party)
 
     def models_path(self) -> str:
         return "/models?pageSize=1000"

@@ -6,7 +6,7 @@ from typing import Any
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import label, listing, mapping, seconds
-from opencrab.adapters.providers.wire.refusal import by_status, key_place, refused
+from opencrab.adapters.providers.wire.refusal import by_status, key_place, refusal_of
 from opencrab.adapters.providers.wire.wire import Party
 from opencrab.domain.models.fault import Fault, Unanswered
 
@@ -40,7 +40,7 @@ _OTHERS = {499: Fault.SERVER_ERROR, 504: Fault.TIMEOUT}
 
 def failure_of_reply(reply: Reply, party: Party) -> Unanswered:
     """The error for a reply whose status is not 200."""
-    return refused(reply, party, failure_of)
+    return refusal_of(reply, party, failure_of)
 
 
 def failure_of(
@@ -104,7 +104,9 @@ def _wait(details: list[dict[str, Any]]) -> float | None:
 
 
 def _told(error: Any) -> str:
-    return refusal.told(mapping(error).get("message") or mapping(error).get("status") or error)
+    return refusal.vendor_message(
+        mapping(error).get("message") or mapping(error).get("status") or error
+    )
 
 
 _OTHERWISE = "{party.provider} failed: {told}"

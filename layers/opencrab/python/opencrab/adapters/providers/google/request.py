@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from opencrab.adapters.providers.google.schema import declared
+from opencrab.adapters.providers.google.schema import gemini_schema
 from opencrab.adapters.providers.wire.lenient import listing, mapping
 from opencrab.domain.turn.record import Call
 from opencrab.ports.models.model import ActionSchema, ChatRequest, ModelInfo, Returned, Said
@@ -57,7 +57,7 @@ def _declaration(action: ActionSchema) -> dict[str, Any]:
     return {
         "name": _function_name(action.name),
         "description": action.description,
-        "parametersJsonSchema": declared(action.parameters),
+        "parametersJsonSchema": gemini_schema(action.parameters),
     }
 
 

@@ -35,7 +35,7 @@ _BESIDE_REFERENCE = {"$ref", "$defs"}
 _DEEPEST = 64
 
 
-def declared(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+def gemini_schema(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """The schema without keywords that Gemini refuses or ignores.
 
     A constant becomes an enumeration of one, and an exclusive bound an inclusive one: the action
@@ -60,7 +60,7 @@ def _within(key: str, value: Any, depth: int) -> Any:
         case Mapping() if key in _NAMED:
             return {name: _within("items", part, depth) for name, part in value.items()}
         case Mapping():
-            return declared(value, depth + 1)
+            return gemini_schema(value, depth + 1)
         case list() | tuple():
             return [_within("items", part, depth) for part in value]
         case _:

@@ -69,7 +69,7 @@ class GoogleAssembly:
         }
 
 
-def joined(chunks: list[Any], party: Party) -> Any:
+def join_chunks(chunks: list[Any], party: Party) -> Any:
     """One body of many chunks, as a server sends them that was not asked for server-sent events."""
     assembly = GoogleAssembly(party)
     for chunk in chunks:

@@ -5,15 +5,15 @@ from typing import Any
 from opencrab.adapters.providers.ollama.error import failure_of
 from opencrab.adapters.providers.wire.lenient import (
     count,
+    json_excerpt,
     label,
     listing,
     mapping,
     parse,
     raw,
     read_arguments,
-    shown,
 )
-from opencrab.adapters.providers.wire.text import repaired, sort_blocks
+from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
 from opencrab.adapters.providers.wire.wire import Event, Party
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
@@ -85,10 +85,10 @@ class OllamaAssembly:
 
 
 def _answer(message: dict[str, Any]) -> Answer:
-    words = sort_blocks(repaired(_text(message.get("content"))))
+    words = sort_blocks(repair_text(_text(message.get("content"))))
     entries = [entry for entry in listing(message.get("tool_calls")) if entry]
     calls = tuple(_call(f"c{place}", entry) for place, entry in enumerate(entries))
-    judgment = (repaired(_text(message.get("thinking"))).strip(), words.thought)
+    judgment = (repair_text(_text(message.get("thinking"))).strip(), words.thought)
     thought = Reflection(
         judgment="\n".join(filter(None, judgment)), intent=words.text if calls else ""
     )
@@ -113,4 +113,4 @@ def _text(value: Any) -> str:
 
 
 def _seen(value: Any) -> str:
-    return shown(value)[:_SHOWN_LENGTH]
+    return json_excerpt(value)[:_SHOWN_LENGTH]

@@ -5,7 +5,7 @@ from typing import Any
 from opencrab.adapters.providers.ollama.answer import OllamaAssembly, answer_of
 from opencrab.adapters.providers.ollama.error import failure_of, failure_of_reply
 from opencrab.adapters.providers.openai import embedding
-from opencrab.adapters.providers.wire.history import settled
+from opencrab.adapters.providers.wire.history import pair_calls_with_results
 from opencrab.adapters.providers.wire.lenient import count, label, listing, mapping
 from opencrab.adapters.providers.wire.wire import Endpoint, Framing, Party
 from opencrab.domain.money.budget import Usage
@@ -40,7 +40,10 @@ class OllamaWire:
         if request.actions and info.functions:
             body["tools"] = [_tool(action) for action in request.actions]
         system = [{"role": "system", "content": request.system}] if request.system else []
-        body["messages"] = [*system, *(_message(turn, info) for turn in settled(request.turns))]
+        body["messages"] = [
+            *system,
+            *(_message(turn, info) for turn in pair_calls_with_results(request.turns)),
+        ]
         return body | {"stream": stream, "options": _options(request, info)}
 
     def models_path(self) -> str:

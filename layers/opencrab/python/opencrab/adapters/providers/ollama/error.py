@@ -5,7 +5,7 @@ from typing import Any
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import mapping
-from opencrab.adapters.providers.wire.refusal import by_status, key_place, refused
+from opencrab.adapters.providers.wire.refusal import by_status, key_place, refusal_of
 from opencrab.adapters.providers.wire.wire import Party
 from opencrab.domain.models.fault import Fault, Unanswered
 
@@ -50,7 +50,7 @@ _CURES = {
 
 def failure_of_reply(reply: Reply, party: Party) -> Unanswered:
     """The error for a reply whose status is not 200."""
-    return refused(reply, party, failure_of)
+    return refusal_of(reply, party, failure_of)
 
 
 def failure_of(
@@ -101,4 +101,4 @@ def _by_words(words: str) -> Fault | None:
 def _told(body: Any) -> str:
     """What Ollama said; the other APIs in it wrap the sentence once more."""
     error = mapping(body).get("error") or body
-    return refusal.told(mapping(error).get("message") or error)
+    return refusal.vendor_message(mapping(error).get("message") or error)

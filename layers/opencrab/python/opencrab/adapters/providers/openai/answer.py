@@ -8,14 +8,14 @@ from opencrab.adapters.providers.openai.error import failure_within
 from opencrab.adapters.providers.wire.lenient import (
     count,
     is_unsure,
+    json_excerpt,
     label,
     listing,
     mapping,
     raw,
     read_arguments,
-    shown,
 )
-from opencrab.adapters.providers.wire.text import repaired, sort_blocks
+from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
 from opencrab.adapters.providers.wire.wire import Party
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
@@ -64,7 +64,7 @@ def from_wire(body: Any, party: Party = _NOBODY, counting: Counting = usage) -> 
     counted = counting(mapping(body), party)
     choice = _first_choice(body, party, counted)
     message = mapping(choice.get("message"))
-    words = sort_blocks(repaired(_content(message)))
+    words = sort_blocks(repair_text(_content(message)))
     finish = label(choice.get("finish_reason"))
     calls = _calls(message, cut=finish == _CUT)
     if finish == _FAILED or (finish == _FILTERED and not words.text and not calls):
@@ -96,7 +96,7 @@ def _first_choice(body: Any, party: Party, counted: Usage) -> dict[str, Any]:
         return choice
     lacking = "has no choices with a message" if isinstance(body, dict) else "is no JSON object"
     raise Unanswered(
-        f"the answer of {party.provider} {lacking}: {shown(body)}",
+        f"the answer of {party.provider} {lacking}: {json_excerpt(body)}",
         Fault.NONSENSE,
         usage=counted if counted.is_counted else None,
     )
@@ -119,7 +119,7 @@ def _reasoning(message: dict[str, Any]) -> str:
     for field in ("reasoning_content", "reasoning"):
         reasoning = message.get(field)
         if isinstance(reasoning, str) and reasoning.strip():
-            return repaired(reasoning).strip()
+            return repair_text(reasoning).strip()
     return ""
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply, excerpt
 from opencrab.adapters.providers.wire import refusal
-from opencrab.adapters.providers.wire.lenient import mapping, retry_after, seconds, shown
+from opencrab.adapters.providers.wire.lenient import json_excerpt, mapping, retry_after, seconds
 from opencrab.adapters.providers.wire.refusal import (
     billed_by,
     body_in,
     by_status,
     key_place,
-    redirected,
+    redirect_refusal,
 )
 from opencrab.adapters.providers.wire.wire import Party
 from opencrab.domain.models.fault import Fault, Unanswered
@@ -101,7 +101,7 @@ _SENTENCES = {
 
 def failure(reply: Reply, party: Party) -> Unanswered:
     """The error for a reply whose status is not 200."""
-    if moved := redirected(reply, party):
+    if moved := redirect_refusal(reply, party):
         return moved
     error = _error_in(reply)
     by_words = _by_words(_BY_WORDS, error) if reply.status in _WORDS_DECIDE else None
@@ -214,8 +214,10 @@ def _told(error: Any) -> str:
     behind = mapping(mapping(error).get("metadata")).get("raw")
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error.get("code") or error
-    text = error if isinstance(error, str) else shown(error)
-    return refusal.told(f"{text[:_TOLD_LENGTH]}: {behind}" if isinstance(behind, str) else text)
+    text = error if isinstance(error, str) else json_excerpt(error)
+    return refusal.vendor_message(
+        f"{text[:_TOLD_LENGTH]}: {behind}" if isinstance(behind, str) else text
+    )
 
 
 def _marks(error: Any) -> str:

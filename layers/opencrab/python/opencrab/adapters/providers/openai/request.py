@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from opencrab.adapters.providers.wire.history import settled
+from opencrab.adapters.providers.wire.history import pair_calls_with_results
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.record import Call
 from opencrab.ports.models.model import ActionSchema, ChatRequest, Image, ModelInfo, Returned, Said
@@ -57,7 +57,7 @@ def _tool(action: ActionSchema) -> dict[str, Any]:
 def _messages(request: ChatRequest, info: ModelInfo) -> Iterator[dict[str, Any]]:
     """The conversation; what a vendor wants back goes back to the same model only."""
     ids: dict[str, str] = {}
-    for turn in settled(request.turns) if info.functions else request.turns:
+    for turn in pair_calls_with_results(request.turns) if info.functions else request.turns:
         if isinstance(turn, Returned):
             yield _returned(turn, ids, info)
             continue

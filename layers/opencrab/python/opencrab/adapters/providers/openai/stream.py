@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from opencrab.adapters.providers.openai.answer import Counting
 from opencrab.adapters.providers.openai.error import failure_within
-from opencrab.adapters.providers.wire.lenient import label, listing, mapping, shown
+from opencrab.adapters.providers.wire.lenient import json_excerpt, label, listing, mapping
 from opencrab.adapters.providers.wire.wire import Event, Party
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
@@ -88,7 +88,7 @@ class ChatAssembly:
         try:
             return mapping(json.loads(text))
         except (ValueError, RecursionError):
-            message = f"a chunk of {self._party.provider} is not JSON: {shown(text[:200])}"
+            message = f"a chunk of {self._party.provider} is not JSON: {json_excerpt(text[:200])}"
             raise Unanswered(message, Fault.NONSENSE) from None
 
     def _take(self, choice: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.adapters.providers.wire.lenient import raw, read_arguments
-from opencrab.adapters.providers.wire.text import repaired, sort_blocks
+from opencrab.adapters.providers.wire.text import repair_text, sort_blocks
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, Unanswered
 from opencrab.domain.money.budget import Usage
@@ -80,7 +80,7 @@ class ScriptedAnswer:
     @property
     def answer(self) -> Answer:
         """The answer, as if a provider had sent it."""
-        words = sort_blocks(repaired(self.text))
+        words = sort_blocks(repair_text(self.text))
         intent = words.text if self.calls else ""
         thought = Reflection(judgment=words.thought, intent=intent)
         return Answer(

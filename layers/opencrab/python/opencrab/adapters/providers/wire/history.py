@@ -8,7 +8,7 @@ from opencrab.ports.models.model import Returned, Said
 _NO_RESULT = "no result is known"
 
 
-def settled(turns: Iterable[Said | Returned]) -> Iterator[Said | Returned]:
+def pair_calls_with_results(turns: Iterable[Said | Returned]) -> Iterator[Said | Returned]:
     """The turns, with each call answered right after it.
 
     A call that nobody answered has a result that says so; a result that nobody asked for becomes

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import excerpt
-from opencrab.adapters.providers.wire.text import cleaned, repaired
+from opencrab.adapters.providers.wire.text import repair_json, repair_text
 from opencrab.domain.models.fault import Fault, Unanswered
 
 RAW_BYTES = 4_096
@@ -57,10 +57,10 @@ def count(value: Any) -> int:
 
 def label(value: Any) -> str:
     """A short name, such as a model's or a finish reason's; empty if it is no text."""
-    return repaired(value)[:_LABEL_LENGTH] if isinstance(value, str) else ""
+    return repair_text(value)[:_LABEL_LENGTH] if isinstance(value, str) else ""
 
 
-def shown(value: Any) -> str:
+def json_excerpt(value: Any) -> str:
     """The beginning of a value as JSON."""
     try:
         text = json.dumps(value)
@@ -76,7 +76,7 @@ def read_arguments(arguments: Any) -> dict[str, Any] | None:
             arguments = json.loads(arguments) if arguments.strip() else {}
         if arguments is None:
             return {}
-        return cleaned(arguments) if isinstance(arguments, dict) else None
+        return repair_json(arguments) if isinstance(arguments, dict) else None
     except (ValueError, RecursionError):
         return None
 
@@ -92,8 +92,8 @@ def is_unsure(arguments: Any) -> bool:
 
 def raw(arguments: Any) -> str:
     """Unreadable arguments as text, cut to RAW_BYTES."""
-    text = arguments if isinstance(arguments, str) else shown(arguments)
-    return repaired(text[:RAW_BYTES]).encode()[:RAW_BYTES].decode("utf-8", "ignore")
+    text = arguments if isinstance(arguments, str) else json_excerpt(arguments)
+    return repair_text(text[:RAW_BYTES]).encode()[:RAW_BYTES].decode("utf-8", "ignore")
 
 
 def seconds(duration: Any) -> float | None:

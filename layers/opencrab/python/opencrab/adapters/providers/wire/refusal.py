@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from opencrab.adapters.providers.transport.exchange import Reply, excerpt
-from opencrab.adapters.providers.wire.lenient import parse, retry_after, shown
-from opencrab.adapters.providers.wire.text import repaired
+from opencrab.adapters.providers.wire.lenient import json_excerpt, parse, retry_after
+from opencrab.adapters.providers.wire.text import repair_text
 from opencrab.adapters.providers.wire.wire import Party
 from opencrab.domain.models.fault import Fault, Unanswered
 
@@ -35,9 +35,9 @@ class Sorting(Protocol):
     ) -> Unanswered: ...
 
 
-def refused(reply: Reply, party: Party, sort: Sorting) -> Unanswered:
+def refusal_of(reply: Reply, party: Party, sort: Sorting) -> Unanswered:
     """The error for a reply whose status is not 200, where the vendor has nothing to add."""
-    if moved := redirected(reply, party):
+    if moved := redirect_refusal(reply, party):
         return moved
     found = sort(body_in(reply), party, status=reply.status, billed=billed_by(reply.status))
     if found.retry_after_seconds is None:
@@ -45,7 +45,7 @@ def refused(reply: Reply, party: Party, sort: Sorting) -> Unanswered:
     return found
 
 
-def redirected(reply: Reply, party: Party) -> Unanswered | None:
+def redirect_refusal(reply: Reply, party: Party) -> Unanswered | None:
     """The error for a redirect, which is never followed: it would carry the key elsewhere."""
     if not _REDIRECT <= reply.status < _REQUEST:
         return None
@@ -81,7 +81,7 @@ def key_place(party: Party) -> str:
     return party.key_name or "the api_key of this provider"
 
 
-def told(words: Any) -> str:
+def vendor_message(words: Any) -> str:
     """What a vendor said, on one short line."""
-    text = words if isinstance(words, str) else shown(words)
-    return " ".join(repaired(text[:_READ_LENGTH]).split())[:_TOLD_LENGTH]
+    text = words if isinstance(words, str) else json_excerpt(words)
+    return " ".join(repair_text(text[:_READ_LENGTH]).split())[:_TOLD_LENGTH]

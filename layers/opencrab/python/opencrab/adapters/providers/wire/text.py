@@ -24,7 +24,7 @@ class Sorted:
     memory: str | None
 
 
-def repaired(text: str) -> str:
+def repair_text(text: str) -> str:
     """The text with surrogate pairs joined, lone ones replaced, and NUL characters removed."""
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -50,7 +50,7 @@ def sort_blocks(text: str) -> Sorted:
     )
 
 
-def cleaned(value: Any, depth: int = 0) -> Any:
+def repair_json(value: Any, depth: int = 0) -> Any:
     """A JSON value with its texts repaired.
 
     Raises ValueError on what is not JSON after all (NaN, Infinity) or nested too deeply.
@@ -59,12 +59,14 @@ def cleaned(value: Any, depth: int = 0) -> Any:
         raise ValueError("nested too deeply")
     match value:
         case str():
-            return repaired(value)
+            return repair_text(value)
         case float() if not math.isfinite(value):
             raise ValueError("not a finite number")
         case dict():
-            return {repaired(str(key)): cleaned(item, depth + 1) for key, item in value.items()}
+            return {
+                repair_text(str(key)): repair_json(item, depth + 1) for key, item in value.items()
+            }
         case list():
-            return [cleaned(item, depth + 1) for item in value]
+            return [repair_json(item, depth + 1) for item in value]
         case _:
             return value

@@ -16,7 +16,7 @@ from opencrab.domain.learning.change import (
     telling,
     top,
 )
-from opencrab.domain.learning.model_selection import Ground, adjustment, chosen, mix, over
+from opencrab.domain.learning.model_selection import Ground, adjustment, choose_models, mix, over
 from opencrab.domain.learning.regression_watch import (
     WATCHED,
     about,
@@ -32,7 +32,7 @@ from opencrab.engine.learning.changes import Alter, Change
 from opencrab.engine.learning.snapshot import Findings
 
 
-def fallen(findings: Findings) -> tuple[Adjustment, ...]:
+def find_regressions(findings: Findings) -> tuple[Adjustment, ...]:
     """Mixes that hold and whose models have become worse than what they were chosen for.
 
     Only whole days after that of the change count: no turn before it was its doing. Each tells
@@ -65,7 +65,7 @@ def given_back(findings: Findings) -> frozenset[str]:
     )
 
 
-def watched(findings: Findings) -> dict[str, Adjustment]:
+def update_watches(findings: Findings) -> dict[str, Adjustment]:
     """Mixes that hold, by id, with what was known at the end of their day where that is new."""
     found = dict[str, Adjustment]()
     for each in findings.recent:
@@ -91,7 +91,7 @@ def learned_mixes(
     if aim.leave is Leave.OFF:
         return (), (Standstill(subject="models", reason="off"),)
     ground, seed = findings.ground(), f"{findings.agent.id}/{findings.period}"
-    follows = chosen(ground, aim, findings.at, seed=seed, skipped=skipped)
+    follows = choose_models(ground, aim, findings.at, seed=seed, skipped=skipped)
     changes, still = [], dict(follows.still)
     for name, mixed in follows.found.items():
         if aim.leave is Leave.RECOMMEND and _is_proposed(ground, name, mixed):
@@ -115,11 +115,11 @@ def _change(findings: Findings, ground: Ground, name: str, mixed: Mixed) -> Chan
     applies = findings.agent.llm.aim.leave is Leave.APPLY
     state = AdjustmentState.APPLIED if applies else AdjustmentState.PROPOSED
     made = adjustment(ground, name, mixed, findings.at, by=findings.period, state=state)
-    alter = applied(name, made.before, made.after) if applies else None
+    alter = apply_mix(name, made.before, made.after) if applies else None
     return Change(made, alter, over(ground, made))
 
 
-def applied(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter:
+def apply_mix(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter:
     """What makes a mix of what was before; it raises Conflict where something else is by now."""
 
     def alter(mind: Mind, _skill: AcquiredSkill | None) -> tuple[Mind, AcquiredSkill | None]:

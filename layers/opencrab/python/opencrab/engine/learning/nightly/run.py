@@ -15,7 +15,7 @@ from functools import partial
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
-from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState, ended
+from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState, end_adjustment
 from opencrab.domain.learning.evidence import RECALLED_DAYS
 from opencrab.domain.learning.model_selection import day_micro_usd
 from opencrab.domain.learning.review_period import (
@@ -34,14 +34,19 @@ from opencrab.domain.learning.review_period import (
 )
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
-from opencrab.engine.learning.aggregation import folded, keep
+from opencrab.engine.learning.aggregation import fold_day, keep
 from opencrab.engine.learning.changes import Change, mind_of, recent, rolled_back, write
 from opencrab.engine.learning.measures import choices_of
 from opencrab.engine.learning.nightly.experiences import experience_proposals, shown_still
-from opencrab.engine.learning.nightly.models import fallen, given_back, learned_mixes, watched
-from opencrab.engine.learning.nightly.schedule import review_now, told
-from opencrab.engine.learning.nightly.skills import decided, proposals, reviewed
-from opencrab.engine.learning.report.report import During, kept, period_of
+from opencrab.engine.learning.nightly.models import (
+    find_regressions,
+    given_back,
+    learned_mixes,
+    update_watches,
+)
+from opencrab.engine.learning.nightly.schedule import parse_message, review_now
+from opencrab.engine.learning.nightly.skills import decide_trials, proposals, review_skills
+from opencrab.engine.learning.report.report import During, period_of, write_report
 from opencrab.engine.learning.snapshot import Scene
 from opencrab.engine.models.preferences import current
 from opencrab.engine.runtime import Runtime
@@ -77,7 +82,7 @@ def run_night(
     if pace.stopping() or pace.seconds_left() < SECONDS:
         return _later(runtime.home.nights, delivery)
     try:
-        agent_id, stretch = told(delivery.body)
+        agent_id, stretch = parse_message(delivery.body)
     except Invalid as error:
         runtime.home.nights.bury(delivery.body, group=delivery.group, reason=error.message)
         return Outcome.FINISHED
@@ -159,7 +164,7 @@ def _night(scene: Scene, stretch: Stretch) -> Looked:
     scene, during = _again(scene), period_of(scene, stretch)
     looked = _looked(scene, stretch, during, standstills)
     if scene.agent.answers:
-        looked = kept(scene, looked, during)
+        looked = write_report(scene, looked, during)
     if looked.problem:
         log.warning("night %s of agent %s: %s", stretch.id, scene.agent.id, looked.problem)
     return looked
@@ -187,7 +192,7 @@ def _is_there(agents: Agents, agent_id: str) -> bool:
 
 def _counting(scene: Scene, hold: Callable[[Scene, Adjustment], None] = lambda *_: None) -> Scene:
     """The scene with from where on its mixes are watched, and `hold` of what is new of that."""
-    counted = watched(scene)
+    counted = update_watches(scene)
     for each in counted.values():
         hold(scene, each)
     return replace(scene, recent=tuple(counted.get(each.id, each) for each in scene.recent))
@@ -214,7 +219,7 @@ def _follow(scene: Scene) -> tuple[Standstill, ...]:
 def _taken_back(scene: Scene) -> Scene:
     """The scene once all that fell is taken back: also what comes back, if it fell as well."""
     runtime, agent_id = scene.runtime, scene.agent.id
-    while fell := fallen(scene):
+    while fell := find_regressions(scene):
         for each in fell:
             _done(
                 runtime.home.agents,
@@ -235,9 +240,9 @@ def _revise(scene: Scene) -> None:
     """
     if scene.changes:
         known = _so_far(scene)
-        _write(known, decided(known))
+        _write(known, decide_trials(known))
         known = _again(known)
-        _write(known, (*proposals(known, reviewed(known)), *experience_proposals(known)))
+        _write(known, (*proposals(known, review_skills(known)), *experience_proposals(known)))
 
 
 def _write(scene: Scene, changes: tuple[Change, ...]) -> None:
@@ -265,10 +270,12 @@ def _foreseen(scene: Scene, stretch: Stretch, *, done: bool) -> Looked:
     looked = looked.replaced(dry_run=not done, done_before=done)
     if done or stretch.span is Span.WEEKLY or not scene.changes:
         return looked
-    fell = () if is_review else fallen(scene)
-    back = (ended(each, AdjustmentState.ROLLED_BACK, scene.at, scene.period) for each in fell)
+    fell = () if is_review else find_regressions(scene)
+    back = (
+        end_adjustment(each, AdjustmentState.ROLLED_BACK, scene.at, scene.period) for each in fell
+    )
     known = _so_far(scene)
-    skills = (*decided(known), *proposals(known, looked.reviews))
+    skills = (*decide_trials(known), *proposals(known, looked.reviews))
     following = (*changes, *skills, *experience_proposals(known))
     return looked.replaced(adjustments=(*back, *(each.adjustment for each in following)))
 
@@ -290,7 +297,7 @@ def _looked(
         spent_micro_usd=during.spent_micro_usd,
         budget_micro_usd=scene.day_micro_usd * days,
         adjustments=adjusted,
-        reviews=reviewed(_so_far(scene)),
+        reviews=review_skills(_so_far(scene)),
         standstills=tuple(each for each in standstills if each.subject not in moved),
         junk=junk(scene.evidence.memories_recalled, since),
         lived=junk(shown_still(scene), since),
@@ -316,7 +323,7 @@ def _scene(runtime: Runtime, profile: Profile, stretch: Stretch, at: datetime) -
     skills = _skills(runtime, agent.id)
     worded = {skill.name: skill.worded_at for skill in skills if skill.worded_at is not None}
     graded = stretch.span is not Span.REVIEW
-    known = folded(runtime.home, runtime.clock, agent.id, stretch.last, worded, graded=graded)
+    known = fold_day(runtime.home, runtime.clock, agent.id, stretch.last, worded, graded=graded)
     first = stretch.last - timedelta(days=OPEN_DAYS - 1)
     tallies = runtime.home.tallies.between(agent.id, first.isoformat(), stretch.last.isoformat())
     limits = runtime.rules.limits.changed(runtime.home.budgets.limits())

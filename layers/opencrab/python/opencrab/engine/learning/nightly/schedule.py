@@ -33,7 +33,7 @@ from opencrab.domain.value import Identifier, Value
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Facts
 from opencrab.ports.home import Home
-from opencrab.ports.paging import paginated
+from opencrab.ports.paging import paginate
 from opencrab.ports.turn.queue import Queue
 from opencrab.ports.usage.counters import Tallies
 
@@ -116,7 +116,7 @@ def review_now(runtime: Runtime, agent_id: str) -> Stretch:
     return review_of(day, sum(each.counts.get("sessions", 0) for each in tallies) // every)
 
 
-def told(body: str) -> tuple[str, Stretch]:
+def parse_message(body: str) -> tuple[str, Stretch]:
     """The agent and the period that a message names; raises Invalid for one of unknown form."""
     try:
         message = Told.model_validate_json(body)
@@ -169,7 +169,7 @@ def _active(tallies: Tallies, days: tuple[date, ...], after: str) -> Iterator[st
 
 
 def _active_on(tallies: Tallies, day: str, after: str) -> Iterator[str]:
-    return paginated(tallies.active, day, after=after, limit=_PAGE, key=str)
+    return paginate(tallies.active, day, after=after, limit=_PAGE, key=str)
 
 
 def _stored(facts: Facts, ended: date) -> tuple[Fact | None, Nightfall]:

@@ -16,7 +16,13 @@ from opencrab.domain.learning.change import (
 )
 from opencrab.domain.learning.review_period import Remark, Review
 from opencrab.domain.learning.settings import Trials
-from opencrab.domain.learning.skill_lifecycle import on_trial, placed, promoted, retired, set_aside
+from opencrab.domain.learning.skill_lifecycle import (
+    on_trial,
+    place_candidate,
+    promote_skill,
+    retire_skill,
+    set_aside,
+)
 from opencrab.domain.learning.treatment_effect import Effect, Verdict, effect_in, verdict
 from opencrab.domain.skills.skill import BY_EVIDENCE, AcquiredSkill, Effectiveness, SkillStatus
 from opencrab.domain.text.terms import terms
@@ -36,7 +42,7 @@ _LEAST_TERMS = 4
 _POINTS = 100
 
 
-def decided(findings: Findings) -> tuple[Change, ...]:
+def decide_trials(findings: Findings) -> tuple[Change, ...]:
     """Trials that end by their evidence, and those that begin as there is room for them.
 
     What somebody brought back, or an owner decided once, is judged by what came to be known since.
@@ -58,7 +64,7 @@ def decided(findings: Findings) -> tuple[Change, ...]:
     return (*made, *_begun(findings, len(on) - len(made)))
 
 
-def reviewed(findings: Findings) -> tuple[Review, ...]:
+def review_skills(findings: Findings) -> tuple[Review, ...]:
     """What is proposed for each skill that was measured, or is live."""
     live = {skill.name: skill for skill in findings.skills if skill.status.is_live}
     twins = dict(_twins(tuple(live.values())))
@@ -91,7 +97,7 @@ def _word(findings: Findings, skill: AcquiredSkill, effect: Effect) -> tuple[Ver
     trials, word, reason = findings.trials, Verdict.KEEP, ""
     if _is_news(skill, effect, trials):
         word, reason = verdict(effect, trials)
-    is_free = placed(skill, findings.mind, trials).status is SkillStatus.ACTIVE
+    is_free = place_candidate(skill, findings.mind, trials).status is SkillStatus.ACTIVE
     return (Verdict.PROMOTE, NO_TRIALS) if word is Verdict.KEEP and is_free else (word, reason)
 
 
@@ -115,8 +121,8 @@ def _ended(
         if is_pinned(mind, _subject(skill.name)):
             raise Conflict(f"skill {skill.name!r} was pinned meanwhile")
         if word is Verdict.PROMOTE:
-            return mind, promoted(found, now, measured)
-        return mind, retired(found, now, owner=BY_EVIDENCE, effectiveness=measured)
+            return mind, promote_skill(found, now, measured)
+        return mind, retire_skill(found, now, owner=BY_EVIDENCE, effectiveness=measured)
 
     made = _adjustment(findings, skill, {"status": status.value}, reason)
     numbers = _numbers(effect)

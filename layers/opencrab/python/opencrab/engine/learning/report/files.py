@@ -65,7 +65,7 @@ class NightReport:
         if found is None:
             return
         path, version, text = found
-        after = topped(text, (head, body(bare(text, head))))
+        after = with_section(text, (head, body(bare(text, head))))
         if after != text:
             self._write(path, after, version, known=True)
 
@@ -126,7 +126,7 @@ class NightReport:
         raise Conflict(f"{paths[-1]} and the one beside it are no reports of nights, and are left")
 
 
-def topped(text: str, told: tuple[str, str]) -> str:
+def with_section(text: str, told: tuple[str, str]) -> str:
     """A report with a section, its heading and its body, before all others, once."""
     head, body = told
     title, first, rest = bare(text, head).partition("\n## ")

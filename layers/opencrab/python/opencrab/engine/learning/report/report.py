@@ -14,7 +14,7 @@ from opencrab.domain.usage.counters import Tally
 from opencrab.domain.value import Language
 from opencrab.engine.learning.aggregation import days_of
 from opencrab.engine.learning.report.changes import change_lines, percent, points, usd
-from opencrab.engine.learning.report.files import LANGUAGES, NightReport, topped
+from opencrab.engine.learning.report.files import LANGUAGES, NightReport, with_section
 from opencrab.engine.learning.report.phrases import learned_phrase
 from opencrab.engine.learning.report.wording import is_worded, section, settle_words, wording_of
 from opencrab.engine.learning.snapshot import Scene
@@ -54,7 +54,7 @@ def period_of(scene: Scene, stretch: Stretch) -> During:
     return During(evidence, runtime.home.tallies.between(agent_id, first, last))
 
 
-def kept(scene: Scene, looked: Looked, during: During) -> Looked:
+def write_report(scene: Scene, looked: Looked, during: During) -> Looked:
     """Write the report in both languages; what hinders that is told, and hinders nothing else.
 
     Where its owner wants that, a model is to say later what the report comes to. Raises Unavailable
@@ -67,7 +67,7 @@ def kept(scene: Scene, looked: Looked, during: During) -> Looked:
     for language in LANGUAGES:
         text = report(scene, looked, during, language)
         if wording is not None and language is wording.language:
-            text = topped(text, section(wording, text))
+            text = with_section(text, section(wording, text))
         try:
             paths.append(page.put(language, text, known=is_worded(agent, looked)))
         except (Conflict, TooLarge) as error:

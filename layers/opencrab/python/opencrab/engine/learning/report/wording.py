@@ -18,7 +18,7 @@ from opencrab.domain.document import Fact, new_fact
 from opencrab.domain.erasure.request import RECORDS_KEPT
 from opencrab.domain.errors import Conflict, TooLarge, Unavailable
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.learning.report_wording import WORDING, Wording, flaw, shortened
+from opencrab.domain.learning.report_wording import WORDING, Wording, first_sentences, flaw
 from opencrab.domain.learning.review_period import KEPT, Looked, Span, stretch_of
 from opencrab.domain.models.routing import Manner
 from opencrab.domain.money.budget import Limits
@@ -28,14 +28,14 @@ from opencrab.domain.value import Language
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.learning.report.files import NightReport, bare
 from opencrab.engine.learning.report.phrases import learned_phrase
-from opencrab.engine.learning.report.wording_prompt import asked, rules
+from opencrab.engine.learning.report.wording_prompt import rules, wording_question
 from opencrab.engine.learning.snapshot import Scene
 from opencrab.engine.queueing import enqueue
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.background import TurnJob
 from opencrab.engine.turn.prompt.request import output_limit
 from opencrab.engine.turn.prompt.single_question import asking
-from opencrab.engine.turn.prompt.truncation import capped
+from opencrab.engine.turn.prompt.truncation import truncate_lines
 from opencrab.engine.turn.work import Job, Work
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
@@ -88,8 +88,8 @@ class Words:
 
     def request(self, work: Work, info: ModelInfo, manner: Manner) -> ChatRequest:
         language = self.language
-        lines = capped(self.report, REPORT_TOKENS, language).splitlines()
-        question = asked(self.period.partition("-")[2], lines, language)
+        lines = truncate_lines(self.report, REPORT_TOKENS, language).splitlines()
+        question = wording_question(self.period.partition("-")[2], lines, language)
         output = min(output_limit(info, work.runtime.rules), OUTPUT_TOKENS)
         system = rules(work.profile, language)
         return asking(work, info, manner, system=system, question=question, output=output)
@@ -98,7 +98,7 @@ class Words:
         intent, answer = work.transcript.open_intent, result.answer or Answer()
         model = intent.model if isinstance(intent, ModelIntent) else ""
         said = one_line(answer.text, _READ)
-        text = shortened(said, answer.finish)
+        text = first_sentences(said, answer.finish)
         missing = "form" if answer.calls or (said and not text) else flaw(text, self.report)
         told = self._told(work, turn, missing)
         if not missing:

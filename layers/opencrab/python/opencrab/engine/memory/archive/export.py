@@ -25,13 +25,13 @@ from opencrab.domain.memory.memory import (
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.summary import SUMMARY, Summary
 from opencrab.domain.value import Value
-from opencrab.engine.memory.archive.file import MANIFEST, Manifest, packed, rows_of
+from opencrab.engine.memory.archive.file import MANIFEST, Manifest, pack_zip, rows_of
 from opencrab.engine.memory.reading import session_of
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.documents import Facts
 from opencrab.ports.home import Home
-from opencrab.ports.paging import all_of, paginated
+from opencrab.ports.paging import all_of, paginate
 from opencrab.ports.turn.journal import Journal
 
 KINDS: dict[str, type[Value]] = {
@@ -95,7 +95,7 @@ def export(home: Home, clock: Clock, agent_id: str, wanted: Wanted) -> bytes:
             members[f"sessions/{session.id}.md"] = _conversation(session, lines)
             counts["line"] = counts.get("line", 0) + len(lines)
     manifest = Manifest(agent_id=agent_id, exported_at=now, rows=counts)
-    return packed({MANIFEST: manifest.model_dump_json(), **members}, now)
+    return pack_zip({MANIFEST: manifest.model_dump_json(), **members}, now)
 
 
 def _facts(facts: Facts, agent_id: str, kind: str, form: type[Value]) -> Iterator[Value]:
@@ -106,14 +106,14 @@ def _sessions(sessions: Sessions, agent_id: str, wanted: Wanted) -> Iterator[Ses
     if wanted.session_id is not None:
         yield session_of(sessions, agent_id, wanted.session_id)
         return
-    for each in paginated(sessions.page, limit=_SESSIONS):
+    for each in paginate(sessions.page, limit=_SESSIONS):
         if agent_id in each.ever_ids:
             yield each
 
 
 def _lines(journal: Journal, agent_id: str, session_id: str, wanted: Wanted) -> Iterator[Line]:
     place = attrgetter("sequence")
-    lines = paginated(journal.lines, session_id, after=0, limit=_PAGE, key=place)
+    lines = paginate(journal.lines, session_id, after=0, limit=_PAGE, key=place)
     return (each for each in lines if each.is_visible_to(agent_id) and wanted.covers(each.at))
 
 

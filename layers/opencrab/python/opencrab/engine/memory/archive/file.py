@@ -40,7 +40,7 @@ class Manifest(Value):
     rows: dict[str, int] = Field(default_factory=dict)
 
 
-def packed(members: Mapping[str, str], at: datetime) -> bytes:
+def pack_zip(members: Mapping[str, str], at: datetime) -> bytes:
     """A zip of texts by name; the same texts at the same time are the same bytes.
 
     Raises TooLarge when it could not be sent.
@@ -110,7 +110,7 @@ class Archive:
             return Manifest.model_validate(_row(MANIFEST, 1, self._text(MANIFEST)))
         except ValidationError as error:
             raise Invalid(
-                f"{MANIFEST} is not understood: {told(error)}",
+                f"{MANIFEST} is not understood: {describe_error(error)}",
                 field="archive",
                 cure="send an archive that this version of OpenCrab made",
             ) from None
@@ -168,7 +168,7 @@ def _row(name: str, number: int, line: str) -> dict[str, Any]:
     return row
 
 
-def told(error: ValidationError) -> str:
+def describe_error(error: ValidationError) -> str:
     """What is wrong and where, without what was said."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"])) or "it"

@@ -33,7 +33,7 @@ from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.write_policy import MEMORIES, TAINTED_CONFIDENCE
 from opencrab.domain.value import Value
 from opencrab.engine.memory.archive.export import KINDS, member
-from opencrab.engine.memory.archive.file import Archive, told
+from opencrab.engine.memory.archive.file import Archive, describe_error
 from opencrab.engine.memory.archive.ids import Names
 from opencrab.engine.memory.beliefs_and_peers import look_out
 from opencrab.engine.memory.records import gate_of, mind_of, more, rewritten
@@ -192,7 +192,8 @@ def _values(archive: Archive, kind: str) -> Iterator[tuple[Value, str]]:
             value = KINDS[kind].model_validate(row)
         except ValidationError as error:
             raise Invalid(
-                f"{name}, line {number}: {told(error)}; nothing was taken in", field="archive"
+                f"{name}, line {number}: {describe_error(error)}; nothing was taken in",
+                field="archive",
             ) from None
         yield value, _id(kind, row)
 
@@ -262,10 +263,8 @@ def _require_id(agent_id: str, kind: str, value: Value, fact_id: str) -> None:
     try:
         new_fact(agent_id, kind, fact_id, value)
     except ValidationError as error:
-        raise Invalid(
-            f"{member(kind)}: {fact_id[:80]!r} is no id: {told(error)}; nothing was taken in",
-            field="archive",
-        ) from None
+        why = f"{fact_id[:80]!r} is no id: {describe_error(error)}"
+        raise Invalid(f"{member(kind)}: {why}; nothing was taken in", field="archive") from None
 
 
 def _require_room(facts: Facts, agent_id: str, memories: int) -> None:

@@ -57,7 +57,7 @@ def rules(name: str, language: Language) -> str:
     return _RULES[language].format(name=one_line(name))
 
 
-def asked(span: Span, about: str, sources: Iterable[str], language: Language) -> str:
+def summary_question(span: Span, about: str, sources: Iterable[str], language: Language) -> str:
     """The question with its sources, each of which is one line that cannot pretend to be two."""
     first, last = _EDGES[language]
     question = _ASKED[language, span].format(about=one_line(about))

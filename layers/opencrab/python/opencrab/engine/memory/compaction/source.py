@@ -31,11 +31,11 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.memory.compaction.prompt import (
     OVERHEAD_TOKENS,
-    asked,
     read_answer,
     rules,
     source_of_row,
     source_of_summary,
+    summary_question,
     tokens_of,
 )
 from opencrab.engine.models import router
@@ -155,7 +155,7 @@ class Digest:
         system = rules(work.profile.soul.persona_name, language)
         draft = self.draft
         about = self.stretch.key or f"{draft.since:%Y-%m-%d %H:%M} – {draft.until:%Y-%m-%d %H:%M}"
-        question = asked(self.stretch.span, about, self.sources, language)
+        question = summary_question(self.stretch.span, about, self.sources, language)
         output = output_limit(info, work.runtime.rules)
         return asking(work, info, manner, system=system, question=question, output=output)
 

@@ -14,7 +14,7 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentKind,
     AdjustmentState,
-    ended,
+    end_adjustment,
     mix_of,
     mixed_as,
 )
@@ -22,19 +22,24 @@ from opencrab.domain.learning.evidence import Evidence, Standing
 from opencrab.domain.learning.model_selection import Choice
 from opencrab.domain.learning.review_period import day_stretch
 from opencrab.domain.learning.settings import Trials
-from opencrab.domain.learning.signals import tried, withheld
-from opencrab.domain.learning.skill_lifecycle import indexed, placed
+from opencrab.domain.learning.signals import skills_on_trial, withheld_skills
+from opencrab.domain.learning.skill_lifecycle import index_skill, place_candidate
 from opencrab.domain.learning.treatment_effect import Verdict, effect_in
 from opencrab.domain.models.optimization import Aim, Leave, Wish
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.money.budget import Price
 from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus, SourceType
-from opencrab.domain.statistics.hash_bucket import drawn
+from opencrab.domain.statistics.hash_bucket import draw_bucket
 from opencrab.domain.usage.counters import Cell, Tally
-from opencrab.engine.learning.aggregation import Folded, closed, reckoned, split
+from opencrab.engine.learning.aggregation import Folded, close_days, compute_evidence, split
 from opencrab.engine.learning.changes import Change
-from opencrab.engine.learning.nightly.models import fallen, given_back, learned_mixes, watched
-from opencrab.engine.learning.nightly.skills import decided
+from opencrab.engine.learning.nightly.models import (
+    find_regressions,
+    given_back,
+    learned_mixes,
+    update_watches,
+)
+from opencrab.engine.learning.nightly.skills import decide_trials
 from opencrab.engine.learning.snapshot import Findings
 from opencrab.engine.learning.undo import before_it
 from opencrab.engine.simulation.learning.policies import Day, Decision, fitting
@@ -88,14 +93,14 @@ class Ours:
         mix = mix_of(self.mind, subject_of(asked.task))
         if mix is None:
             return self.world.models[FIRST_MODEL].name, 1.0
-        alias = drawn(mix.weights, "model", asked.id, mix.subject)
+        alias = draw_bucket(mix.weights, "model", asked.id, mix.subject)
         return self.routing.aliases[alias], mix.weights[alias] / sum(mix.weights.values())
 
     def skills(self, asked: Asked) -> tuple[list[Skill], list[Skill]]:
         """Those that fit; a withheld one leaves its place empty."""
         live = (skill.name for skill in self.mind.skills)
-        fit = fitting(self.world, asked, live, tried(self.mind))
-        resting = withheld(self.mind, asked.id, TRIALS.skill_percent)
+        fit = fitting(self.world, asked, live, skills_on_trial(self.mind))
+        resting = withheld_skills(self.mind, asked.id, TRIALS.skill_percent)
         return (
             [skill for skill in fit if skill.name not in resting],
             [skill for skill in fit if skill.name in resting],
@@ -103,18 +108,18 @@ class Ours:
 
     def measured(self, skills: Iterable[Skill]) -> tuple[str, ...]:
         """Those that are on trial."""
-        on_trial = tried(self.mind)
+        on_trial = skills_on_trial(self.mind)
         return tuple(skill.name for skill in skills if skill.name in on_trial)
 
     def night(self, day: int, seen: Day) -> None:
         """Fold the day, take back what fell, mix anew, and decide on skills."""
         found = self._findings(START.date() + timedelta(days=day), seen)
-        while fell := fallen(found):
+        while fell := find_regressions(found):
             for each in fell:
                 self._take_back(found, each)
             found = self._again(found)
         changes, _ = learned_mixes(found, given_back(found))
-        for change in (*changes, *decided(found)):
+        for change in (*changes, *decide_trials(found)):
             self._do(change)
             self._note(day, change.adjustment)
 
@@ -140,9 +145,9 @@ class Ours:
             created_at=at,
             updated_at=at,
         )
-        skill = placed(fresh, self.mind, TRIALS)
+        skill = place_candidate(fresh, self.mind, TRIALS)
         self.skills_kept[name] = skill
-        self.mind = indexed(self.mind, skill)
+        self.mind = index_skill(self.mind, skill)
 
     def _findings(self, day: date, seen: Day) -> Findings:
         """What is known when a day has ended."""
@@ -150,7 +155,7 @@ class Ours:
         signals = [each for one in self._open.values() for each in one.signals]
         said = [each for one in self._open.values() for each in one.opinions]
         grades = {row: grade for one in self._open.values() for row, grade in one.grades.items()}
-        days = reckoned(signals, said, grades, ended=day, worded={})
+        days = compute_evidence(signals, said, grades, ended=day, worded={})
         self.folded = split(day, self.standing, days)
         found = Findings(
             agent=self.agent,
@@ -169,10 +174,10 @@ class Ours:
             },
             day_micro_usd=self.world.day_micro_usd,
         )
-        counted = watched(found)
+        counted = update_watches(found)
         self.adjustments = [counted.get(each.id, each) for each in self.adjustments]
         if self.folded.closing:
-            self.standing = closed(self.folded, self.skills_kept)
+            self.standing = close_days(self.folded, self.skills_kept)
             for closing in self.folded.closing:
                 del self._open[closing]
         return self._again(found)
@@ -205,7 +210,7 @@ class Ours:
     def _take_back(self, found: Findings, made: Adjustment) -> None:
         self.mind = mixed_as(self.mind, made.subject, made.before)
         again = before_it(self.adjustments, made)
-        back = ended(made, AdjustmentState.ROLLED_BACK, found.at, found.period)
+        back = end_adjustment(made, AdjustmentState.ROLLED_BACK, found.at, found.period)
         for place, each in enumerate(self.adjustments):
             if each.id == made.id:
                 self.adjustments[place] = back
@@ -221,7 +226,9 @@ class Ours:
             self.skills_kept[skill.name] = skill
         over = {each.id for each in change.ends}
         self.adjustments = [
-            ended(each, AdjustmentState.SUPERSEDED, made.at, made.id) if each.id in over else each
+            end_adjustment(each, AdjustmentState.SUPERSEDED, made.at, made.id)
+            if each.id in over
+            else each
             for each in self.adjustments
         ]
         self.adjustments.append(made)

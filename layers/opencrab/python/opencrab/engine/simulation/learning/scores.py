@@ -168,9 +168,9 @@ def together(all_of: Sequence[Schooling]) -> Lessons:
     return Lessons(
         seeds=len(all_of),
         lying=all_of[0].lying,
-        effects_at_decision=held(fate for fate in fates if fate.night is not None),
-        effects=held(fates),
-        qualities=held(each for one in all_of for each in one.qualities),
+        effects_at_decision=coverage_of(fate for fate in fates if fate.night is not None),
+        effects=coverage_of(fates),
+        qualities=coverage_of(each for one in all_of for each in one.qualities),
         skills={kind: _decided([fate for fate in fates if fate.kind == kind]) for kind in KINDS},
         within_budget=all(each.within_budget for each in ours),
         unanswered=sum(each.unanswered for each in ours),
@@ -191,7 +191,7 @@ def together(all_of: Sequence[Schooling]) -> Lessons:
     )
 
 
-def held(intervals: Iterable[Interval]) -> Held:
+def coverage_of(intervals: Iterable[Interval]) -> Held:
     """How many of them hold the truth; those that are none are not counted."""
     known = [each.holds for each in intervals if each.holds is not None]
     return Held(held=sum(known), of=len(known))

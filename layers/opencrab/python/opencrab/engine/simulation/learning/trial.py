@@ -41,7 +41,7 @@ from opencrab.engine.simulation.learning.world import (
     Skill,
     World,
     acts,
-    shown,
+    judgement_rates,
     signals_of,
     world,
 )
@@ -165,7 +165,7 @@ class Pupil:
         """Keep what nobody in the world can know, of the model that was asked first."""
         less = self.worse.get(first.name, 0.0)
         quality = self.world.quality(first, turn.asked, turn.given, less)
-        judged, value = shown(quality, acts(turn.given))
+        judged, value = judgement_rates(quality, acts(turn.given))
         truth = self.models[turn.asked.task, first.name]
         truth[0] += judged * value * (1 - first.fails)
         truth[1] += judged
@@ -178,7 +178,7 @@ class Pupil:
             others = [each for each in turn.given if each is not skill]
             kept = self.effects[skill.name]
             for sums, skills in ((kept.given, [*others, skill]), (kept.held, others)):
-                judged, value = shown(self._quality(turn, skills), 0.0)
+                judged, value = judgement_rates(self._quality(turn, skills), 0.0)
                 sums[0] += judged * value
                 sums[1] += judged
 
@@ -238,11 +238,11 @@ def schooling(
         changes=len(ours.adjustments),
         taken_back=sum(each.state is AdjustmentState.ROLLED_BACK for each in ours.adjustments),
         undone=ours.newest_undone(),
-        dropped=dropped(found, nights),
+        dropped=run_quality_drop(found, nights),
     )
 
 
-def dropped(of: World, nights: int) -> Dropped:
+def run_quality_drop(of: World, nights: int) -> Dropped:
     """The same world, in which a model gets worse on the night on which it was chosen anew."""
     rule = Ours(of)
     pupil = Pupil(of, rule, best_mix(of))

@@ -208,7 +208,7 @@ def signals_of(
     return signals, opinions, luck[2] > 1 - CORRECTIONS * (1 - quality)
 
 
-def shown(quality: float, acts: float) -> tuple[float, float]:
+def judgement_rates(quality: float, acts: float) -> tuple[float, float]:
     """How often turns of a quality are judged at all, and what they are worth then on average.
 
     `acts` is how often models act in them; effects of skills are measured as if they never did.

@@ -14,7 +14,7 @@ from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.surroundings_text import RECENT_PART
-from opencrab.engine.turn.prompt.system_text import dropped, named_topic
+from opencrab.engine.turn.prompt.system_text import named_topic, omission_note
 from opencrab.engine.turn.prompt_cache import Earlier, Group, Shown
 from opencrab.engine.turn.work import Work
 from opencrab.ports.models.model import Said
@@ -80,7 +80,7 @@ def fitting(
     before = sorted((each for each in extra if each.place < first), key=lambda each: each.place)
     gone = first - 1 - len(before)
     lines = [text for last, text in names.items() if last < first][-TOPICS:]
-    note = (Said("user", dropped(language, gone, lines)),) if gone > 0 else ()
+    note = (Said("user", omission_note(language, gone, lines)),) if gone > 0 else ()
     opens = bool(before) and before[0].place == 1
     return (
         *_messages(before[:opens]),

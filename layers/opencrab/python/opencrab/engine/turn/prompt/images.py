@@ -32,7 +32,7 @@ _MARKS = (
 )
 
 
-def seen(work: Work, trigger: Group, image_tokens: int) -> Group:
+def with_images(work: Work, trigger: Group, image_tokens: int) -> Group:
     """The trigger with its pictures, for a model that counts each as so many tokens."""
     images = _images(work)
     *before, last = trigger.messages

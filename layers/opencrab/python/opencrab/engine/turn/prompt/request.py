@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.errors import Invalid
-from opencrab.domain.learning.signals import withheld
+from opencrab.domain.learning.signals import withheld_skills
 from opencrab.domain.memory.search_row import clearance, row_of_core
 from opencrab.domain.models.routing import Manner
 from opencrab.domain.text.terms import estimated_tokens
@@ -21,12 +21,12 @@ from opencrab.engine.runtime import Rules
 from opencrab.engine.skills.offering import fitting as fitting_skills
 from opencrab.engine.skills.offering import had, index, text_of
 from opencrab.engine.turn.prompt.history import earlier_of, fitting, recent_room
-from opencrab.engine.turn.prompt.images import seen
+from opencrab.engine.turn.prompt.images import with_images
 from opencrab.engine.turn.prompt.surroundings import orientation
 from opencrab.engine.turn.prompt.system_text import (
     core_text,
     goal_note,
-    heard,
+    instruction_text,
     system_text,
     volatile,
 )
@@ -68,7 +68,7 @@ def build_request(
     last = Said("user", "\n\n".join(filter(None, moment)))
     steps = _steps(work, {item.id: item for item in look.boundary.instructions})
     if work.prompt.shown is None:
-        work.prompt.shown = rendered(work.history, work.turn.agent_id, agent.language)
+        work.prompt.shown = render_history(work.history, work.turn.agent_id, agent.language)
     shown, trigger = _with_pictures(work, info, work.prompt.shown)
     fixed = _fixed_tokens(schemas, system) + _tokens((*steps, last))
     fixed += trigger.tokens if trigger else 0
@@ -95,7 +95,7 @@ def _window(work: Work, shown: tuple[Group, ...], trigger: Group | None, room: i
     language = work.profile.agent.language
 
     def one(line: Line) -> Group | None:
-        return next(iter(rendered((line,), work.turn.agent_id, language)), None)
+        return next(iter(render_history((line,), work.turn.agent_id, language)), None)
 
     own = recent_room(work.turn, work.runtime.rules)
     if own is not None:
@@ -123,7 +123,7 @@ def _with_pictures(
     trigger = next((group for group in shown if group.place == work.turn.trigger_line), None)
     if trigger is None:
         return shown, None
-    visible = seen(work, trigger, info.image_tokens) if info.vision else trigger
+    visible = with_images(work, trigger, info.image_tokens) if info.vision else trigger
     return tuple(visible if group is trigger else group for group in shown), visible
 
 
@@ -151,7 +151,7 @@ def _find_skills(work: Work) -> None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
     else:
         percent = work.runtime.rules.trials.skill_percent
-        resting = withheld(work.profile.mind, work.turn.id, percent)
+        resting = withheld_skills(work.profile.mind, work.turn.id, percent)
         # A skill that was shipped since under the name of one on trial is not on trial.
         resting = frozenset(name for name in resting if shipped.find(name) is None)
         fit = fitting_skills(skills, about)
@@ -189,7 +189,7 @@ def input_limit(info: ModelInfo, output_tokens: int) -> int:
     return min(info.max_input_tokens, info.max_total_tokens - output_tokens)
 
 
-def rendered(lines: tuple[Line, ...], agent_id: str, language: Language) -> tuple[Group, ...]:
+def render_history(lines: tuple[Line, ...], agent_id: str, language: Language) -> tuple[Group, ...]:
     """The history as groups that are shown whole: a call never without its result."""
     groups = []
     for line in lines:
@@ -209,7 +209,7 @@ def _shown(line: Line, agent_id: str, language: Language) -> Shown:
             return (Said("assistant", line.text),)
         case LineKind.SYSTEM if line.audience is Audience.AGENTS:
             giver = _person(line.speaker_name, line.speaker_id)
-            return (Said("user", heard(language, line.text, line.authority, giver)),)
+            return (Said("user", instruction_text(language, line.text, line.authority, giver)),)
         case LineKind.SPEECH | LineKind.SYSTEM:
             name = "OpenCrab" if line.from_agent and line.kind is LineKind.SYSTEM else None
             speaker = name or _person(line.speaker_name, line.speaker_id)
@@ -252,7 +252,10 @@ def _heard(
 ) -> list[Said]:
     given = [instructions[key] for key in ids if key in instructions]
     return [
-        Said("user", heard(language, each.text, each.authority, _person(each.name, each.by)))
+        Said(
+            "user",
+            instruction_text(language, each.text, each.authority, _person(each.name, each.by)),
+        )
         for each in given
     ]
 

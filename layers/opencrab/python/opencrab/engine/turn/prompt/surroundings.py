@@ -14,8 +14,8 @@ from opencrab.domain.memory.salient_beliefs import OUTLOOK, Outlook
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.surroundings_text import Moment, oriented
-from opencrab.engine.turn.prompt.system_text import heard
+from opencrab.engine.turn.prompt.surroundings_text import Moment, render_surroundings
+from opencrab.engine.turn.prompt.system_text import instruction_text
 from opencrab.engine.turn.prompt_cache import Around
 from opencrab.engine.turn.work import Work
 from opencrab.ports.documents import Facts
@@ -104,11 +104,11 @@ def orientation(work: Work, around: Around, now: datetime, memory_used: int = 0)
         reason=woke.text if beats and woke is not None else "",
         budget=_budget(work, agent),
     )
-    told = oriented(around, moment, autonomy, memory_used)
+    told = render_surroundings(around, moment, autonomy, memory_used)
     instructions = agent.heartbeat.instructions.strip()
     if not beats or not agent.heartbeat.acts_unasked:
         return told
-    return "\n\n".join((heard(agent.language, instructions, Authority.OWNER, ""), told))
+    return "\n\n".join((instruction_text(agent.language, instructions, Authority.OWNER, ""), told))
 
 
 def _budget(work: Work, agent: Agent) -> str:

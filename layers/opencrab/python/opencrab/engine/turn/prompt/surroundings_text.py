@@ -13,11 +13,11 @@ from opencrab.domain.agents.soul import Drives
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.goals.goal import Goal, Receipt
 from opencrab.domain.goals.priority import Score
-from opencrab.domain.goals.selection import ranked
+from opencrab.domain.goals.selection import rank_goals
 from opencrab.domain.memory.peer import Peer, trust
 from opencrab.domain.memory.salient_beliefs import BriefBelief
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.truncation import capped
+from opencrab.engine.turn.prompt.truncation import truncate_lines
 from opencrab.engine.turn.prompt_cache import Around
 from opencrab.ports.turn.action import one_line
 
@@ -94,12 +94,14 @@ _WORDS = {
 }
 
 
-def oriented(around: Around, moment: Moment, autonomy: Autonomy, memory_used: int = 0) -> str:
+def render_surroundings(
+    around: Around, moment: Moment, autonomy: Autonomy, memory_used: int = 0
+) -> str:
     """What an agent is told when it wakes; `memory_used` tokens of memory are told elsewhere."""
     shares, language = autonomy.shares, moment.language
-    goals = capped(_goals(around, moment), shares.world // 2, language)
-    events = capped(_events(around.events, moment), shares.world // 2, language)
-    recent = capped(_recent(around.goals, moment), shares.recent // RECENT_PART, language)
+    goals = truncate_lines(_goals(around, moment), shares.world // 2, language)
+    events = truncate_lines(_events(around.events, moment), shares.world // 2, language)
+    recent = truncate_lines(_recent(around.goals, moment), shares.recent // RECENT_PART, language)
     parts = (
         _head(around, moment, autonomy),
         goals,
@@ -128,7 +130,7 @@ def _head(around: Around, moment: Moment, autonomy: Autonomy) -> str:
 
 def _goals(around: Around, moment: Moment) -> str:
     words = _WORDS[moment.language]
-    order = ranked(around.goals, around.capability, moment.drives, moment.now)
+    order = rank_goals(around.goals, around.capability, moment.drives, moment.now)
     rows = [_goal(goal, score, moment) for goal, score in order[:GOALS]]
     if len(order) > GOALS:
         rows.append(words["more_goals"].format(count=len(order) - GOALS))
@@ -169,11 +171,11 @@ def _memory(around: Around, moment: Moment, autonomy: Autonomy, room: int) -> st
     """Notes in half of the room at most, peers in a quarter, and beliefs in what is left."""
     words, language, working = _WORDS[moment.language], moment.language, around.working
     notes = f"{words['working']}\n{working.text}" if working is not None and working.text else ""
-    notes = capped(notes, room // 2, language)
-    peers = capped(_peers(around.outlook.peers, moment, autonomy), room // 4, language)
+    notes = truncate_lines(notes, room // 2, language)
+    peers = truncate_lines(_peers(around.outlook.peers, moment, autonomy), room // 4, language)
     left = room // 2 if notes else room - (room // 4 if peers else 0)
     left -= room // 4 if notes and peers else 0
-    beliefs = capped(_beliefs(around.outlook.beliefs, moment), left, language)
+    beliefs = truncate_lines(_beliefs(around.outlook.beliefs, moment), left, language)
     return "\n".join(part for part in (beliefs, peers, notes) if part)
 
 

@@ -12,7 +12,7 @@ from opencrab.domain.models.routing import Basis, ModelChosen, Routing, Use
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import Language
 from opencrab.engine.phrases import phrase
-from opencrab.engine.turn.prompt.truncation import capped
+from opencrab.engine.turn.prompt.truncation import truncate_lines
 from opencrab.engine.turn.work import Look, Work
 from opencrab.ports.turn.action import one_line
 
@@ -91,7 +91,7 @@ def system_text(
     if shares is not None:
         who = _in_order(who, shares.identity, language)
         used = estimated_tokens(_RULES[language]) + estimated_tokens(place)
-        skills = capped(skills, max(shares.rules - used, 0), language)
+        skills = truncate_lines(skills, max(shares.rules - used, 0), language)
     return _RULES[language].format(
         name=profile.soul.persona_name,
         identity=who[0],
@@ -105,7 +105,7 @@ def _in_order(texts: Sequence[str], room: int, language: Language) -> list[str]:
     """The texts as far as they fit, each in the room that those before it have left."""
     kept = list[str]()
     for text in texts:
-        kept.append(capped(text, max(room, 0), language))
+        kept.append(truncate_lines(text, max(room, 0), language))
         room -= estimated_tokens(kept[-1])
     return kept
 
@@ -178,7 +178,7 @@ def goal_note(work: Work) -> str:
     return phrase(key, language, rows="\n".join(rows), cause=goal.stuck, **facts)
 
 
-def heard(language: Language, text: str, authority: Authority, giver: str) -> str:
+def instruction_text(language: Language, text: str, authority: Authority, giver: str) -> str:
     """An instruction, which people in the session do not see; who is no owner is named."""
     if authority is Authority.OWNER:
         mark = {Language.JA: "オーナーからの指示", Language.EN: "Instruction from the owner"}
@@ -191,7 +191,7 @@ def heard(language: Language, text: str, authority: Authority, giver: str) -> st
     return f"[{other[language].format(named=named)}] {text}"
 
 
-def dropped(language: Language, count: int, topics: Sequence[str] = ()) -> str:
+def omission_note(language: Language, count: int, topics: Sequence[str] = ()) -> str:
     """Says how much of the history is not shown, and what the newest of it was about."""
     if language is Language.JA:
         note = f"[これより前の{count}行は省略されています]"

@@ -9,7 +9,7 @@ from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, 
 from opencrab.gateways.cli.language.sentences import Speech, Tongue
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
-from opencrab.gateways.cli.terminal.input import ask, ask_needed, ask_one_of, confirmed
+from opencrab.gateways.cli.terminal.input import ask, ask_needed, ask_one_of, confirm
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -85,9 +85,9 @@ def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
     if any(value is not None for value in draft.values()):
         wanted = _with_draft(found, draft)
     elif terminal.interactive:
-        from opencrab.gateways.cli.terminal.editor import edited
+        from opencrab.gateways.cli.terminal.editor import edit_value
 
-        wanted = edited(terminal, _editable(found))
+        wanted = edit_value(terminal, _editable(found))
     else:
         raise typer.BadParameter(terminal.words("nothing_to_edit"), param_hint="--name")
     changed = _save(terminal, found, wanted)
@@ -106,7 +106,7 @@ def retire_agent(
     """Retire an agent for good; what it said and wrote stays."""
     found = find_agent(terminal, agent)
     question = terminal.words("really_retire", name=found["name"])
-    if not confirmed(terminal, question, yes=yes, needed="yes_needed"):
+    if not confirm(terminal, question, yes=yes, needed="yes_needed"):
         terminal.say("unchanged", name=found["name"])
         return
     retired = terminal.client.delete("agents", found["id"])

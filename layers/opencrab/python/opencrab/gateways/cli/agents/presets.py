@@ -36,10 +36,10 @@ def seed_agent(
 @command
 def list_presets(terminal: Terminal) -> None:
     """List the presets."""
-    from opencrab.engine.agents.presets import known
+    from opencrab.engine.agents.presets import all_presets
 
     language = _language(terminal)
-    words = {each.key: each.words[language] for each in known()}
+    words = {each.key: each.words[language] for each in all_presets()}
     if terminal.options.json:
         rows = [{"preset": key, "name": of.name, "what": of.purpose} for key, of in words.items()]
         terminal.json(rows)
@@ -53,9 +53,9 @@ def _made(terminal: Terminal, each: "Preset", name: str | None) -> dict[str, Any
 
     None where there is one already that is not quite the same any more.
     """
-    from opencrab.engine.agents.presets import drafted
+    from opencrab.engine.agents.presets import draft_agent
 
-    draft = drafted(each, _language(terminal), name)
+    draft = draft_agent(each, _language(terminal), name)
     key = f"seed-{each.key}-{(name or '').encode().hex()[:40]}"
     body = draft.model_dump(mode="json", exclude_unset=True)
     try:

@@ -8,7 +8,7 @@ from opencrab.domain.errors import Conflict, NotFound
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, argument, option
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
 from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.input import confirmed, text_given
+from opencrab.gateways.cli.terminal.input import confirm, text_given
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import visible
@@ -76,9 +76,9 @@ def edit_schedule(
     if any(value is not None for value in changes.values()):
         wanted = _written(terminal, changes)
     elif terminal.interactive:
-        from opencrab.gateways.cli.terminal.editor import edited
+        from opencrab.gateways.cli.terminal.editor import edit_value
 
-        wanted = edited(terminal, {name: shown[name] for name in _WRITTEN})
+        wanted = edit_value(terminal, {name: shown[name] for name in _WRITTEN})
     else:
         raise typer.BadParameter(terminal.words("schedule_nothing"), param_hint="--when")
     _change(terminal, place, shown, wanted)
@@ -114,7 +114,7 @@ def delete_schedule(
     """Delete a schedule; what it has begun goes on."""
     place, shown = _found(terminal, agent, schedule)
     question = terminal.words("really_delete_schedule", name=shown["name"])
-    if not confirmed(terminal, question, yes=yes, needed="schedule_yes"):
+    if not confirm(terminal, question, yes=yes, needed="schedule_yes"):
         terminal.say("unchanged", name=shown["name"])
         return
     gone = terminal.client.delete(*place)

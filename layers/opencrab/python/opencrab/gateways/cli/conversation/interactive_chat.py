@@ -9,7 +9,7 @@ from rich.text import Text
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.gateways.cli.conversation.sessions import read_lines
 from opencrab.gateways.cli.terminal.command import explain
-from opencrab.gateways.cli.terminal.exchange import WAIT_SECONDS, Exchange, checked, patience_of
+from opencrab.gateways.cli.terminal.exchange import WAIT_SECONDS, Exchange, check_text, patience_of
 from opencrab.gateways.cli.terminal.input import agrees, line_editing, read_text
 from opencrab.gateways.cli.terminal.lines import draw_line, draw_speech
 from opencrab.gateways.cli.terminal.lookup import AgentView, open_session
@@ -110,7 +110,7 @@ class Dialogue:
         self._exchange = Exchange(
             self._terminal.client,
             self._session["id"],
-            checked(self._terminal, text),
+            check_text(self._terminal, text),
             self._speaker,
         )
         self._terminal.line()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from opencrab.gateways.cli.terminal.exchange import Exchange, checked, patience_of
+from opencrab.gateways.cli.terminal.exchange import Exchange, check_text, patience_of
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -19,7 +19,7 @@ class Speaker:
 
     def say(self, text: str) -> None:
         """Say one thing and write what comes back."""
-        text = checked(self._terminal, text)
+        text = check_text(self._terminal, text)
         self._session_id = self._session_id or self._place()
         exchange = Exchange(self._terminal.client, self._session_id, text, self._name)
         waiting = self._hear(exchange)

@@ -10,9 +10,9 @@ from rich.text import Text
 from opencrab.domain.errors import OpenCrabError
 from opencrab.gateways.cli.terminal.amounts import money
 from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.tables import indented, prose
+from opencrab.gateways.cli.terminal.tables import indent, prose
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean, shortened
+from opencrab.gateways.cli.terminal.text import clean, truncate_line
 
 _ARGUMENTS = 400
 _RESULT = 800
@@ -30,7 +30,7 @@ def tell(terminal: Terminal, turn: dict[str, Any]) -> None:
     for line in lines:
         if line["turn_id"] == turn["id"] and line["kind"] != "approval":
             terminal.draw(Text(f"» {clean(line['speaker_name'])}", style="bold cyan"))
-            terminal.draw(indented(prose(line["text"])))
+            terminal.draw(indent(prose(line["text"])))
     _end(terminal, turn, told=any(line["text"] == turn["note"] for line in lines))
 
 
@@ -49,7 +49,7 @@ def _begin(terminal: Terminal, turn: dict[str, Any], lines: list[dict[str, Any]]
     terminal.draw(Text(trigger), style="dim")
     for line in lines:
         if line["message_id"] == turn["message_id"] and not line["from_agent"]:
-            terminal.draw(indented(prose(f"{line['speaker_name']}: {line['text']}")))
+            terminal.draw(indent(prose(f"{line['speaker_name']}: {line['text']}")))
 
 
 def _step(terminal: Terminal, step: dict[str, Any]) -> None:
@@ -85,7 +85,7 @@ def _figures(terminal: Terminal, step: dict[str, Any]) -> Iterator[str]:
 def _call(terminal: Terminal, call: dict[str, Any]) -> None:
     mark = _MARKS.get(call["state"], "✗")
     arguments = _json(call.get("arguments"), _ARGUMENTS)
-    terminal.draw(indented(Text(f"{mark} {clean(call['name'])} {arguments}".rstrip())))
+    terminal.draw(indent(Text(f"{mark} {clean(call['name'])} {arguments}".rstrip())))
     approval = call.get("approval")
     if approval:
         key = {None: "story_asked", True: "story_approved", False: "story_rejected"}
@@ -120,7 +120,7 @@ def _end(terminal: Terminal, turn: dict[str, Any], *, told: bool) -> None:
 
 def _detail(terminal: Terminal, label: str, text: str, style: str) -> None:
     shown = Text(f"{label} " if label.strip() else label, style="dim")
-    terminal.draw(indented(shown.append_text(Text(clean(text), style=style))))
+    terminal.draw(indent(shown.append_text(Text(clean(text), style=style))))
 
 
 def _lines(terminal: Terminal, turn: dict[str, Any]) -> list[dict[str, Any]]:
@@ -135,7 +135,7 @@ def _lines(terminal: Terminal, turn: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _json(value: object, length: int) -> str:
-    return "" if not value else shortened(json.dumps(value, ensure_ascii=False), length)
+    return "" if not value else truncate_line(json.dumps(value, ensure_ascii=False), length)
 
 
 def _seconds(turn: dict[str, Any]) -> str:

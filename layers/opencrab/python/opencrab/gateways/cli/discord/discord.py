@@ -8,7 +8,7 @@ import typer
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, option
 from opencrab.gateways.cli.terminal.command import command, command_with, parameter
-from opencrab.gateways.cli.terminal.input import confirmed
+from opencrab.gateways.cli.terminal.input import confirm
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.options import RelayWay
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -43,7 +43,7 @@ def register(
         _draw_difference(terminal, found)
     if changes:
         question, needed = terminal.words("discord_really_register"), "discord_yes_needed"
-        if not confirmed(terminal, question, yes=yes, needed=needed, default=True):
+        if not confirm(terminal, question, yes=yes, needed=needed, default=True):
             terminal.say("discord_not_registered")
             return
         body = {} if guild is None else {"guild_id": guild}

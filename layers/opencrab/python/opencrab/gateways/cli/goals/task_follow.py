@@ -22,9 +22,9 @@ from opencrab.gateways.cli.terminal.command import explain
 from opencrab.gateways.cli.terminal.exchange import TRIES
 from opencrab.gateways.cli.terminal.input import agrees, ask
 from opencrab.gateways.cli.terminal.lookup import AgentView
-from opencrab.gateways.cli.terminal.tables import indented, prose
+from opencrab.gateways.cli.terminal.tables import indent, prose
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import shortened, visible
+from opencrab.gateways.cli.terminal.text import truncate_line, visible
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -51,7 +51,7 @@ def tell_end(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
     """What came of a task, or what it waits for and how it goes on."""
     name, task_id = agent["name"], task["id"]
     if task["report"] and terminal.interactive:
-        terminal.draw(indented(prose(task["report"])))
+        terminal.draw(indent(prose(task["report"])))
     elif task["report"]:
         terminal.line(task["report"])
     for what in _untold(task):
@@ -239,7 +239,7 @@ class _Lines(_Nowhere):
         if place := place_of(words, task):
             self._tell(place, place)
         if task["thinking"]:
-            thought = shortened(task["thinking"], _THOUGHT)
+            thought = truncate_line(task["thinking"], _THOUGHT)
             self._tell(f"{task['turn_id']} {thought}", f"  ({thought})")
         for deed in task["actions"]:
             if deed["mark"] in {"done", "failed"}:

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from opencrab.gateways.cli.language.sentences import Speech
 from opencrab.gateways.cli.terminal.amounts import money
-from opencrab.gateways.cli.terminal.tables import indented
+from opencrab.gateways.cli.terminal.tables import indent
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean, shortened, visible
+from opencrab.gateways.cli.terminal.text import clean, truncate_line, visible
 
 TaskView = dict[str, Any]
 
@@ -75,13 +75,13 @@ def draw_task(terminal: Terminal, task: TaskView, *, details: bool = False) -> N
     terminal.draw(Text(clean(told), style="bold"))
     terminal.draw(Text(figures(words, task)), style="dim")
     for row in _plan(words, task):
-        terminal.draw(indented(row))
+        terminal.draw(indent(row))
     for deed in task["actions"]:
-        terminal.draw(indented(_deed(deed)))
+        terminal.draw(indent(_deed(deed)))
         for text in _carried(deed) if details else ():
             terminal.draw(Padding.indent(Text(clean(text), style="dim"), 4))
     if task["thinking"]:
-        terminal.draw(indented(_thought(words, task)))
+        terminal.draw(indent(_thought(words, task)))
 
 
 def figures(words: Speech, task: TaskView) -> str:
@@ -144,7 +144,7 @@ def _deed(deed: TaskView) -> Text:
     if deed["seconds"] is not None:
         row.append(f" {deed['seconds']:.1f} s", style="dim")
     if deed["mark"] == "failed" and deed["result"]:
-        row.append(f" → {shortened(deed['result'], _RESULT)}", style="red")
+        row.append(f" → {truncate_line(deed['result'], _RESULT)}", style="red")
     return row
 
 
@@ -162,5 +162,5 @@ def _question(words: Speech, asked: TaskView) -> Iterator[Text]:
 
 
 def _thought(words: Speech, task: TaskView) -> Text:
-    text = words("task_thinks", text=shortened(task["thinking"], _THOUGHT))
+    text = words("task_thinks", text=truncate_line(task["thinking"], _THOUGHT))
     return Text(text, style="italic dim")

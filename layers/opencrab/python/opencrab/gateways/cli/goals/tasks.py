@@ -42,10 +42,10 @@ def run_task(
 ) -> None:
     """Let an agent plan and carry out an instruction, and watch it."""
     from opencrab.gateways.cli.goals.task_follow import follow
-    from opencrab.gateways.cli.terminal.exchange import checked
+    from opencrab.gateways.cli.terminal.exchange import check_text
 
     found = find_agent(terminal, agent)
-    given = {"instruction": checked(terminal, instruction), "name": name, "budget_usd": budget}
+    given = {"instruction": check_text(terminal, instruction), "name": name, "budget_usd": budget}
     body = {field: value for field, value in given.items() if value is not None}
     follow(terminal, found, terminal.client.post("agents", found["id"], "tasks", body=body))
 
@@ -127,11 +127,11 @@ def steer_task(
     ],
 ) -> None:
     """Say something that the agent hears before its next step."""
-    from opencrab.gateways.cli.terminal.exchange import checked
+    from opencrab.gateways.cli.terminal.exchange import check_text
 
     first, *more = words
     task = first if more and _TASK.fullmatch(first) else None
-    text = checked(terminal, " ".join(words if task is None else more))
+    text = check_text(terminal, " ".join(words if task is None else more))
     found = find_agent(terminal, agent)
     task = task or _only(terminal, found, _OPEN)
     steered = terminal.client.post(

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from opencrab.gateways.cli.terminal.amounts import (
     UNKNOWN,
-    counted,
     dollars,
-    estimated,
-    measured,
+    format_count,
+    format_effect,
+    format_estimate,
     percent,
     seconds,
 )
@@ -80,7 +80,7 @@ def _usage(terminal: Terminal, shown: Found) -> None:
         rows = [
             (
                 each["model"],
-                counted(each["calls"]),
+                format_count(each["calls"]),
                 percent(each["share_of_calls"]),
                 dollars(each["cost_micro_usd"]),
                 percent(each["share_of_cost"]),
@@ -91,11 +91,11 @@ def _usage(terminal: Terminal, shown: Found) -> None:
         days = [
             (
                 each["day"],
-                counted(each["calls"]),
-                counted(each["failed"]),
+                format_count(each["calls"]),
+                format_count(each["failed"]),
                 dollars(each["cost_micro_usd"]),
-                counted(each["turns"]),
-                counted(each["spoke"]),
+                format_count(each["turns"]),
+                format_count(each["spoke"]),
             )
             for each in shown["days"][-_LISTED:]
         ]
@@ -130,7 +130,7 @@ def _skills(terminal: Terminal, shown: Found) -> None:
             turns = f"{trial['turns']} / {trial['most_turns']}" if trial else UNKNOWN
             compared = f"{effect['given']} / {effect['held']}"
             rows.append(
-                (each["name"], waits, each["uses"], measured(words, effect), compared, turns)
+                (each["name"], waits, each["uses"], format_effect(words, effect), compared, turns)
             )
         heads = ("skill", "status", "usage", "effect", "with_without", "trial")
         terminal.table(heads, rows)
@@ -168,7 +168,7 @@ def _learned(terminal: Terminal, shown: Found) -> None:
     if shown["reason"]:
         terminal.say("no_quality_yet")
     weeks = [
-        (each["week"], each["turns"], each["judged"], estimated(words, each["quality"]))
+        (each["week"], each["turns"], each["judged"], format_estimate(words, each["quality"]))
         for each in shown["weeks"][-_LISTED:]
     ]
     if weeks:
@@ -210,7 +210,7 @@ def _memory(terminal: Terminal, shown: Found) -> None:
     effect = shown["effect"]
     terminal.say(
         "memories_change",
-        effect=measured(words, effect),
+        effect=format_effect(words, effect),
         given=effect["given"],
         held=effect["held"],
         percent=shown["withheld_percent"],
@@ -233,10 +233,10 @@ def _period(terminal: Terminal, since: str | None, as_of: str | None) -> None:
 def _totals(terminal: Terminal, of: Found) -> None:
     terminal.say(
         "calls_told",
-        calls=counted(of["calls"]),
-        failed=counted(of["failed"]),
-        input=counted(of["input_tokens"]),
-        output=counted(of["output_tokens"]),
+        calls=format_count(of["calls"]),
+        failed=format_count(of["failed"]),
+        input=format_count(of["input_tokens"]),
+        output=format_count(of["output_tokens"]),
         cost=dollars(of["cost_micro_usd"]),
         latency=seconds(of["mean_latency_ms"]),
     )
@@ -246,11 +246,11 @@ def _figures(terminal: Terminal, of: Found) -> tuple[str, ...]:
     worth = of["cost_efficiency"]
     per_dollar = UNKNOWN if worth is None else worth
     return (
-        counted(of["calls"]),
-        counted(of["failed"]),
+        format_count(of["calls"]),
+        format_count(of["failed"]),
         dollars(of["cost_micro_usd"]),
         seconds(of["mean_latency_ms"]),
-        estimated(terminal.words, of["quality"]),
+        format_estimate(terminal.words, of["quality"]),
         terminal.words("ground_free") if worth == "free" else clean(per_dollar),
     )
 

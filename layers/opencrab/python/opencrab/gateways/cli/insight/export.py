@@ -19,13 +19,13 @@ def export_state(
     directory: Annotated[Path, option("The folder to write to.")] = Path("logs"),
 ) -> None:
     """Write an agent's state.json, and add what is new to its events.jsonl."""
-    from opencrab.gateways.cli.insight.export_files import Damaged, Ledger, written
+    from opencrab.gateways.cli.insight.export_files import Damaged, Ledger, write_state
 
     found = named_or_only(terminal, agent)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         ledger = Ledger.opened(directory, found["id"])
-        state = written(directory, terminal.client.get("agents", found["id"], "state"))
+        state = write_state(directory, terminal.client.get("agents", found["id"], "state"))
         count = 0
         place: str | None = ledger.place
         while True:

@@ -63,10 +63,10 @@ def _follow(
 ) -> None:
     from rich.live import Live
 
-    from opencrab.gateways.cli.insight.pane_view import drawn
+    from opencrab.gateways.cli.insight.pane_view import render_panes
 
     def picture() -> "Group":
-        return drawn(terminal, name, look(), unfolded=unfolded)
+        return render_panes(terminal, name, look(), unfolded=unfolded)
 
     try:
         with Live(

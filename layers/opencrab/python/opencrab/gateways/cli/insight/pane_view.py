@@ -13,7 +13,7 @@ from opencrab.gateways.cli.terminal.amounts import money
 from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.tables import fact_table
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean, shortened
+from opencrab.gateways.cli.terminal.text import clean, truncate_line
 
 _LINE = 160
 _MARKS = {"pending": "·", "active": "▶", "done": "✓", "fail": "✗"}
@@ -31,7 +31,7 @@ _MIB = 1 << 20
 Pair = tuple[str, object]
 
 
-def drawn(
+def render_panes(
     terminal: Terminal, name: str, panes: Sequence[dict[str, Any]], *, unfolded: bool
 ) -> Group:
     """All panes, one below the other."""
@@ -51,7 +51,7 @@ def drawn(
 
 
 def _said(text: str) -> Text:
-    return Text("\n".join(shortened(line, _LINE) for line in text.splitlines()))
+    return Text("\n".join(truncate_line(line, _LINE) for line in text.splitlines()))
 
 
 def _plan(words: Speech, plan: dict[str, Any], *, unfolded: bool) -> Text:
@@ -69,7 +69,7 @@ def _plan(words: Speech, plan: dict[str, Any], *, unfolded: bool) -> Text:
 def _row(row: str) -> str:
     """A row cut to a length, its place under another one kept."""
     indent = len(row) - len(row.lstrip())
-    return " " * indent + shortened(row, _LINE)
+    return " " * indent + truncate_line(row, _LINE)
 
 
 def _inspected(words: Speech, seen: dict[str, Any]) -> Iterator[Pair]:
@@ -108,4 +108,4 @@ def _mib(size: int) -> str:
 
 def _pairs(pairs: Iterator[Pair]) -> Table:
     known = ((name, value) for name, value in pairs if value not in (None, ""))
-    return fact_table((name, Text(shortened(value, _LINE * 2))) for name, value in known)
+    return fact_table((name, Text(truncate_line(value, _LINE * 2))) for name, value in known)

@@ -9,7 +9,7 @@ from typing import Any
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.terminal.exchange import TRIES
 from opencrab.gateways.cli.terminal.lines import draw_action, draw_speech
-from opencrab.gateways.cli.terminal.tables import indented, prose
+from opencrab.gateways.cli.terminal.tables import indent, prose
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 AGAIN_SECONDS = 1.0
@@ -72,7 +72,7 @@ class Teller:
         """Draw an event, or keep it until the rest of its line is there."""
         kind, metadata = event["type"], event.get("metadata", {})
         if kind == "RUN_ERROR":
-            self._terminal.draw(indented(prose(event["message"])), style="yellow")
+            self._terminal.draw(indent(prose(event["message"])), style="yellow")
             return
         if kind == "CUSTOM" and event["name"] == "gap":
             self._terminal.dim(self._terminal.words("watch_gap", **event["value"]))
@@ -90,7 +90,7 @@ class Teller:
             draw_action(self._terminal, _action(pieces, metadata))
         elif kind == "inner_voice":
             text = _joined(pieces)
-            self._terminal.draw(indented(prose(f"({name}: {text})")), style="dim italic")
+            self._terminal.draw(indent(prose(f"({name}: {text})")), style="dim italic")
         else:
             agent = bool(metadata["fromAgent"])
             draw_speech(self._terminal, name, _joined(pieces), kind, agent=agent)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.amounts import dollars, estimated, percent, seconds
+from opencrab.gateways.cli.terminal.amounts import dollars, format_estimate, percent, seconds
 from opencrab.gateways.cli.terminal.arguments import AgentName, Period, option
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.lookup import find_agent
@@ -70,7 +70,7 @@ def _tasks(terminal: Terminal, tasks: list[Found]) -> None:
                     *label,
                     task["model"] if of == "now" else f"→ {task['other']}",
                     dollars(done["cost_micro_usd"]),
-                    estimated(words, done["quality"]),
+                    format_estimate(words, done["quality"]),
                     seconds(done["latency_ms"]),
                 )
             )
@@ -93,8 +93,8 @@ def _totals(terminal: Terminal, shown: Found) -> None:
     else:
         terminal.say(
             "whatif_quality",
-            now=estimated(words, now["quality"]),
-            then=estimated(words, then["quality"]),
+            now=format_estimate(words, now["quality"]),
+            then=format_estimate(words, then["quality"]),
             share=percent(shown["quality_share"]),
         )
     if then["latency_ms"] is not None:

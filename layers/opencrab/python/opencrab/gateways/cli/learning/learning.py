@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.terminal.amounts import (
-    counted,
     dollars,
-    estimated,
-    measured,
+    format_count,
+    format_effect,
+    format_estimate,
     percent,
     seconds,
 )
@@ -146,7 +146,7 @@ def _skill(terminal: Terminal, each: Found) -> None:
     words, effect, trial = terminal.words, each["effect"], each["trial"]
     terminal.say(
         "trial_shows",
-        effect=measured(words, effect),
+        effect=format_effect(words, effect),
         given=effect["given"],
         held=effect["held"],
         percent=each["withheld_percent"],
@@ -170,9 +170,9 @@ def _models(terminal: Terminal, each: Found) -> None:
             model["model"],
             model["name"] or words("not_set_up"),
             percent(model["weight"]),
-            counted(model["turns"]),
-            estimated(words, model["quality"]),
-            estimated(words, model["off_policy"]),
+            format_count(model["turns"]),
+            format_estimate(words, model["quality"]),
+            format_estimate(words, model["off_policy"]),
             dollars(model["cost_micro_usd"]),
             seconds(model["latency_ms"]),
         )
@@ -188,7 +188,7 @@ def _memory(terminal: Terminal, each: Found) -> None:
     effect = each["effect"]
     terminal.say(
         "memories_change",
-        effect=measured(terminal.words, effect),
+        effect=format_effect(terminal.words, effect),
         given=effect["given"],
         held=effect["held"],
         percent=each["withheld_percent"],
@@ -247,7 +247,7 @@ def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
         said.append(
             words(
                 "rests_on_points",
-                effect=measured(words, numbers),
+                effect=format_effect(words, numbers),
                 given=numbers["given"],
                 held=numbers["held"],
             )
@@ -260,7 +260,7 @@ def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
         said.append(
             words(
                 "rests_on_quality",
-                quality=estimated(words, numbers["quality"]),
+                quality=format_estimate(words, numbers["quality"]),
                 cost=dollars(numbers["cost_micro_usd"]),
             )
         )
@@ -321,9 +321,9 @@ def _reviewed(terminal: Terminal, looked: Found) -> None:
 def _points(terminal: Terminal, review: Found) -> str:
     effect = review["effect"]
     if effect is None:
-        return measured(terminal.words, None)
+        return format_effect(terminal.words, None)
     points = {("points" if key == "mean" else key): 100 * effect[key] for key in _LIMITS}
-    return measured(terminal.words, points)
+    return format_effect(terminal.words, points)
 
 
 _LIMITS = ("mean", "low", "high")

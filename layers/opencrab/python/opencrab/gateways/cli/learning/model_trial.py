@@ -14,7 +14,7 @@ import typer
 from opencrab.gateways.cli.terminal.amounts import (
     UNKNOWN,
     dollars,
-    estimated,
+    format_estimate,
     in_steps,
     percent,
     seconds,
@@ -109,7 +109,7 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
     rows = [
         (
             each["model"],
-            estimated(words, each["score"]),
+            format_estimate(words, each["score"]),
             f"{each['scored']} / {len(each['tasks'])}",
             dollars(each["cost_micro_usd"]),
             seconds(each["latency_ms"]),

@@ -15,7 +15,7 @@ from opencrab.gateways.cli.terminal.dates import moment
 from opencrab.gateways.cli.terminal.input import agrees, require_person, text_given
 from opencrab.gateways.cli.terminal.lookup import AgentView, named_or_only
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import shortened, visible
+from opencrab.gateways.cli.terminal.text import truncate_line, visible
 
 MemoryView = dict[str, Any]
 Wish = dict[str, Any]
@@ -234,7 +234,7 @@ def _draw(terminal: Terminal, memories: list[MemoryView]) -> None:
         (
             memory["id"],
             memory["category"],
-            shortened(memory["content"], _SHOWN),
+            truncate_line(memory["content"], _SHOWN),
             words.term(memory["provenance"]),
             words(HEARINGS[memory["hearing"]]),
             moment(memory["updated_at"]),

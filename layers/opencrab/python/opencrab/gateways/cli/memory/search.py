@@ -11,7 +11,7 @@ from opencrab.gateways.cli.terminal.command import command, command_with, parame
 from opencrab.gateways.cli.terminal.dates import moment, moment_in
 from opencrab.gateways.cli.terminal.lookup import named_or_only
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean, shortened, visible
+from opencrab.gateways.cli.terminal.text import clean, truncate_line, visible
 
 FoundView = dict[str, Any]
 
@@ -186,8 +186,8 @@ def _score(item: FoundView) -> str:
 
 def _marked(item: FoundView) -> list[tuple[str, bool]]:
     """The excerpt line by line, with whether it is the find itself; without one its own words."""
-    own = shortened(item["text"], _SHOWN)
-    lines = [shortened(line, _SHOWN) for line in item["excerpt"].split("\n") if line.strip()]
+    own = truncate_line(item["text"], _SHOWN)
+    lines = [truncate_line(line, _SHOWN) for line in item["excerpt"].split("\n") if line.strip()]
     said = f"{item['speaker']}: {item['text']}" if item["speaker"] else item["text"]
     first = " ".join(clean(said).split())
     hits = [number for number, line in enumerate(lines) if _is_same(line, first)]
@@ -225,8 +225,8 @@ def _draw_impressions(terminal: Terminal, items: list[dict[str, Any]]) -> None:
         (
             item["target_id"],
             item["target_name"],
-            shortened(item["personality"], 80),
-            shortened(item["agreement"], 40),
+            truncate_line(item["personality"], 80),
+            truncate_line(item["agreement"], 40),
             moment(item["updated_at"]),
         )
         for item in items

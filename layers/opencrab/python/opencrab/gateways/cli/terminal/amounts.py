@@ -17,7 +17,7 @@ def percent(share: float | None) -> str:
     return UNKNOWN if share is None else f"{_PERCENT * share:.0f}%"
 
 
-def estimated(words: Speech, estimate: Mapping[str, Any] | None) -> str:
+def format_estimate(words: Speech, estimate: Mapping[str, Any] | None) -> str:
     """A mean in percent, with the interval in which the truth lies with 95 %."""
     if estimate is None:
         return UNKNOWN
@@ -25,7 +25,7 @@ def estimated(words: Speech, estimate: Mapping[str, Any] | None) -> str:
     return words("percent_between", mean=mean, low=low, high=high)
 
 
-def measured(words: Speech, measure: Mapping[str, Any] | None) -> str:
+def format_effect(words: Speech, measure: Mapping[str, Any] | None) -> str:
     """By how many points of 100 something changes what turns are worth, with the interval."""
     if measure is None or measure["points"] is None:
         return words("too_little_data")
@@ -60,7 +60,7 @@ def dollars(micro_usd: float | None) -> str:
     return f"{sign}{money(round(abs(micro_usd)))}"
 
 
-def counted(number: float | None) -> str:
+def format_count(number: float | None) -> str:
     """A count, or what is unknown."""
     return UNKNOWN if number is None else f"{number:,}"
 

@@ -107,7 +107,7 @@ def command_with(
             with _sentences_for_errors(terminal):
                 run(terminal, **values)  # type: ignore[call-arg]
 
-        return signed(wrapper, own | shared)
+        return with_signature(wrapper, own | shared)
 
     return decorate
 
@@ -120,7 +120,7 @@ def _named(found: inspect.Parameter) -> None:
             each.param_decls = (f"--{found.name.replace('_', '-')}",)
 
 
-def signed(wrapper: Callable[..., None], parameters: Parameters) -> Callable[..., None]:
+def with_signature(wrapper: Callable[..., None], parameters: Parameters) -> Callable[..., None]:
     """A function that typer reads as one with a context and these parameters."""
     context = inspect.Parameter(
         "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context

@@ -12,7 +12,7 @@ from opencrab.gateways.cli.terminal.input import agrees
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
-def edited(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
+def edit_value(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
     """The value after its user has edited it; raises Invalid when they give up."""
     with tempfile.TemporaryDirectory(prefix="opencrab-") as folder:
         path = Path(folder) / "agent.json"

@@ -97,7 +97,7 @@ def patience_of(terminal: Terminal, say: Callable[[str], None]) -> Patience:
     return Patience(terminal.pause, tell)
 
 
-def checked(terminal: Terminal, text: str) -> str:
+def check_text(terminal: Terminal, text: str) -> str:
     """A text that may be sent; raises Invalid for one that no server would take."""
     text = clean(text)
     if not text.strip():

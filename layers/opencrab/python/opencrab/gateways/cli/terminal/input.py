@@ -91,7 +91,7 @@ def agrees(question: str, *, default: bool) -> bool:
             return answer in _YES
 
 
-def confirmed(
+def confirm(
     terminal: Terminal, question: str, *, yes: bool, needed: str, default: bool = False
 ) -> bool:
     """Whether it shall be done: asked, unless they said so; BadParameter where nobody answers."""

@@ -4,9 +4,9 @@ from typing import Any
 
 from rich.text import Text
 
-from opencrab.gateways.cli.terminal.tables import indented, prose
+from opencrab.gateways.cli.terminal.tables import indent, prose
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean, shortened
+from opencrab.gateways.cli.terminal.text import clean, truncate_line
 
 _ACTION_LENGTH = 200
 
@@ -17,7 +17,7 @@ def draw_line(terminal: Terminal, line: dict[str, Any]) -> None:
     if kind == "action":
         draw_action(terminal, line)
     elif kind == "inner_voice":
-        terminal.draw(indented(prose(f"({line['text']})")), style="dim italic")
+        terminal.draw(indent(prose(f"({line['text']})")), style="dim italic")
     else:
         draw_speech(terminal, line["speaker_name"], line["text"], kind, agent=line["from_agent"])
 
@@ -27,7 +27,7 @@ def draw_speech(
 ) -> None:
     """Who speaks, and below it what they say; what OpenCrab itself says is yellow."""
     terminal.draw(Text(clean(name), style="bold cyan" if agent else "bold"))
-    terminal.draw(indented(prose(text)), style=None if kind == "speech" else "yellow")
+    terminal.draw(indent(prose(text)), style=None if kind == "speech" else "yellow")
     terminal.line()
 
 
@@ -37,5 +37,5 @@ def draw_action(terminal: Terminal, line: dict[str, Any]) -> None:
     mark = "✓" if data.get("state") == "completed" else "✗"
     arguments, result = data.get("arguments", ""), data.get("result", "")
     text = f"{mark} {data.get('name', line['text'])} {arguments} → {result}"
-    row = Text(shortened(text, _ACTION_LENGTH), no_wrap=True, overflow="ellipsis")
-    terminal.draw(indented(row), style="dim")
+    row = Text(truncate_line(text, _ACTION_LENGTH), no_wrap=True, overflow="ellipsis")
+    terminal.draw(indent(row), style="dim")

@@ -27,7 +27,7 @@ def prose(text: str) -> Text:
     return Text("\n").join(_lines(clean(text).strip("\n")))
 
 
-def indented(text: Text) -> Padding:
+def indent(text: Text) -> Padding:
     """A text two columns to the right, under the name of who says it."""
     return Padding.indent(text, 2)
 
@@ -54,7 +54,7 @@ def _blocks(console: Console, heads: Sequence[str], rows: Sequence[Sequence[obje
         console.print(Text(clean(first), style="bold"))
         for head, cell in zip(heads[1:], others, strict=True):
             if cell not in (None, ""):
-                console.print(indented(plain(f"{head}: {cell}")))
+                console.print(indent(plain(f"{head}: {cell}")))
 
 
 def draw_facts(

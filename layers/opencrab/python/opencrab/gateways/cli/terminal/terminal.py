@@ -144,6 +144,6 @@ class Terminal:
 
     def dim(self, text: str) -> None:
         """A line that matters less."""
-        from opencrab.gateways.cli.terminal.tables import indented, plain
+        from opencrab.gateways.cli.terminal.tables import indent, plain
 
-        self.draw(indented(plain(text)), style="dim")
+        self.draw(indent(plain(text)), style="dim")

@@ -28,7 +28,7 @@ def clean(text: object) -> str:
     return _CONTROL.sub("", whole.replace("\t", "    "))
 
 
-def shortened(text: object, length: int) -> str:
+def truncate_line(text: object, length: int) -> str:
     """A text on one line, cut to a length and saying so."""
     line = " ".join(clean(text).split())
     return line if len(line) <= length else line[: length - 1] + "…"

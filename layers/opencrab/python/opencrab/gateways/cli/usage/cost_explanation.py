@@ -5,7 +5,7 @@ from typing import Any
 from rich.text import Text
 
 from opencrab.gateways.cli.terminal.amounts import money
-from opencrab.gateways.cli.terminal.tables import draw_facts, indented
+from opencrab.gateways.cli.terminal.tables import draw_facts, indent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean
 
@@ -89,4 +89,4 @@ def _sums(terminal: Terminal, explanation: dict[str, Any]) -> None:
 
 
 def _detail(terminal: Terminal, text: str) -> None:
-    terminal.draw(indented(Text(clean(text))))
+    terminal.draw(indent(Text(clean(text))))

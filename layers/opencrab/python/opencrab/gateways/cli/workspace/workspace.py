@@ -10,7 +10,7 @@ from opencrab.gateways.cli.terminal import files
 from opencrab.gateways.cli.terminal.arguments import AgentName, Force, Yes, argument
 from opencrab.gateways.cli.terminal.command import command
 from opencrab.gateways.cli.terminal.dates import moment
-from opencrab.gateways.cli.terminal.input import confirmed
+from opencrab.gateways.cli.terminal.input import confirm
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -131,7 +131,7 @@ def delete_file(
     """Delete a file; its older versions stay for a while."""
     place = _place(terminal, agent, path)
     question = terminal.words("really_delete", path=path)
-    if not confirmed(terminal, question, yes=yes, needed="delete_needs_yes"):
+    if not confirm(terminal, question, yes=yes, needed="delete_needs_yes"):
         terminal.say("file_untouched")
         return
     terminal.client.delete(*place)

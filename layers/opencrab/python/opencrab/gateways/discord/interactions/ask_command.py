@@ -24,15 +24,15 @@ from opencrab.gateways.discord.agent_lookup import (
     Asked,
     Seen,
     first_here,
-    meant,
     opening,
     place_of,
+    resolve_agent,
     seen_again,
     words_in,
 )
 from opencrab.gateways.discord.interactions.interaction import Target
 from opencrab.gateways.discord.text.embeds import cut, plain
-from opencrab.gateways.discord.text.sentences import no_words, quoted, say
+from opencrab.gateways.discord.text.sentences import no_words, quote, say
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Payload
 from opencrab.ports.documents import Facts
@@ -60,15 +60,13 @@ class Errand(Value):
 
 def ask(asked: Asked) -> Payload | None:
     """Ask an agent something; raises NotFound, Invalid and Conflict."""
-    _admit(asked, words_in(asked, "text"), lambda: meant(asked))
+    _admit(asked, words_in(asked, "text"), lambda: resolve_agent(asked))
     return None
 
 
 def ask_about(asked: Asked, target: Target) -> Payload | None:
     """Ask the first agent of the channel about a message, whose words are foreign to it."""
-    text = (
-        f"{say(asked.language, 'about', name=target.author.name)}\n{quoted(_said(asked, target))}"
-    )
+    text = f"{say(asked.language, 'about', name=target.author.name)}\n{quote(_said(asked, target))}"
     _admit(asked, text, lambda: first_here(asked), quoting=target.author)
     return None
 
@@ -98,7 +96,7 @@ def remember(asked: Asked, target: Target) -> Payload | None:
     except Invalid as error:
         known = say(language, "known", name=plain(name))
         raise Invalid(known, field=error.field) from error
-    shown = quoted(plain(cut(new.content, _SHOWN)))
+    shown = quote(plain(cut(new.content, _SHOWN)))
     return {"content": f"{say(language, 'remembered', name=plain(name))}\n{shown}"}
 
 

@@ -11,10 +11,10 @@ from opencrab.engine.discord.presence import presence_of
 from opencrab.gateways.discord.agent_lookup import (
     Asked,
     is_trusted,
-    meant,
     opening,
     place_of,
     placed_here,
+    resolve_agent,
     seen_again,
 )
 from opencrab.gateways.discord.interactions.ask_command import Errand, errand_of
@@ -82,7 +82,7 @@ def _to_start(asked: Asked, theme: str) -> Errand:
     current = session_at(asked.runtime.home, place_of(asked))
     if current is not None:
         _require_rule(asked, current)
-    seen = seen or (meant(asked),)
+    seen = seen or (resolve_agent(asked),)
     if theme and not all(is_trusted(asked, presence) for _, presence in seen):
         cure = say(asked.language, "theme_refused_cure")
         raise Refused(say(asked.language, "theme_refused"), cure=cure)
@@ -92,7 +92,7 @@ def _to_start(asked: Asked, theme: str) -> Errand:
 
 
 def _to_join(asked: Asked) -> Errand:
-    profile, presence = meant(asked)
+    profile, presence = resolve_agent(asked)
     current = session_at(asked.runtime.home, place_of(asked))
     if current is not None and profile.agent.id not in current.agent_ids:
         is_own = current.created_by == asked.person.principal_id and not current.theme
@@ -102,7 +102,7 @@ def _to_join(asked: Asked) -> Errand:
 
 
 def _to_leave(asked: Asked) -> Errand:
-    profile, presence = meant(asked)
+    profile, presence = resolve_agent(asked)
     session = _here(asked)
     is_own = session.created_by == asked.person.principal_id
     if not is_own and not is_trusted(asked, presence):

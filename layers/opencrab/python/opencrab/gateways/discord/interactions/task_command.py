@@ -12,7 +12,7 @@ from opencrab.engine.goals.pausing import goal_fact
 from opencrab.gateways.discord.agent_lookup import (
     Asked,
     is_trusted,
-    meant,
+    resolve_agent,
     seen_again,
     words_in,
 )
@@ -66,7 +66,7 @@ def steer(asked: Asked, agent_id: str, goal_id: str, text: str) -> Payload | Non
 
 
 def _given_to(asked: Asked) -> Errand:
-    profile, presence = meant(asked)
+    profile, presence = resolve_agent(asked)
     if not is_trusted(asked, presence):
         raise Refused(
             say(asked.language, "task_refused", name=plain(profile.identity.name)),

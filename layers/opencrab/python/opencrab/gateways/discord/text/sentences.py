@@ -23,7 +23,7 @@ def say(language: Language, key: str, **values: object) -> str:
     return _SENTENCES[key][language].format(**values)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Somebody's words, line by line behind a mark, so that nothing in them ends the quotation."""
     return "\n".join(f"> {line}" for line in text.splitlines() or [""])
 

@@ -13,7 +13,7 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, listed
+from opencrab.gateways.rest.http.page import Page, Paged, page_list
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "keys"
@@ -47,7 +47,7 @@ class NewKeyView(KeyView):
 @router.get("", summary="List API keys")
 def list_keys(api: Api, _caller: Owner, query: Paged) -> Page[KeyView]:
     """Keys, oldest first, revoked ones too."""
-    items, cursor = listed(LISTING, query, api.runtime.home.keys.list, lambda key: key.id)
+    items, cursor = page_list(LISTING, query, api.runtime.home.keys.list, lambda key: key.id)
     return Page(items=tuple(map(KeyView.of, items)), next_cursor=cursor)
 
 

@@ -15,13 +15,13 @@ from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.http.accept_language import preferred
+from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
 
 LISTING = "agents"
 
@@ -102,7 +102,7 @@ def list_agents(api: Api, _caller: Reader, query: Paged) -> Page[AgentView]:
     """Agents in order of their ids."""
     after = place_in(LISTING, query.cursor)
     found = api.runtime.home.agents.page(after=after, limit=query.limit + 1)
-    items, cursor = paged(LISTING, found, query.limit, lambda profile: profile.agent.id)
+    items, cursor = page_of(LISTING, found, query.limit, lambda profile: profile.agent.id)
     return Page(items=tuple(map(AgentView.of, items)), next_cursor=cursor)
 
 
@@ -123,7 +123,7 @@ def create(
     ] = None,
 ) -> Response:
     """Create an agent with its soul and identity; only the name is needed."""
-    language = preferred(accept_language or "")
+    language = preferred_language(accept_language or "")
     asked = body.replaced(language=body.language or language)
 
     def make() -> AgentView:
@@ -146,7 +146,7 @@ def put_agent(
 ) -> AgentView:
     """Replace all settings of an agent; soul and identity stay."""
     changes = dict(body)
-    return _tagged(edit.response, changed(api.runtime, agent_id, edit.version, changes))
+    return _tagged(edit.response, save_changes(api.runtime, agent_id, edit.version, changes))
 
 
 @router.patch("/{agent_id}", summary="Change an agent's settings")
@@ -158,7 +158,7 @@ def patch_agent(
         raise Invalid(
             "status: retiring is for good", field="status", cure="use DELETE to retire an agent"
         )
-    return _tagged(edit.response, changed(api.runtime, agent_id, edit.version, body.changes()))
+    return _tagged(edit.response, save_changes(api.runtime, agent_id, edit.version, body.changes()))
 
 
 @router.delete("/{agent_id}", summary="Retire an agent")
@@ -181,7 +181,7 @@ def get_soul(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Sou
 @router.put("/{agent_id}/soul", summary="Replace a soul")
 def put_soul(api: Api, _caller: Owner, agent_id: Id, body: Strict[Soul], edit: Edit) -> Soul:
     """Replace an agent's personality; it counts from its next turn on."""
-    profile = changed(api.runtime, agent_id, edit.version, {}, soul=body)
+    profile = save_changes(api.runtime, agent_id, edit.version, {}, soul=body)
     tag(edit.response, profile.agent.version)
     return profile.soul
 
@@ -199,12 +199,12 @@ def put_identity(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[Identity], edit: Edit
 ) -> Identity:
     """Replace who an agent is to others; it counts from its next turn on."""
-    profile = changed(api.runtime, agent_id, edit.version, {}, identity=body)
+    profile = save_changes(api.runtime, agent_id, edit.version, {}, identity=body)
     tag(edit.response, profile.agent.version)
     return profile.identity
 
 
-def changed(
+def save_changes(
     runtime: Runtime,
     agent_id: str,
     version: int | None,

@@ -14,12 +14,12 @@ from opencrab.domain.value import Value
 from opencrab.engine.insight.costs import Report, report
 from opencrab.engine.models.effective_choice import Effective, effective
 from opencrab.engine.models.preferences import current, require_config
-from opencrab.gateways.rest.agents.agents import changed
+from opencrab.gateways.rest.agents.agents import save_changes
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, tag
-from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in, unknown_place
+from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in, unknown_place
 from opencrab.ports.models.model import Models
 
 LISTING = "calls"
@@ -111,7 +111,9 @@ def put_llm_config(
     require_config(api.runtime.models, body.config, body.model)
     changes = {"model": body.model, "llm": body.config}
     return _shown(
-        api.runtime.models, changed(api.runtime, agent_id, edit.version, changes), edit.response
+        api.runtime.models,
+        save_changes(api.runtime, agent_id, edit.version, changes),
+        edit.response,
     )
 
 
@@ -126,7 +128,7 @@ def list_llm_metrics(
     runtime.home.agents.get(agent_id)
     since = query.period.since(runtime.clock.now())
     found = runtime.home.usage.rows(agent_id, since=since, after=place, limit=query.limit + 1)
-    items, cursor = paged(LISTING, found, query.limit, lambda row: row.id)
+    items, cursor = page_of(LISTING, found, query.limit, lambda row: row.id)
     return Page(items=tuple(map(CallMetrics.of, items)), next_cursor=cursor)
 
 

@@ -25,7 +25,7 @@ from opencrab.gateways.rest.http.access import (
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
+from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in
 
 router = routes("/api/approvals", "approvals")
 
@@ -130,7 +130,7 @@ def list_approvals(
         after=place_in(listing, query.cursor) or "",
         limit=query.limit + 1,
     )
-    items, cursor = paged(listing, found, query.limit, lambda approval: approval.id)
+    items, cursor = page_of(listing, found, query.limit, lambda approval: approval.id)
     agents = {approval.agent_id for approval in items}
     seen = {
         agent_id for agent_id in agents if sees_questions(api.runtime.home.agents, agent_id, caller)

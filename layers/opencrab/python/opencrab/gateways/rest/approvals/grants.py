@@ -13,7 +13,7 @@ from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, listed
+from opencrab.gateways.rest.http.page import Page, Paged, page_list
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "grants"
@@ -40,7 +40,7 @@ class GrantView(View):
 def list_grants(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[GrantView]:
     """An agent's grants that have not ended, the oldest first."""
     read = partial(grants.grants, api.runtime, agent_id)
-    items, cursor = listed(LISTING, query, read, lambda grant: grant.id)
+    items, cursor = page_list(LISTING, query, read, lambda grant: grant.id)
     return Page(items=tuple(map(GrantView.of, items)), next_cursor=cursor)
 
 

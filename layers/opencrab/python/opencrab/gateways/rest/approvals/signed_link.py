@@ -22,10 +22,10 @@ from opencrab.gateways.rest.approvals.signed_link_page import (
     DECISION,
     REJECT,
     asking,
-    decided,
+    decision_page,
     telling,
 )
-from opencrab.gateways.rest.http.accept_language import preferred
+from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.ports.agents import Agents
 
@@ -62,8 +62,8 @@ def _answered(runtime: Runtime, token: str, request: Request, choice: str | None
         except Refused:
             return telling("refused", language, 403)
         except Conflict:
-            return decided(approvals.find(runtime.home.facts, approval.id), language, 409)
-        return decided(made, language, 200)
+            return decision_page(approvals.find(runtime.home.facts, approval.id), language, 409)
+        return decision_page(made, language, 200)
 
     return _reached(runtime, token, request, decide)
 
@@ -75,7 +75,7 @@ def _reached(
     then: Callable[[Runtime, Link, Approval], Response],
 ) -> Response:
     """What a link leads to, if it was made here, its time is not over, and it has an approval."""
-    theirs = preferred(request.headers.get("accept-language", ""))
+    theirs = preferred_language(request.headers.get("accept-language", ""))
     try:
         link = read_link(runtime.secrets, token)
         approval = approvals.find(runtime.home.facts, link.approval_id)
@@ -92,7 +92,7 @@ def _reached(
 def _asked(runtime: Runtime, link: Link, approval: Approval) -> Response:
     name, language = _agent(runtime.home.agents, approval)
     if approval.state is not ApprovalState.PENDING:
-        return decided(approval, language, 410)
+        return decision_page(approval, language, 410)
     try:
         decider_by(runtime.home.keys, link)
     except Refused:

@@ -59,7 +59,7 @@ def asking(approval: Approval, agent: str, language: Language) -> Response:
     return _page(body, language, 200)
 
 
-def decided(approval: Approval, language: Language, status: int) -> Response:
+def decision_page(approval: Approval, language: Language, status: int) -> Response:
     """What became of an approval."""
     state = approval.state
     key = "busy" if state is ApprovalState.PENDING else state.value

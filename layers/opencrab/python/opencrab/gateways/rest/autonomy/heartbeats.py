@@ -12,12 +12,12 @@ from opencrab.domain.value import Value
 from opencrab.engine.agents.vital_signs import stored_signs
 from opencrab.engine.autonomy.heartbeat import beats
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.agents.agents import changed
+from opencrab.gateways.rest.agents.agents import save_changes
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, tag
-from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged
+from opencrab.gateways.rest.http.page import Page, Paged, id_in, page_of
 from opencrab.gateways.rest.http.view import View
 from opencrab.ports.documents import Facts
 
@@ -91,7 +91,7 @@ def put_heartbeat(
     """Replace an agent's heartbeat; with another interval its next beat is one interval away."""
     heartbeat = Heartbeat(**dict(body))
     return _heartbeat(
-        edit.response, changed(api.runtime, agent_id, edit.version, {"heartbeat": heartbeat})
+        edit.response, save_changes(api.runtime, agent_id, edit.version, {"heartbeat": heartbeat})
     )
 
 
@@ -101,7 +101,7 @@ def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Bea
     api.runtime.home.agents.get(agent_id)
     after = id_in(LISTING, query.cursor)
     found = beats(api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1)
-    items, cursor = paged(LISTING, found, query.limit, lambda fact: fact.id)
+    items, cursor = page_of(LISTING, found, query.limit, lambda fact: fact.id)
     return BeatsView(
         items=tuple(BeatView.of(fact.read(Beat)) for fact in items),
         next_cursor=cursor,
@@ -120,7 +120,7 @@ def put_status(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[StatusPut], edit: Edit
 ) -> StatusView:
     """Let an agent be active or dormant, or retire it: that is for good."""
-    profile = changed(api.runtime, agent_id, edit.version, {"status": body.status})
+    profile = save_changes(api.runtime, agent_id, edit.version, {"status": body.status})
     return _status(api.runtime, edit.response, profile)
 
 

@@ -14,7 +14,7 @@ from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, listed
+from opencrab.gateways.rest.http.page import Page, Paged, page_list
 
 LISTING = "schedules"
 
@@ -58,7 +58,7 @@ class Begun(Value):
 def list_schedules(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[ScheduleView]:
     """An agent's schedules, the oldest first; there are 50 at most."""
     read = partial(schedules.schedules, api.runtime.home, agent_id)
-    items, cursor = listed(LISTING, query, read, lambda each: each.id)
+    items, cursor = page_list(LISTING, query, read, lambda each: each.id)
     shown = tuple(ScheduleView.of(each, private=caller.is_owner) for each in items)
     return Page(items=shown, next_cursor=cursor)
 

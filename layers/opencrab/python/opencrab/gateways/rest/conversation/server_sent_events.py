@@ -17,7 +17,7 @@ from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.value import Value
 from opencrab.engine.conversation import live_events
-from opencrab.engine.conversation.live import Visible, collect, moved
+from opencrab.engine.conversation.live import Visible, collect, turn_moved
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.conversation.lines import LAST, LineView, visible_to
 from opencrab.gateways.rest.http.access import Reader
@@ -146,7 +146,7 @@ class Progress:
             return ""
         self._told[turn_id] = status
         if self._agui:
-            found = moved(self._runtime, turn_id, status)
+            found = turn_moved(self._runtime, turn_id, status)
             return "" if found is None else "".join(map(_data, live_events.of_turn(found)))
         if turn_id not in self._agents:
             self._agents[turn_id] = self._home.journal.header(turn_id).agent_id

@@ -6,7 +6,7 @@ from opencrab.domain.errors import Conflict, Refused
 from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.stored_record import resolved
+from opencrab.engine.stored_record import resolve_pointers
 from opencrab.engine.turn import control
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes
@@ -35,7 +35,7 @@ class Decision(Value, defer_build=False):
 def get_turn(api: Api, caller: Reader, turn_id: Id) -> StoryView:
     """A turn's state, and every step that it took."""
     recorded = api.runtime.home.journal.load(turn_id)
-    records = resolved(recorded.records, api.runtime.home.blobs)
+    records = resolve_pointers(recorded.records, api.runtime.home.blobs)
     return StoryView.told(recorded.turn, records, private=caller.is_owner)
 
 

@@ -20,7 +20,7 @@ from opencrab.gateways.rest.discord.views import (
     PresencesView,
     ReactedView,
 )
-from opencrab.gateways.rest.http.accept_language import preferred
+from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -51,7 +51,7 @@ def get_discord(
 ) -> DoctorView:
     """Look at token, keys, endpoint, commands and permissions, and say what to click."""
     application = _reached(api.discord, str(request.base_url))
-    language = preferred(accept_language or "")
+    language = preferred_language(accept_language or "")
     return DoctorView(checks=diagnosis.examine(api.runtime, application, language))
 
 
@@ -113,7 +113,7 @@ def bring_discord_message(
     """Let the agents that it concerns answer in its channel; the same message again is one turn."""
 
     def make() -> OverheardView:
-        setup.connected(api.runtime.discord)
+        setup.require_discord(api.runtime.discord)
         found = ambient_messages.overhear(api.runtime, body, own_ids=_own_ids(api.discord))
         return OverheardView.of(found)
 

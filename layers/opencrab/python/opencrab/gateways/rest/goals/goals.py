@@ -14,16 +14,16 @@ from opencrab.domain.value import ShortText, Value
 from opencrab.engine.goals import instructions as tasks
 from opencrab.engine.goals.instructions import Asker
 from opencrab.engine.goals.owner_goals import NewGoal, inject
-from opencrab.engine.goals.selection import explained
-from opencrab.gateways.rest.agents.agents import changed
-from opencrab.gateways.rest.goals.task_views import stored
+from opencrab.engine.goals.selection import explain_priorities
+from opencrab.gateways.rest.agents.agents import save_changes
+from opencrab.gateways.rest.goals.task_views import find_goal
 from opencrab.gateways.rest.goals.tasks import Reason
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, tag
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
+from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in
 
 LISTING = "goals"
 
@@ -121,7 +121,7 @@ def put_purpose(
     """Say what an agent is there for; it counts from its next turn on."""
     purpose = body.purpose.strip()
     return _purpose(
-        edit.response, changed(api.runtime, agent_id, edit.version, {"purpose": purpose})
+        edit.response, save_changes(api.runtime, agent_id, edit.version, {"purpose": purpose})
     )
 
 
@@ -143,8 +143,8 @@ def list_goals(
     """
     after = place_in(LISTING, query.cursor) or ""
     found = tasks.goals(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
-    items, cursor = paged(LISTING, found, query.limit, lambda goal: goal.id)
-    scores = explained(api.runtime, agent_id, items) if query.explain else {}
+    items, cursor = page_of(LISTING, found, query.limit, lambda goal: goal.id)
+    scores = explain_priorities(api.runtime, agent_id, items) if query.explain else {}
     private = caller.is_owner
     return Page(
         items=tuple(
@@ -187,7 +187,7 @@ def abandon_goal(
     wish, by = body or Reason(), caller.principal.id
 
     def make() -> GoalView:
-        goal = stored(api.runtime.home.facts, agent_id, goal_id).read(Goal)
+        goal = find_goal(api.runtime.home.facts, agent_id, goal_id).read(Goal)
         ended = tasks.cancel(api.runtime, agent_id, goal.id, by=by, reason=wish.reason)
         return GoalView.of(ended, private=True)
 
@@ -204,8 +204,8 @@ def get_goal(
     explain: Annotated[bool, Query(description="also how its priority comes about")] = False,
 ) -> GoalView:
     """One goal with its plan; with `explain=1` an open one has its score."""
-    goal = stored(api.runtime.home.facts, agent_id, goal_id).read(Goal)
-    scores = explained(api.runtime, agent_id, (goal,)) if explain else {}
+    goal = find_goal(api.runtime.home.facts, agent_id, goal_id).read(Goal)
+    scores = explain_priorities(api.runtime, agent_id, (goal,)) if explain else {}
     return GoalView.of(goal, private=caller.is_owner, score=scores.get(goal.id))
 
 

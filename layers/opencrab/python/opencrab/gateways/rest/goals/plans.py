@@ -11,7 +11,7 @@ from opencrab.gateways.rest.goals.goals import PlannedView
 from opencrab.gateways.rest.http.access import Reader
 from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
 from opencrab.ports.documents import Facts
 
 LISTING = "plans"
@@ -57,7 +57,7 @@ def list_plans(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[Pla
     """An agent's plans, those of its newest goals first; goals without one are left out."""
     after = place_in(LISTING, query.cursor) or ""
     found = tasks.goals(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
-    goals, cursor = paged(LISTING, found, query.limit, lambda goal: goal.id)
+    goals, cursor = page_of(LISTING, found, query.limit, lambda goal: goal.id)
     shown = (_plan(api.runtime.home.facts, goal, private=caller.is_owner) for goal in goals)
     return Page(items=tuple(plan for plan in shown if plan is not None), next_cursor=cursor)
 

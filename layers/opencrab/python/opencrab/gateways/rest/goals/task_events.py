@@ -16,7 +16,7 @@ from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
 from opencrab.engine.goals.pausing import goal_fact
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.goals.task_views import front_of, stored, task_view
+from opencrab.gateways.rest.goals.task_views import find_goal, front_of, task_view
 from opencrab.gateways.rest.http.access import Caller, Reader
 from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -108,7 +108,7 @@ async def task_events(
     ] = None,
 ) -> StreamingResponse:
     """A task's progress each time that it changes, until the task ends."""
-    fact = await run_in_threadpool(stored, api.runtime.home.facts, agent_id, task_id)
+    fact = await run_in_threadpool(find_goal, api.runtime.home.facts, agent_id, task_id)
     goal = fact.read(Goal)
     once = api.longest_seconds is not None
     view = View(api.runtime, goal, caller, seen=last_event_id or "", once=once)

@@ -39,7 +39,7 @@ class TaskView(Progress):
     behind: Front | None = None
 
 
-def stored(facts: Facts, agent_id: str, label: str) -> Fact:
+def find_goal(facts: Facts, agent_id: str, label: str) -> Fact:
     """The fact of a goal, by its id or by that of a task that it has; raises NotFound, Invalid."""
     fact = goal_fact(facts, agent_id, label)
     goal = fact.read(Goal)

@@ -18,7 +18,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.goals.task_views import (
     TaskSummary,
     TaskView,
-    stored,
+    find_goal,
     task_summary,
     task_view,
 )
@@ -26,7 +26,7 @@ from opencrab.gateways.rest.http.access import Caller, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Once, Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
 
 LISTING = "tasks"
 _MICRO = 1_000_000
@@ -136,7 +136,7 @@ def list_tasks(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[Ta
     """What an agent was told to do or set itself, the newest first."""
     after = place_in(LISTING, query.cursor) or ""
     found = instructions.goals(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
-    items, cursor = paged(LISTING, found, query.limit, lambda goal: goal.id)
+    items, cursor = page_of(LISTING, found, query.limit, lambda goal: goal.id)
     return Page(
         items=tuple(task_summary(api.runtime.home.journal, goal) for goal in items),
         next_cursor=cursor,
@@ -149,7 +149,7 @@ def get_task(api: Api, caller: Reader, agent_id: Id, task_id: Id) -> TaskView:
 
     The id of one task of a plan shows the whole.
     """
-    goal = stored(api.runtime.home.facts, agent_id, task_id).read(Goal)
+    goal = find_goal(api.runtime.home.facts, agent_id, task_id).read(Goal)
     return task_view(api.runtime, goal, caller)
 
 

@@ -3,7 +3,7 @@
 from opencrab.domain.value import Language
 
 
-def preferred(accept_language: str) -> Language:
+def preferred_language(accept_language: str) -> Language:
     """The first language of an Accept-Language header that OpenCrab speaks, else English."""
     for choice in accept_language.split(","):
         spoken = choice.partition(";")[0].strip().lower().partition("-")[0]

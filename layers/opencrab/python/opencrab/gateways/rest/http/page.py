@@ -70,7 +70,7 @@ def id_in(listing: str, cursor: str | None) -> str:
     return place or ""
 
 
-def paged(
+def page_of(
     listing: str, found: Sequence[Any], limit: int, place: Callable[[Any], str]
 ) -> tuple[Sequence[Any], str | None]:
     """A page's items out of one more than asked for, and the cursor that goes on after them."""
@@ -80,16 +80,16 @@ def paged(
     return items, cursor_of(listing, place(items[-1]))
 
 
-def listed(
+def page_list(
     listing: str, query: PageQuery, read: Callable[[], Sequence[Any]], place: Callable[[Any], str]
 ) -> tuple[Sequence[Any], str | None]:
-    """As `paged`, of a list that is read whole; raises Invalid for a place that it has not."""
+    """As `page_of`, of a list that is read whole; raises Invalid for a place that it has not."""
     after, found = place_in(listing, query.cursor), read()
     places = [place(each) for each in found]
     if after is not None and after not in places:
         raise unknown_place()
     start = 0 if after is None else places.index(after) + 1
-    return paged(listing, found[start:], query.limit, place)
+    return page_of(listing, found[start:], query.limit, place)
 
 
 def sequence_in(listing: str, cursor: str | None) -> int | None:

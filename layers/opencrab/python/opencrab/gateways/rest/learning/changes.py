@@ -13,7 +13,7 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged
+from opencrab.gateways.rest.http.page import Page, Paged, id_in, page_of
 
 LISTING = "changes"
 
@@ -38,7 +38,7 @@ def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[D
     found = changes.adjustments(
         api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1
     )
-    items, cursor = paged(LISTING, found, query.limit, lambda each: each.id)
+    items, cursor = page_of(LISTING, found, query.limit, lambda each: each.id)
     return Page(items=tuple(_shown(api, agent_id, each) for each in items), next_cursor=cursor)
 
 
@@ -70,7 +70,7 @@ def apply_change(
     return once.answer(
         None,
         lambda: Decision.of(proposals.follow(runtime, agent_id, change_id, by)),
-        again=lambda: Decision.of(proposals.followed(runtime, agent_id, change_id, by)),
+        again=lambda: Decision.of(proposals.find_followed(runtime, agent_id, change_id, by)),
     )
 
 

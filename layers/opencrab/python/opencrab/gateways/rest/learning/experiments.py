@@ -40,7 +40,7 @@ def stop_experiment(
     return once.answer(
         None,
         lambda: Decision.of(experiments.stop(runtime, agent_id, subject, by)),
-        again=lambda: Decision.of(experiments.stopped(runtime, agent_id, subject, by)),
+        again=lambda: Decision.of(experiments.find_stopped(runtime, agent_id, subject, by)),
     )
 
 
@@ -61,5 +61,5 @@ def unpin_subject(
     return once.answer(
         None,
         lambda: experiments.unpin(runtime, agent_id, subject),
-        again=lambda: experiments.unpinned(runtime, agent_id, subject),
+        again=lambda: experiments.find_unpinned(runtime, agent_id, subject),
     )

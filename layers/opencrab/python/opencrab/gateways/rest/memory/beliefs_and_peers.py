@@ -9,7 +9,7 @@ from opencrab.engine.memory import beliefs_and_peers, reading
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Page, Paged, id_in, paged, place_in, unknown_place
+from opencrab.gateways.rest.http.page import Page, Paged, id_in, page_of, place_in, unknown_place
 from opencrab.gateways.rest.http.view import View
 from opencrab.gateways.rest.memory.views import EXPERIENCES, ExperienceView, ImpressionSummary
 
@@ -87,7 +87,9 @@ def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[B
     found = beliefs_and_peers.beliefs(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
-    items, cursor = paged(BELIEFS, found, query.limit, lambda each: f"{each.confidence}/{each.id}")
+    items, cursor = page_of(
+        BELIEFS, found, query.limit, lambda each: f"{each.confidence}/{each.id}"
+    )
     return Page(items=tuple(map(BeliefView.of, items)), next_cursor=cursor)
 
 
@@ -102,7 +104,7 @@ def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Pee
     """The agents that it worked with, in the order of their ids, and how far it trusts them now."""
     after = id_in(PEERS, query.cursor)
     found = beliefs_and_peers.peers(api.runtime, agent_id, after=after, limit=query.limit + 1)
-    items, cursor = paged(PEERS, found, query.limit, lambda each: each.peer.agent_id)
+    items, cursor = page_of(PEERS, found, query.limit, lambda each: each.peer.agent_id)
     shown = (PeerSummary.of(known.peer, trust=known.trust) for known in items)
     return Page(items=tuple(shown), next_cursor=cursor)
 
@@ -128,7 +130,7 @@ def list_lived_experiences(
     """What the agent did and what it taught, newest first; the list of `/memory/experiences`."""
     after = id_in(EXPERIENCES, query.cursor)
     found = reading.experiences(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
-    items, cursor = paged(EXPERIENCES, found, query.limit, lambda each: each.id)
+    items, cursor = page_of(EXPERIENCES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
 
 

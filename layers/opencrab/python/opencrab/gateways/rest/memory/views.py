@@ -23,7 +23,7 @@ from opencrab.gateways.rest.http.page import (
     Paged,
     cursor_of,
     id_in,
-    paged,
+    page_of,
     place_in,
     unknown_place,
 )
@@ -162,7 +162,7 @@ def list_impressions(
     """What the agent thinks of persons and peers, in order of their ids."""
     after = id_in(IMPRESSIONS, query.cursor)
     found = reading.impressions(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
-    items, cursor = paged(IMPRESSIONS, found, query.limit, lambda each: each.target_id)
+    items, cursor = page_of(IMPRESSIONS, found, query.limit, lambda each: each.target_id)
     return Page(items=tuple(map(ImpressionSummary.of, items)), next_cursor=cursor)
 
 
@@ -191,7 +191,7 @@ def list_experiences(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Pa
     """What the agent did and what it taught, the newest first."""
     after = id_in(EXPERIENCES, query.cursor)
     found = reading.experiences(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
-    items, cursor = paged(EXPERIENCES, found, query.limit, lambda each: each.id)
+    items, cursor = page_of(EXPERIENCES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(ExperienceView.of, items)), next_cursor=cursor)
 
 
@@ -202,7 +202,7 @@ def list_summaries(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page
     if after and not re.fullmatch(_SUMMARY, after):
         raise unknown_place()
     found = reading.summaries(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
-    items, cursor = paged(SUMMARIES, found, query.limit, lambda each: each.id)
+    items, cursor = page_of(SUMMARIES, found, query.limit, lambda each: each.id)
     return Page(items=tuple(map(SummaryView.of, items)), next_cursor=cursor)
 
 

@@ -22,7 +22,7 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import Edit, tag
-from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
+from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "models"
@@ -120,7 +120,7 @@ def list_models(
     found = [
         info for info in known if info.name > after and query.provider in {None, info.provider}
     ]
-    items, cursor = paged(LISTING, found, query.limit, lambda info: info.name)
+    items, cursor = page_of(LISTING, found, query.limit, lambda info: info.name)
     return Page(items=tuple(map(ModelView.of, items)), next_cursor=cursor)
 
 

@@ -16,7 +16,7 @@ from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import Edit, tag
-from opencrab.gateways.rest.http.page import Page, Paged, paged, place_in
+from opencrab.gateways.rest.http.page import Page, Paged, page_of, place_in
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "providers"
@@ -85,7 +85,7 @@ def list_providers(
     tag(response, current(api.runtime).version)
     known = sorted(directory_of(api.runtime.directory).providers(), key=lambda state: state.name)
     found = [state for state in known if state.name > after]
-    items, cursor = paged(LISTING, found, query.limit, lambda state: state.name)
+    items, cursor = page_of(LISTING, found, query.limit, lambda state: state.name)
     return Page(items=tuple(map(ProviderView.of, items)), next_cursor=cursor)
 
 

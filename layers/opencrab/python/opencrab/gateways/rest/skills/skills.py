@@ -26,7 +26,7 @@ from opencrab.gateways.rest.http.body import Strict, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, IfMatch, tag, version_in
 from opencrab.gateways.rest.http.idempotency import Once, Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, listed
+from opencrab.gateways.rest.http.page import Page, Paged, page_list
 
 LISTING = "skills"
 
@@ -129,7 +129,7 @@ class SkillView(SkillSummary):
 @router.get("", summary="List its skills")
 def list_skills(keeper: Looking, query: Paged) -> Page[SkillSummary]:
     """Standard skills, on or off, then what the agent learned, archived ones too."""
-    items, cursor = listed(LISTING, query, keeper.all, lambda kept: kept.skill.name)
+    items, cursor = page_list(LISTING, query, keeper.all, lambda kept: kept.skill.name)
     language = _language(keeper)
     shown = tuple(SkillSummary(**_shown(kept, language)) for kept in items)
     return Page(items=shown, next_cursor=cursor)

@@ -13,7 +13,7 @@ from opencrab.domain.workspace.path import workspace_path
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, routes
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Page, PageQuery, paged, place_in
+from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, place_in
 from opencrab.gateways.rest.http.view import View
 from opencrab.ports.agents import Agents
 from opencrab.ports.workspace.files import ABSENT
@@ -82,7 +82,7 @@ def list_files(
     after = place_in(LISTING, query.cursor)
     listed = api.runtime.home.files.list(agent_id, query.prefix)
     found = [info for info in listed if after is None or info.path > after]
-    items, cursor = paged(LISTING, found, query.limit, lambda info: info.path)
+    items, cursor = page_of(LISTING, found, query.limit, lambda info: info.path)
     return Page(items=tuple(map(FileView.of, items)), next_cursor=cursor)
 
 
