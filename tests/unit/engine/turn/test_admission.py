@@ -1,0 +1,15 @@
+"""Who answers a message: all who take part, and never the one who said it."""
+
+import pytest
+
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.message import Sender
+from tests.unit.engine.known_world import World
+
+
+@pytest.mark.parametrize("text", ["どう思いますか？", "What do you think?"])
+def test_an_agent_does_not_answer_its_own_message(world: World, text: str) -> None:
+    peer = {"source": Source.PEER, "authority": Authority.PEER, "principal_id": "mika"}
+    turns = world.say(text, sender=Sender(id="mika", name="美香"), **peer)
+    assert [turn.agent_id for turn in turns] == ["ken"]
+    assert [turn.agent_id for turn in world.say(text)] == ["mika", "ken"]

@@ -1,0 +1,38 @@
+"""A model call near the end of a budget: what is left is enough for it, or nothing is drawn."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.domain.value import Language
+from tests.contract.homes import sqlite
+from tests.crash.outside import Reply
+from tests.e2e.house import House
+from tests.e2e.thinking import DAY
+
+BLOCK = 50_000
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    house = House(sqlite, tmp_path)
+    with closing(house):
+        yield house
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("limit", ["agent_day_micro_usd", "installation_day_micro_usd"])
+def test_the_last_money_of_a_day_is_spent_where_it_covers_a_call_but_no_block(
+    house: House, limit: str, language: Language
+) -> None:
+    house.session(house.agent("crab", (Reply("はい, yes"),), language))
+    house.home.budgets.change_limits({limit: BLOCK - 1})
+    (turn,) = house.say("こんにちは")
+    house.work()
+    ended = house.turn(turn.id)
+    assert ended.status is TurnStatus.COMPLETED
+    assert 0 < ended.spent == house.home.budgets.drawn(INSTALLATION, DAY) < BLOCK
